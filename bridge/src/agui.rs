@@ -32,8 +32,8 @@ use axum::response::sse::{Event as Sent, KeepAlive, Sse};
 use serde_json::json;
 use tokio::sync::mpsc::{self, Receiver};
 
-use super::launch::dialect;
-use super::losses::{Heard, Losses};
+use super::launch::agent_dialect;
+use super::losses::{FidelityReport, FrameCounts};
 use crate::error::BridgeError;
 use crate::options::BridgeOptions;
 use agentese_process::http;
@@ -41,12 +41,12 @@ use agentese_process::http::door::{self, Token};
 use agentese_process::http::listen::{self, BodyError};
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
-use threads::{Threads, Unavailable};
+use threads::{ThreadError, Threads};
 
 /// The maximum size of a request in bytes, for a conversation with images.
-const LONGEST: usize = 64 * 1024 * 1024;
+const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum number of events that wait for a slow client; further events of the agent wait behind them.
-const WAITING: usize = 64;
+const EVENT_BUFFER: usize = 64;
 
 /// The tables of AG-UI.
 pub(super) fn spec() -> &'static Spec {
@@ -60,7 +60,7 @@ pub(super) fn is_agui(name: &str) -> bool {
 
 /// The data for every request.
 #[derive(Clone)]
-struct Site {
+struct AppState {
     token: Token,
     port: u16,
     threads: Arc<Threads>,
@@ -68,24 +68,24 @@ struct Site {
 
 /// Serves until the process is stopped. Fails if the agent's dialect is not detected or the port is in use.
 pub(super) async fn serve(options: BridgeOptions, stderr: &Stderr) -> Result<ExitCode, BridgeError> {
-    let spec = dialect(&options, stderr).await?;
-    let heard = Arc::<Heard>::default();
-    let losses = Losses::new(&SPEC, spec, heard.clone());
-    let losses = Arc::new(losses.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?);
-    let opened = http::Opened::at(options.port).await?;
+    let spec = agent_dialect(&options, stderr).await?;
+    let counts = Arc::<FrameCounts>::default();
+    let fidelity = FidelityReport::new(&SPEC, spec, counts.clone());
+    let fidelity = Arc::new(fidelity.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?);
+    let server = http::LocalServer::bind(options.port).await?;
     let report = options.report.clone();
-    let threads = Arc::new(Threads::new(options, stderr, spec, losses.clone(), heard));
-    let site = Site { token: opened.token.clone(), port: opened.port, threads: threads.clone() };
-    output::print(&format!("{}\n", opened.address()))?;
-    let code = opened.serve(move |request| handle(site.clone(), request)).await;
+    let threads = Arc::new(Threads::new(options, stderr, spec, fidelity.clone(), counts));
+    let state = AppState { token: server.token.clone(), port: server.port, threads: threads.clone() };
+    output::print(&format!("{}\n", server.address()))?;
+    let code = server.serve(move |request| handle(state.clone(), request)).await;
     threads.end().await;
-    report.map_or(Ok(()), |path| losses.report(&path))?;
+    report.map_or(Ok(()), |path| fidelity.write_report(&path))?;
     Ok(code)
 }
 
-async fn handle(site: Site, request: Request) -> Response<Body> {
-    let origin = allowed(&site, request.headers());
-    let mut response = answer(&site, request).await;
+async fn handle(state: AppState, request: Request) -> Response<Body> {
+    let origin = allowed_origin(&state, request.headers());
+    let mut response = respond(&state, request).await;
     let headers = response.headers_mut();
     if let Some(origin) = origin {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -98,38 +98,40 @@ async fn handle(site: Site, request: Request) -> Response<Body> {
 }
 
 /// Returns the origin of the page that sends the request, if the origin is allowed.
-fn allowed(site: &Site, headers: &HeaderMap) -> Option<HeaderValue> {
+fn allowed_origin(state: &AppState, headers: &HeaderMap) -> Option<HeaderValue> {
     let origin = headers.get(header::ORIGIN)?;
-    let is_named = site.threads.options.allow_origin.iter().any(|name| origin == name.as_str());
+    let is_named = state.threads.options.allow_origin.iter().any(|name| origin == name.as_str());
     is_named.then(|| origin.clone())
 }
 
-fn refused(status: StatusCode, reason: impl std::fmt::Display) -> Response<Body> {
+fn rejection(status: StatusCode, reason: impl std::fmt::Display) -> Response<Body> {
     let body = json!({"error": reason.to_string()}).to_string();
     (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
 }
 
-async fn answer(site: &Site, request: Request) -> Response<Body> {
-    if let Some(reason) = door::refuses(request.headers(), site.port, &site.threads.options.allow_origin) {
-        return refused(StatusCode::FORBIDDEN, reason);
+async fn respond(state: &AppState, request: Request) -> Response<Body> {
+    if let Some(reason) =
+        door::rejection_reason(request.headers(), state.port, &state.threads.options.allow_origin)
+    {
+        return rejection(StatusCode::FORBIDDEN, reason);
     }
-    if !site.token.is(request.uri().path().trim_matches('/')) {
+    if !state.token.matches(request.uri().path().trim_matches('/')) {
         let reason = "the address lacks its token: use the address that agentese bridge printed";
-        return refused(StatusCode::FORBIDDEN, reason);
+        return rejection(StatusCode::FORBIDDEN, reason);
     }
     if let Err(reason) = listen::admit(&request) {
-        return refused(StatusCode::SERVICE_UNAVAILABLE, reason);
+        return rejection(StatusCode::SERVICE_UNAVAILABLE, reason);
     }
     match *request.method() {
         Method::POST => {}
         // The preflight request of a browser for a page of another origin.
         Method::OPTIONS => return StatusCode::NO_CONTENT.into_response(),
-        _ => return refused(StatusCode::METHOD_NOT_ALLOWED, "a run is asked for with POST"),
+        _ => return rejection(StatusCode::METHOD_NOT_ALLOWED, "a run is asked for with POST"),
     }
-    let body = match listen::body(request, LONGEST).await {
+    let body = match listen::read_body(request, MAX_REQUEST_BYTES).await {
         Ok(body) => body,
-        Err(error @ BodyError::TooLong(_)) => return refused(StatusCode::PAYLOAD_TOO_LARGE, error),
-        Err(error @ BodyError::TimedOut) => return refused(StatusCode::REQUEST_TIMEOUT, error),
+        Err(error @ BodyError::TooLong(_)) => return rejection(StatusCode::PAYLOAD_TOO_LARGE, error),
+        Err(error @ BodyError::TimedOut) => return rejection(StatusCode::REQUEST_TIMEOUT, error),
     };
     let read = std::str::from_utf8(&body).map_err(|error| error.to_string());
     let read = read.and_then(|text| {
@@ -138,30 +140,30 @@ async fn answer(site: &Site, request: Request) -> Response<Body> {
     });
     let input: AguiRunInput = match read {
         Ok(input) => input,
-        Err(error) => return refused(StatusCode::BAD_REQUEST, format!("not a request of AG-UI: {error}")),
+        Err(error) => return rejection(StatusCode::BAD_REQUEST, format!("not a request of AG-UI: {error}")),
     };
-    let wanted = match asked::wanted(&input) {
+    let run_request = match asked::parse(&input) {
         Ok(wanted) => wanted,
-        Err(reason) => return refused(StatusCode::BAD_REQUEST, reason),
+        Err(reason) => return rejection(StatusCode::BAD_REQUEST, reason),
     };
-    let held = match site.threads.hold(&input.thread_id).await {
+    let reserved = match state.threads.reserve(&input.thread_id).await {
         Ok(held) => held,
-        Err(reason @ Unavailable::Busy) => return refused(StatusCode::CONFLICT, reason),
-        Err(reason @ Unavailable::Full) => return refused(StatusCode::SERVICE_UNAVAILABLE, reason),
+        Err(reason @ ThreadError::Busy) => return rejection(StatusCode::CONFLICT, reason),
+        Err(reason @ ThreadError::Full) => return rejection(StatusCode::SERVICE_UNAVAILABLE, reason),
     };
     if let Some(command) = SPEC.commands.first() {
-        site.threads.losses.count(command.wire);
+        state.threads.fidelity.count(command.wire);
     }
-    let (to, events) = mpsc::channel(WAITING);
-    tokio::spawn(run::serve(site.threads.clone(), held, input, wanted, to));
+    let (to, events) = mpsc::channel(EVENT_BUFFER);
+    tokio::spawn(run::serve(state.threads.clone(), reserved, input, run_request, to));
     stream(events)
 }
 
 /// Streams events. After a disconnect the receiver is dropped, which stops the run.
 fn stream(events: Receiver<Told>) -> Response<Body> {
     let events = futures::stream::unfold(events, |mut events| async move {
-        let told = events.recv().await?;
-        let text = serde_json::to_string(&told).unwrap_or_default();
+        let event = events.recv().await?;
+        let text = serde_json::to_string(&event).unwrap_or_default();
         Some((Ok::<_, Infallible>(Sent::default().data(text)), events))
     });
     Sse::new(events).keep_alive(KeepAlive::default()).into_response()

@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use agentese::any::{Agent, Intent, carries};
+use agentese::any::{Agent, Intent, supports};
 use agentese::types::{Model, ThinkingLevel};
-use agentese_server_base::config::{Persist, Settings};
+use agentese_server_base::config::{Settings, SettingsStore};
 use agentese_server_base::world::{RandomIds, SystemClock};
-use agentese_server_dialects::fronts::Frontend;
+use agentese_server_dialects::fronts::DialectEntry;
 use agentese_server_dialects::server::{Builder, Server};
-use agentese_server_engine::engine::Lead;
-use agentese_server_models::{Catalog, Failure, FailureKind, Provider, Request, StreamEvent};
-use agentese_server_sessions::session::{Session, Start};
+use agentese_server_engine::engine::RemoteAgent;
+use agentese_server_models::{Catalog, Provider, ProviderError, ProviderErrorKind, Request, StreamEvent};
+use agentese_server_sessions::session::{Session, SessionOptions};
 use agentese_server_tools::ToolSet;
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::convert;
 
 /// The initial state of an agent.
-pub(super) struct Beginning {
+pub(super) struct InitialState {
     /// All its models.
     pub models: Vec<Model>,
     /// Its current model.
@@ -35,18 +35,18 @@ pub(super) struct Beginning {
     pub session: agentese::view::Session,
 }
 
-impl Beginning {
+impl InitialState {
     /// Queries the agent.
-    pub async fn of(agent: &Agent) -> Result<Self, agentese::Error> {
+    pub async fn query(agent: &Agent) -> Result<Self, agentese::Error> {
         agent.session().await?;
-        let state = told(agent, Intent::State, agent.state()).await?;
-        let models = told(agent, Intent::Models, agent.models()).await?;
-        let messages = told(agent, Intent::Messages, agent.messages()).await?;
+        let state = query_if_supported(agent, Intent::State, agent.state()).await?;
+        let models = query_if_supported(agent, Intent::Models, agent.models()).await?;
+        let messages = query_if_supported(agent, Intent::Messages, agent.messages()).await?;
         let model = match &state.model {
             Some(model) => Some(convert::model(model)),
             // Without a list of models, each answer names its model.
             None if models.is_empty() => {
-                let mut model = convert::unnamed(agent.dialect());
+                let mut model = convert::unknown_model(agent.dialect());
                 // The agent decides about levels, so the bridge must not reject them.
                 model.reasoning = has(agent, Intent::SetThinking);
                 Some(model)
@@ -84,29 +84,29 @@ impl Beginning {
     /// given directory and id. Settings, models and programs of this machine have no effect.
     pub fn server(
         self,
-        frontend: &'static Frontend,
-        lead: Arc<dyn Lead>,
-        persist: Arc<dyn Persist>,
+        frontend: &'static DialectEntry,
+        remote: Arc<dyn RemoteAgent>,
+        persist: Arc<dyn SettingsStore>,
         cwd: &Path,
         id: Option<String>,
     ) -> Builder {
-        let mut elsewhere = convert::elsewhere(&self.session);
+        let mut external = convert::external_session(&self.session);
         if id.is_some() {
-            elsewhere.id.clone_from(&id);
+            external.id.clone_from(&id);
         }
-        let start = Start::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds)).id(id);
+        let start = SessionOptions::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds)).id(id);
         let mut session = Session::in_memory(start);
         if let Some(model) = &self.model {
-            session.model_changed(&model.provider, &model.id);
+            session.record_model(&model.provider, &model.id);
         }
-        session.thinking_changed(self.thinking.unwrap_or(ThinkingLevel::Off));
+        session.record_thinking_level(self.thinking.unwrap_or(ThinkingLevel::Off));
         self.messages.into_iter().for_each(|message| drop(session.append(Arc::new(message))));
         if let Some(name) = &self.session.name {
             let _ = session.rename(name);
         }
-        session.kept_elsewhere(elsewhere);
+        session.set_external(external);
         let mut builder: Builder = Server::builder()
-            .lead(lead)
+            .remote_agent(remote)
             .catalog(Catalog::new(providers(self.models)))
             .persist(persist)
             .settings(self.settings)
@@ -129,28 +129,28 @@ impl Beginning {
 fn has(agent: &Agent, intent: Intent) -> bool {
     let spec = agent.spec();
     match spec.revisions {
-        [] => carries(spec, intent),
-        revisions => revisions.iter().all(|revision| carries(revision, intent)),
+        [] => supports(spec, intent),
+        revisions => revisions.iter().all(|revision| supports(revision, intent)),
     }
 }
 
 /// Returns the response of the agent. Returns a default value if the agent may lack the command: the client
 /// must not see the rejection of a command that it did not send.
-async fn told<T: Default>(
+async fn query_if_supported<T: Default>(
     agent: &Agent,
     intent: Intent,
-    asked: impl Future<Output = Result<T, agentese::Error>>,
+    query: impl Future<Output = Result<T, agentese::Error>>,
 ) -> Result<T, agentese::Error> {
-    if has(agent, intent) { asked.await } else { Ok(T::default()) }
+    if has(agent, intent) { query.await } else { Ok(T::default()) }
 }
 
 /// Models of a remote agent. The bridge itself never sends requests to them.
-struct Theirs {
+struct RemoteProvider {
     name: String,
     models: Vec<Model>,
 }
 
-impl Provider for Theirs {
+impl Provider for RemoteProvider {
     fn name(&self) -> &str {
         &self.name
     }
@@ -160,19 +160,21 @@ impl Provider for Theirs {
     }
 
     fn stream(&self, _: Request) -> BoxStream<'static, StreamEvent> {
-        let failure =
-            Failure::new(FailureKind::BadRequest, "the agent behind this one asks its models itself");
+        let failure = ProviderError::new(
+            ProviderErrorKind::BadRequest,
+            "the agent behind this one asks its models itself",
+        );
         futures::stream::iter([StreamEvent::Error(failure)]).boxed()
     }
 }
 
 /// Groups models by provider, in order.
 fn providers(models: Vec<Model>) -> Vec<Arc<dyn Provider>> {
-    let mut grouped: Vec<Theirs> = Vec::new();
+    let mut grouped: Vec<RemoteProvider> = Vec::new();
     for model in models {
         match grouped.iter_mut().find(|provider| provider.name == model.provider) {
             Some(provider) => provider.models.push(model),
-            None => grouped.push(Theirs { name: model.provider.clone(), models: vec![model] }),
+            None => grouped.push(RemoteProvider { name: model.provider.clone(), models: vec![model] }),
         }
     }
     grouped.into_iter().map(|provider| -> Arc<dyn Provider> { Arc::new(provider) }).collect()

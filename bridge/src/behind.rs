@@ -25,58 +25,58 @@ use std::sync::Arc;
 
 use agentese::acp::{
     AcpClientCapabilities, AcpClientSession, AcpElicitation, AcpImplementation, AcpInitializeParams,
-    AcpInitialized, AcpNewSession, AcpNewSessionParams, Command, Reply,
+    AcpInitializeResult, AcpNewSession, AcpNewSessionParams, Command, Reply,
 };
 use agentese::serve::Options;
 use agentese::transport::Transport;
-use agentese_server_dialects::desk::Trouble;
-use agentese_server_dialects::fronts::{ACP, Frontend};
+use agentese_server_dialects::desk::RemoteSessionError;
+use agentese_server_dialects::fronts::{ACP, DialectEntry};
 use serde_json::Map;
 
-use super::launch::{COMMANDS, child, here};
-use super::losses::{Heard, Losses};
-use super::person::Person;
+use super::launch::{MAX_COMMANDS, child, current_dir};
+use super::losses::{FidelityReport, FrameCounts};
+use super::person::ClientUi;
 use crate::error::BridgeError;
 use crate::options::BridgeOptions;
-use agent::Behind;
+use agent::AcpRemoteAgent;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
-use peer::Peer;
+use peer::AcpConnection;
 
 /// Serves a client in a dialect until the client disconnects. Fails if the agent cannot be started or opens
 /// no session. Returns exit code 1 if the agent disconnects before the client.
 pub(super) async fn serve(
-    frontend: &'static Frontend,
+    frontend: &'static DialectEntry,
     options: &BridgeOptions,
     stderr: &Stderr,
 ) -> Result<ExitCode, BridgeError> {
     let unusable = |trouble: String| BridgeError::Usage(format!("the agent: {trouble}"));
     let transport =
         Transport::from_child(child(options, stderr)?).map_err(|error| unusable(error.to_string()))?;
-    let counts = Arc::<Heard>::default();
-    let (peer, heard) = Peer::over(transport, counts.clone());
-    let opened = match begin(&peer).await {
+    let counts = Arc::<FrameCounts>::default();
+    let (connection, events) = AcpConnection::from_transport(transport, counts.clone());
+    let opened = match connect(&connection).await {
         Ok(opened) => opened,
         Err(trouble) => {
-            peer.close().await;
+            connection.close().await;
             return Err(unusable(trouble));
         }
     };
-    let losses = Losses::new(frontend.spec(), ACP.spec(), counts);
-    let losses = Arc::new(losses.map_err(|error| unusable(error.to_string()))?);
-    let agent = Behind::new(peer, heard, opened, Person::new());
+    let fidelity = FidelityReport::new(frontend.spec(), ACP.spec(), counts);
+    let fidelity = Arc::new(fidelity.map_err(|error| unusable(error.to_string()))?);
+    let agent = AcpRemoteAgent::new(connection, events, opened, ClientUi::new());
     let mut serving = Options::default();
-    serving.commands = COMMANDS;
-    serving.gate = Some(losses.gate());
-    serving.finish = agent.gone_for_good();
-    let server = agent.beginning().server(frontend, agent.clone(), agent.persist(), &here(), None);
+    serving.commands = MAX_COMMANDS;
+    serving.gate = Some(fidelity.gate());
+    serving.finish = agent.disconnected();
+    let server = agent.initial_state().server(frontend, agent.clone(), agent.persist(), &current_dir(), None);
     let served = stdio::serve(server.build(), serving, stderr).await;
-    let gone = agent.gone();
+    let disconnect_reason = agent.disconnect_reason();
     agent.close().await;
-    options.report.as_deref().map_or(Ok(()), |path| losses.report(path))?;
-    match gone {
+    options.report.as_deref().map_or(Ok(()), |path| fidelity.write_report(path))?;
+    match disconnect_reason {
         Some(reason) => {
-            stderr.say(format_args!("Error: the agent is gone: {reason}"));
+            stderr.write_line(format_args!("Error: the agent is gone: {reason}"));
             Ok(ExitCode::FAILURE)
         }
         None => Ok(served?),
@@ -84,13 +84,15 @@ pub(super) async fn serve(
 }
 
 /// Initializes the connection and opens a session. Fails with a sentence.
-async fn begin(peer: &Peer) -> Result<(AcpInitialized, AcpNewSession), Trouble> {
-    let initialized = introduce(peer).await?;
+async fn connect(
+    connection: &AcpConnection,
+) -> Result<(AcpInitializeResult, AcpNewSession), RemoteSessionError> {
+    let initialized = initialize(connection).await?;
     let (its, ours) = (initialized.protocol_version, version());
     if its != ours {
         return Err(format!("it speaks version {its} of the protocol, not {ours}"));
     }
-    let opened = open(peer).await?;
+    let opened = new_session(connection).await?;
     Ok((initialized, opened))
 }
 
@@ -99,7 +101,7 @@ fn version() -> u64 {
     ACP.spec().revision.parse().unwrap_or_default()
 }
 
-async fn introduce(peer: &Peer) -> Result<AcpInitialized, Trouble> {
+async fn initialize(connection: &AcpConnection) -> Result<AcpInitializeResult, RemoteSessionError> {
     let mut session = AcpClientSession::new();
     (session.notices, session.compaction) = (Some(Map::new()).into(), Some(Map::new()).into());
     let mut can = AcpClientCapabilities::new();
@@ -110,16 +112,16 @@ async fn introduce(peer: &Peer) -> Result<AcpInitialized, Trouble> {
     let mut params = AcpInitializeParams::new(version());
     params.client_capabilities = Some(can).into();
     params.client_info = Some(AcpImplementation::new("agentese", env!("CARGO_PKG_VERSION"))).into();
-    match peer.call(Command::Initialize(params)).await? {
+    match connection.call(Command::Initialize(params)).await? {
         Reply::Initialize(initialized) => Ok(initialized),
         _ => Err("the answer is none to what was asked".to_owned()),
     }
 }
 
 /// Opens a session in the directory of this process.
-async fn open(peer: &Peer) -> Result<AcpNewSession, Trouble> {
-    let params = AcpNewSessionParams::new(here().to_string_lossy(), Vec::new());
-    match peer.call(Command::NewSession(params)).await? {
+async fn new_session(connection: &AcpConnection) -> Result<AcpNewSession, RemoteSessionError> {
+    let params = AcpNewSessionParams::new(current_dir().to_string_lossy(), Vec::new());
+    match connection.call(Command::NewSession(params)).await? {
         Reply::NewSession(opened) => Ok(opened),
         _ => Err("the answer is none to what was asked".to_owned()),
     }

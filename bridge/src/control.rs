@@ -3,27 +3,27 @@
 use tokio::sync::oneshot;
 
 /// A control message, besides events.
-pub(super) enum Word {
+pub(super) enum Control {
     /// The work of a prompt has ended, after all its events. Contains the reason of a late rejection.
-    Over(Option<String>),
+    PromptEnded(Option<String>),
     /// A prompt was rejected before any work.
-    Refused,
+    PromptRejected,
     /// A setting was applied or rejected.
-    Set,
+    SettingFinished,
     /// The agent has switched to another conversation.
-    Moved,
+    SessionSwitched,
     /// The existing messages were reported in another way.
-    PassOver(oneshot::Sender<()>),
+    MarkReported(oneshot::Sender<()>),
     /// The switch has ended, with or without a new conversation, and its messages were reported in another
     /// way.
-    Arrived(oneshot::Sender<()>),
+    SwitchEnded(oneshot::Sender<()>),
     /// The agent has sent a question: the client must first receive the earlier events.
-    Asks(oneshot::Sender<()>),
+    QuestionReceived(oneshot::Sender<()>),
 }
 
-impl Word {
+impl Control {
     /// Returns `true` if no other call of an earlier answer can follow.
     pub(super) fn ends_calls(&self) -> bool {
-        !matches!(self, Self::Set | Self::Refused | Self::Asks(_))
+        !matches!(self, Self::SettingFinished | Self::PromptRejected | Self::QuestionReceived(_))
     }
 }

@@ -10,10 +10,10 @@ use agentese::types::{
 };
 use agentese::view::{self, Block, Message, MessageState, Role, ToolBlock};
 use agentese_server_base::world::{Clock as _, SystemClock};
-use agentese_server_engine::engine::{Opened, Used};
+use agentese_server_engine::engine::{RemoteSession, ReportedUsage};
 use agentese_server_engine::resources::{CommandInfo, CommandSource};
 use agentese_server_models::{TokenCounts, number};
-use agentese_server_sessions::session::Elsewhere;
+use agentese_server_sessions::session::ExternalSession;
 use agentese_server_tools::{ToolContent, ToolOutput, ToolUpdate};
 use serde_json::{Map, Value, json};
 
@@ -97,7 +97,7 @@ pub(super) fn user(text: String) -> AgentMessage {
 }
 
 /// Returns the text of a user message.
-pub(super) fn words_of(message: &AgentMessage) -> Option<String> {
+pub(super) fn user_text(message: &AgentMessage) -> Option<String> {
     let AgentMessage::User(message) = message else { return None };
     Some(match &message.content {
         InputContent::Text(text) => text.clone(),
@@ -120,7 +120,7 @@ fn time(message: &Message) -> i64 {
 pub(super) fn answer(message: &Message) -> AssistantMessage {
     let content: Vec<AssistantBlock> = message.blocks.iter().filter_map(block).collect();
     let calls = content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
-    let word = message.stop_reason.as_deref().unwrap_or_default();
+    let reason = message.stop_reason.as_deref().unwrap_or_default();
     let mut answer = AssistantMessageBuilder {
         content,
         // Without these members, the engine uses the current model.
@@ -132,13 +132,13 @@ pub(super) fn answer(message: &Message) -> AssistantMessage {
             MessageState::Failed => StopReason::Error,
             MessageState::Aborted => StopReason::Aborted,
             _ if calls => StopReason::ToolUse,
-            _ if word == StopReason::Length.as_str() => StopReason::Length,
+            _ if reason == StopReason::Length.as_str() => StopReason::Length,
             _ => StopReason::Stop,
         },
         timestamp: time(message),
     }
     .build();
-    answer.error_message = message.error.as_ref().map(words);
+    answer.error_message = message.error.as_ref().map(error_text);
     answer
 }
 
@@ -150,7 +150,7 @@ pub(super) fn failure(error: String) -> AssistantMessage {
 }
 
 /// Returns an error as text.
-pub(super) fn words(error: &Value) -> String {
+pub(super) fn error_text(error: &Value) -> String {
     error.as_str().map_or_else(|| error.to_string(), str::to_owned)
 }
 
@@ -223,33 +223,33 @@ fn input_blocks(blocks: &[Block]) -> Vec<InputBlock> {
     blocks.iter().filter_map(content).collect()
 }
 
-fn usage(told: Option<&view::Usage>) -> Usage {
-    let told = told.cloned().unwrap_or_default();
+fn usage(reported: Option<&view::Usage>) -> Usage {
+    let reported = reported.cloned().unwrap_or_default();
     let count = |tokens: Option<u64>| tokens.unwrap_or_default();
-    let parts = [told.input, told.output, told.cache_read, told.cache_write].map(count);
+    let parts = [reported.input, reported.output, reported.cache_read, reported.cache_write].map(count);
     let [input, output, cache_read, cache_write] = parts;
     let mut usage = Usage::default();
     (usage.input, usage.output, usage.cache_read, usage.cache_write) =
         (input, output, cache_read, cache_write);
-    usage.total_tokens = told.total.or_else(|| Some(parts.iter().sum()));
-    if let Some(costs) = told.costs.and_then(|costs| serde_json::from_value(costs).ok()) {
+    usage.total_tokens = reported.total.or_else(|| Some(parts.iter().sum()));
+    if let Some(costs) = reported.costs.and_then(|costs| serde_json::from_value(costs).ok()) {
         usage.cost = costs;
     }
-    usage.cost.total = number(told.cost.unwrap_or_default());
+    usage.cost.total = number(reported.cost.unwrap_or_default());
     usage
 }
 
 /// Returns the location of a session at the agent.
-pub(super) fn elsewhere(session: &view::Session) -> Elsewhere {
-    Elsewhere { id: session.id.clone(), file: session.file.as_ref().map(PathBuf::from) }
+pub(super) fn external_session(session: &view::Session) -> ExternalSession {
+    ExternalSession { id: session.id.clone(), file: session.file.as_ref().map(PathBuf::from) }
 }
 
 /// Returns the data of the agent's current session.
-pub(super) fn opened(state: &agentese::any::State) -> Opened {
+pub(super) fn remote_session(state: &agentese::any::State) -> RemoteSession {
     let level = state.thinking_level.clone().map(Value::from).unwrap_or_default();
-    Opened {
+    RemoteSession {
         name: state.session.name.clone(),
-        elsewhere: elsewhere(&state.session),
+        location: external_session(&state.session),
         model: state.model.as_ref().map(model).map(|model| (model.provider, model.id)),
         thinking: serde_json::from_value(level).ok(),
     }
@@ -271,55 +271,55 @@ pub(super) fn command(command: view::SlashCommand) -> CommandInfo {
 }
 
 /// Converts the usage so far of a growing answer.
-pub(super) fn counts(told: &view::Usage) -> TokenCounts {
+pub(super) fn counts(reported: &view::Usage) -> TokenCounts {
     let count = |tokens: Option<u64>| tokens.unwrap_or_default();
     TokenCounts {
-        input: count(told.input),
-        output: count(told.output),
-        cache_read: count(told.cache_read),
-        cache_write: count(told.cache_write),
+        input: count(reported.input),
+        output: count(reported.output),
+        cache_read: count(reported.cache_read),
+        cache_write: count(reported.cache_write),
         ..TokenCounts::default()
     }
 }
 
 /// Converts the reported usage of a session.
-pub(super) fn used(told: &view::Usage) -> Used {
-    let view::Usage { input, output, cache_read, cache_write, cost, .. } = *told;
-    Used { input, output, cache_read, cache_write, cost }
+pub(super) fn reported_usage(reported: &view::Usage) -> ReportedUsage {
+    let view::Usage { input, output, cache_read, cache_write, cost, .. } = *reported;
+    ReportedUsage { input, output, cache_read, cache_write, cost }
 }
 
 /// Returns the model of an agent that reports no model.
-pub(super) fn unnamed(dialect: &str) -> Model {
-    of(dialect, PROVIDER)
+pub(super) fn unknown_model(dialect: &str) -> Model {
+    bare_model(dialect, PROVIDER)
 }
 
 /// Converts a model of the agent, as far as it is described.
-pub(super) fn model(told: &view::Model) -> Model {
-    let mut model = of(&told.id, told.provider.as_deref().unwrap_or(PROVIDER));
+pub(super) fn model(described: &view::Model) -> Model {
+    let mut model = bare_model(&described.id, described.provider.as_deref().unwrap_or(PROVIDER));
     let text = |mine: &mut String, told: &Option<String>| {
         if let Some(told) = told {
             mine.clone_from(told);
         }
     };
-    text(&mut model.name, &told.name);
-    text(&mut model.api, &told.api);
-    text(&mut model.base_url, &told.base_url);
-    model.reasoning = told.reasoning == Some(true);
-    model.context_window = told.window.unwrap_or_default();
+    text(&mut model.name, &described.name);
+    text(&mut model.api, &described.api);
+    text(&mut model.base_url, &described.base_url);
+    model.reasoning = described.reasoning == Some(true);
+    model.context_window = described.window.unwrap_or_default();
     // Without a limit, the output may fill the window.
-    model.max_tokens = told.max_tokens.unwrap_or(model.context_window);
+    model.max_tokens = described.max_tokens.unwrap_or(model.context_window);
     let kind = |word: &String| serde_json::from_value(Value::from(word.as_str())).ok();
-    if let Some(input) = &told.input {
+    if let Some(input) = &described.input {
         model.input = input.iter().filter_map(kind).collect();
     }
-    if let Some(prices) = told.prices.clone().and_then(|prices| serde_json::from_value(prices).ok()) {
+    if let Some(prices) = described.prices.clone().and_then(|prices| serde_json::from_value(prices).ok()) {
         model.cost = prices;
     }
     model
 }
 
 /// Returns a model without further data.
-fn of(id: &str, provider: &str) -> Model {
+fn bare_model(id: &str, provider: &str) -> Model {
     let free = || 0.into();
     let cost = ModelCostBuilder { input: free(), output: free(), cache_read: free(), cache_write: free() };
     ModelBuilder {

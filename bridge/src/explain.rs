@@ -1,6 +1,6 @@
 //! Explanation of a pair of dialects: the fidelity of each row.
 
-use agentese::any::RowFate;
+use agentese::any::RowFidelity;
 use agentese::dynamic;
 use agentese::spec::Spec;
 use agentese_server_dialects::fronts::ACP;
@@ -15,7 +15,7 @@ use crate::losses;
 pub struct Explanation {
     front: &'static Spec,
     agent: &'static Spec,
-    rows: Vec<RowFate>,
+    rows: Vec<RowFidelity>,
 }
 
 /// Returns the fidelity of each row of `front`, with an agent of `agent`. Fails if one of them is unknown.

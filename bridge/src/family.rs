@@ -8,10 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentese::Error;
-use agentese::any::{self, Agent, Intent, KeptSession};
+use agentese::any::{self, Agent, Intent, StoredSession};
 use agentese::serve::Options;
 use agentese::spec::Spec;
-use agentese_server_dialects::desk::{Abilities, Agents, Kept, Parts, Trouble};
+use agentese_server_dialects::desk::{
+    AgentComponents, ListedSession, RemoteAgents, RemoteCapabilities, RemoteSessionError,
+};
 use agentese_server_dialects::fronts::ACP;
 use agentese_server_dialects::server::Server;
 use agentese_server_models::Catalog;
@@ -20,14 +22,14 @@ use agentese_server_tools::ToolSet;
 use futures::FutureExt;
 use futures::future::{BoxFuture, join_all};
 
-use super::beginning::Beginning;
-use super::kept::Places;
-use super::launch::{COMMANDS, child, dialect, here};
-use super::losses::{Heard, Losses};
-use super::person::Person;
+use super::beginning::InitialState;
+use super::kept::SessionDirectories;
+use super::launch::{MAX_COMMANDS, agent_dialect, child, current_dir};
+use super::losses::{FidelityReport, FrameCounts};
+use super::person::ClientUi;
 use super::pump::reason;
-use super::remote::Remote;
-use super::settings::Settings;
+use super::remote::DialectRemoteAgent;
+use super::settings::SettingsForwarder;
 use crate::error::BridgeError;
 use crate::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
@@ -35,62 +37,62 @@ use agentese_process::stdio;
 
 /// The time limit for all responses of an agent except those to prompts. The first response includes the
 /// start of the agent, which takes long on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const RESPONSE_LIMIT: Duration = Duration::from_secs(120);
 
 /// The addition to the title of a session with an unknown directory.
-const PLACELESS: &str = "its directory is not known";
+const UNKNOWN_DIRECTORY: &str = "its directory is not known";
 
 /// Serves an ACP client until it disconnects. Fails if the agent's dialect is not detected.
 pub(super) async fn serve(options: BridgeOptions, stderr: &Stderr) -> Result<ExitCode, BridgeError> {
-    let family = Arc::new(Family::find(options, stderr).await?);
+    let agents = Arc::new(SessionAgents::detect(options, stderr).await?);
     let server = Server::builder()
         .catalog(Catalog::new(Vec::new()))
         .tools(ToolSet::none())
         .dialect(&ACP)
-        .cwd(here())
-        .agents(family.clone());
+        .cwd(current_dir())
+        .remote_agents(agents.clone());
     let mut serving = Options::default();
-    serving.commands = COMMANDS;
-    serving.gate = Some(family.losses.counter());
+    serving.commands = MAX_COMMANDS;
+    serving.gate = Some(agents.fidelity.counter());
     let served = stdio::serve(server.build(), serving, stderr).await;
-    family.end().await;
-    family.options.report.as_deref().map_or(Ok(()), |path| family.losses.report(path))?;
+    agents.end().await;
+    agents.options.report.as_deref().map_or(Ok(()), |path| agents.fidelity.write_report(path))?;
     Ok(served?)
 }
 
 /// The agents of a command line.
-struct Family {
+struct SessionAgents {
     options: BridgeOptions,
     stderr: Stderr,
     spec: &'static Spec,
-    losses: Arc<Losses>,
+    fidelity: Arc<FidelityReport>,
     /// Counts the frames of all agents.
-    heard: Arc<Heard>,
+    counts: Arc<FrameCounts>,
     /// The agents of open sessions, by session id.
     open: Mutex<BTreeMap<String, Agent>>,
     /// The stored sessions of the agents.
-    kept: Places,
+    stored: SessionDirectories,
     /// The directories of all sessions opened so far, by session id.
-    places: Mutex<BTreeMap<String, String>>,
+    directories: Mutex<BTreeMap<String, String>>,
 }
 
-impl Family {
-    async fn find(options: BridgeOptions, stderr: &Stderr) -> Result<Self, BridgeError> {
-        let spec = dialect(&options, stderr).await?;
-        let heard = Arc::<Heard>::default();
-        let losses = Losses::new(ACP.spec(), spec, heard.clone());
-        let losses = losses.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?;
-        let (open, kept, places) = (Mutex::default(), Places::of(spec), Mutex::default());
-        let (stderr, losses) = (stderr.clone(), Arc::new(losses));
-        Ok(Self { options, stderr, spec, losses, heard, open, kept, places })
+impl SessionAgents {
+    async fn detect(options: BridgeOptions, stderr: &Stderr) -> Result<Self, BridgeError> {
+        let spec = agent_dialect(&options, stderr).await?;
+        let counts = Arc::<FrameCounts>::default();
+        let fidelity = FidelityReport::new(ACP.spec(), spec, counts.clone());
+        let fidelity = fidelity.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?;
+        let (open, stored, directories) = (Mutex::default(), SessionDirectories::of(spec), Mutex::default());
+        let (stderr, fidelity) = (stderr.clone(), Arc::new(fidelity));
+        Ok(Self { options, stderr, spec, fidelity, counts, open, stored, directories })
     }
 
     fn open(&self) -> MutexGuard<'_, BTreeMap<String, Agent>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn places(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn directories(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.directories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Ends all agents.
@@ -99,11 +101,11 @@ impl Family {
         join_all(open.values().map(Agent::close)).await;
     }
 
-    async fn spawn(&self, cwd: &Path, person: Person) -> Result<Agent, Trouble> {
+    async fn spawn(&self, cwd: &Path, ui: ClientUi) -> Result<Agent, RemoteSessionError> {
         let child = child(&self.options, &self.stderr).map_err(|error| error.to_string())?;
-        let mut connect = any::Options::new().asked(person).timeout(PATIENCE);
+        let mut connect = any::Options::new().on_question(ui).timeout(RESPONSE_LIMIT);
         if self.options.report.is_some() {
-            connect.tap = Some(self.heard.clone());
+            connect.tap = Some(self.counts.clone());
         }
         connect.dialect = Some(self.options.from.clone().unwrap_or_else(|| self.spec.name.to_owned()));
         Agent::spawn(child.cwd(cwd), connect).await.map_err(|error| format!("the agent: {error}"))
@@ -111,17 +113,17 @@ impl Family {
 
     /// Returns the parts of a session of an agent. Returns `None` if the agent has no such session; see
     /// [`Agents::join`].
-    async fn parts(
+    async fn components(
         &self,
         agent: &Agent,
-        person: Person,
+        ui: ClientUi,
         cwd: &Path,
         session: Option<&str>,
         before: BoxFuture<'_, ()>,
-    ) -> Result<Option<Parts>, Trouble> {
+    ) -> Result<Option<AgentComponents>, RemoteSessionError> {
         let trouble = |error: Error| reason(&error);
         if let Some(id) = session {
-            let Some(name) = self.kept.name_of(agent, cwd, id).await.map_err(trouble)? else {
+            let Some(name) = self.stored.name_of(agent, cwd, id).await.map_err(trouble)? else {
                 return Ok(None);
             };
             before.await;
@@ -129,31 +131,34 @@ impl Family {
                 return Ok(None);
             }
         }
-        let start = Beginning::of(agent).await.map_err(trouble)?;
+        let start = InitialState::query(agent).await.map_err(trouble)?;
         if let Some(directory) = start.session.file.as_deref().and_then(|file| Path::new(file).parent()) {
-            self.kept.seen(directory);
+            self.stored.add(directory);
         }
-        let told = start.session.id.clone();
-        if session.is_some() && told.is_some() && told.as_deref() != session {
+        let reported_id = start.session.id.clone();
+        if session.is_some() && reported_id.is_some() && reported_id.as_deref() != session {
             return Err("the agent opened another session than the one that was asked for".to_owned());
         }
-        let id = session.map(str::to_owned).or(told);
-        let remote = Arc::new(Remote::new(agent.clone(), person));
-        let persist = Arc::new(Settings::new(remote.clone(), ACP.spec(), start.settings.follow_up_mode));
-        let parts =
-            start.server(&ACP, remote, persist, cwd, id).all_parts().map_err(|error| error.to_string())?;
-        if let Some(session) = &parts.session {
+        let id = session.map(str::to_owned).or(reported_id);
+        let remote = Arc::new(DialectRemoteAgent::new(agent.clone(), ui));
+        let persist =
+            Arc::new(SettingsForwarder::new(remote.clone(), ACP.spec(), start.settings.follow_up_mode));
+        let components = start
+            .server(&ACP, remote, persist, cwd, id)
+            .build_components()
+            .map_err(|error| error.to_string())?;
+        if let Some(session) = &components.session {
             self.open().insert(session.id().to_owned(), agent.clone());
-            self.places().insert(session.id().to_owned(), cwd.to_string_lossy().into_owned());
+            self.directories().insert(session.id().to_owned(), cwd.to_string_lossy().into_owned());
         }
-        Ok(Some(parts))
+        Ok(Some(components))
     }
 }
 
-impl Agents for Family {
-    fn abilities(&self) -> Abilities {
-        let can = |intent| any::carries(self.spec, intent);
-        Abilities {
+impl RemoteAgents for SessionAgents {
+    fn capabilities(&self) -> RemoteCapabilities {
+        let can = |intent| any::supports(self.spec, intent);
+        RemoteCapabilities {
             open: can(Intent::OpenSession),
             history: can(Intent::Messages),
             // Agents without this command store files, which can be read.
@@ -164,25 +169,25 @@ impl Agents for Family {
         }
     }
 
-    fn join<'a>(
+    fn start<'a>(
         &'a self,
         cwd: &'a Path,
         session: Option<&'a str>,
         before: BoxFuture<'a, ()>,
-    ) -> BoxFuture<'a, Result<Option<Parts>, Trouble>> {
+    ) -> BoxFuture<'a, Result<Option<AgentComponents>, RemoteSessionError>> {
         async move {
-            let person = Person::new();
-            let agent = self.spawn(cwd, person.clone()).await?;
-            let parts = self.parts(&agent, person, cwd, session, before).await;
-            if !matches!(parts, Ok(Some(_))) {
+            let ui = ClientUi::new();
+            let agent = self.spawn(cwd, ui.clone()).await?;
+            let components = self.components(&agent, ui, cwd, session, before).await;
+            if !matches!(components, Ok(Some(_))) {
                 agent.close().await;
             }
-            parts
+            components
         }
         .boxed()
     }
 
-    fn leave<'a>(&'a self, session: &'a str) -> BoxFuture<'a, ()> {
+    fn stop<'a>(&'a self, session: &'a str) -> BoxFuture<'a, ()> {
         async move {
             let agent = self.open().remove(session);
             if let Some(agent) = agent {
@@ -192,28 +197,31 @@ impl Agents for Family {
         .boxed()
     }
 
-    fn list<'a>(&'a self, cwd: Option<&'a str>) -> BoxFuture<'a, Result<Vec<Kept>, Trouble>> {
+    fn list<'a>(
+        &'a self,
+        cwd: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Vec<ListedSession>, RemoteSessionError>> {
         async move {
-            if any::carries(self.spec, Intent::ListSessions) {
-                return self.listed(cwd).await;
+            if any::supports(self.spec, Intent::ListSessions) {
+                return self.list_from_agent(cwd).await;
             }
-            let (stores, wanted) = (self.kept.stores(&here()), cwd.map(str::to_owned));
+            let (stores, wanted) = (self.stored.stores(&current_dir()), cwd.map(str::to_owned));
             let read = move || {
                 let mut all: Vec<Record> = stores.iter().flat_map(|store| store.list(Scope::All)).collect();
                 all.retain(|record| record.cwd.is_some() && (wanted.is_none() || record.cwd == wanted));
                 all.sort_by(|one, other| other.modified.cmp(&one.modified));
                 let mut known = BTreeSet::new();
                 all.retain(|record| known.insert(record.id.clone()));
-                all.into_iter().map(Kept::from).collect()
+                all.into_iter().map(ListedSession::from).collect()
             };
             tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())
         }
         .boxed()
     }
 
-    fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, Trouble>> {
+    fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, RemoteSessionError>> {
         async move {
-            self.asked(here(), |agent| async move {
+            self.query(current_dir(), |agent| async move {
                 let is_kept = agent.list_sessions().await?.iter().any(|kept| kept.session == session);
                 if is_kept {
                     agent.delete_session(session).await?;
@@ -226,37 +234,41 @@ impl Agents for Family {
     }
 }
 
-impl Family {
+impl SessionAgents {
     /// Returns the sessions that an agent lists in that directory. The list has no directories. A session
     /// opened here has its known directory, and any other session has the directory of the query. If the
     /// client gives no directory, the title states that it is unknown.
-    async fn listed(&self, cwd: Option<&str>) -> Result<Vec<Kept>, Trouble> {
-        let directory = cwd.map_or_else(here, PathBuf::from);
-        let kept = self.asked(directory.clone(), |agent| async move { agent.list_sessions().await }).await?;
-        let places = self.places();
+    async fn list_from_agent(&self, cwd: Option<&str>) -> Result<Vec<ListedSession>, RemoteSessionError> {
+        let directory = cwd.map_or_else(current_dir, PathBuf::from);
+        let kept = self.query(directory.clone(), |agent| async move { agent.list_sessions().await }).await?;
+        let directories = self.directories();
         let mut all = Vec::new();
-        for KeptSession { session, name, modified, .. } in kept {
-            let (place, title) = match (places.get(&session), cwd) {
+        for StoredSession { session, name, modified, .. } in kept {
+            let (place, title) = match (directories.get(&session), cwd) {
                 (Some(place), Some(cwd)) if Path::new(place) != Path::new(cwd) => continue,
                 (Some(place), _) => (place.clone(), name),
                 (None, Some(cwd)) => (cwd.to_owned(), name),
                 (None, None) => {
                     let name = name.as_deref().unwrap_or(&session);
-                    (directory.to_string_lossy().into_owned(), Some(format!("{name} ({PLACELESS})")))
+                    (directory.to_string_lossy().into_owned(), Some(format!("{name} ({UNKNOWN_DIRECTORY})")))
                 }
             };
-            all.push(Kept { id: session, cwd: place, title, modified });
+            all.push(ListedSession { id: session, cwd: place, title, modified });
         }
         Ok(all)
     }
 
     /// Starts an agent, sends it a query, and ends it.
-    async fn asked<T, F>(&self, cwd: PathBuf, ask: impl FnOnce(Agent) -> F) -> Result<T, Trouble>
+    async fn query<T, F>(
+        &self,
+        cwd: PathBuf,
+        request: impl FnOnce(Agent) -> F,
+    ) -> Result<T, RemoteSessionError>
     where
         F: Future<Output = Result<T, Error>>,
     {
-        let agent = self.spawn(&cwd, Person::new()).await?;
-        let answer = ask(agent.clone()).await;
+        let agent = self.spawn(&cwd, ClientUi::new()).await?;
+        let answer = request(agent.clone()).await;
         agent.close().await;
         answer.map_err(|error| reason(&error))
     }

@@ -18,12 +18,12 @@ pub(super) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 /// The agent.
-pub(super) struct Far {
+pub(super) struct FakeAgent {
     lines: Lines<BufReader<BoxReader>>,
     writer: BoxWriter,
 }
 
-impl Far {
+impl FakeAgent {
     /// Creates the agent at that end of a transport.
     pub fn of(end: Transport) -> Self {
         let (reader, writer, _) = end.into_parts();
@@ -32,7 +32,7 @@ impl Far {
 
     /// Returns the next frame of the other side. Fails if the frame is of another kind; a response has an
     /// empty kind.
-    pub async fn hears(&mut self, kind: &str) -> Value {
+    pub async fn receive(&mut self, kind: &str) -> Value {
         let line = soon(kind, self.lines.next_line()).await.unwrap().expect("the connection is over");
         let frame: Value = serde_json::from_str(&line).unwrap();
         let found = frame.get("method").or_else(|| frame.get("type"));
@@ -40,7 +40,7 @@ impl Far {
         frame
     }
 
-    pub async fn says(&mut self, frame: Value) {
+    pub async fn send(&mut self, frame: Value) {
         self.writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
     }
 }

@@ -15,11 +15,14 @@ use crate::options::BridgeOptions;
 
 /// The maximum number of the client's commands, mainly prompts, that wait for the agent. Further ones are
 /// rejected.
-pub(crate) const COMMANDS: usize = 1024;
+pub(crate) const MAX_COMMANDS: usize = 1024;
 
 /// Returns the dialect of the agents of that command line. If it is not named, starts an agent to detect it,
 /// and ends that agent.
-pub(crate) async fn dialect(options: &BridgeOptions, stderr: &Stderr) -> Result<&'static Spec, BridgeError> {
+pub(crate) async fn agent_dialect(
+    options: &BridgeOptions,
+    stderr: &Stderr,
+) -> Result<&'static Spec, BridgeError> {
     let unusable = |error: agentese::Error| BridgeError::Usage(format!("the agent: {error}"));
     if let Some(name) = &options.from {
         let (spec, revision) = dynamic::client(name).map_err(unusable)?;
@@ -33,7 +36,7 @@ pub(crate) async fn dialect(options: &BridgeOptions, stderr: &Stderr) -> Result<
 }
 
 /// Returns the directory of this process.
-pub(crate) fn here() -> PathBuf {
+pub(crate) fn current_dir() -> PathBuf {
     std::env::current_dir().unwrap_or_else(|_| Path::new("/").to_owned())
 }
 
@@ -43,7 +46,7 @@ pub(crate) fn child(options: &BridgeOptions, stderr: &Stderr) -> Result<ChildOpt
         options.command.split_first().ok_or_else(|| BridgeError::Usage("no agent is named".to_owned()))?;
     let mut child = words.iter().fold(ChildOptions::new(program), ChildOptions::arg);
     let stderr = stderr.clone();
-    child.on_stderr_line = Some(Arc::new(move |line: &str| stderr.say(line)));
+    child.on_stderr_line = Some(Arc::new(move |line: &str| stderr.write_line(line)));
     Ok(child)
 }
 

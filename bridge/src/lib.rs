@@ -64,20 +64,20 @@ use agentese::spec::Spec;
 use agentese::transport::Transport;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
-use agentese_server_dialects::fronts::Frontend;
+use agentese_server_dialects::fronts::DialectEntry;
 
-use beginning::Beginning;
-use launch::{COMMANDS, child, here, is_acp};
-use losses::{Heard, Losses};
-use person::Person;
-use remote::Remote;
+use beginning::InitialState;
+use launch::{MAX_COMMANDS, child, current_dir, is_acp};
+use losses::{FidelityReport, FrameCounts};
+use person::ClientUi;
+use remote::DialectRemoteAgent;
 
 pub use error::BridgeError;
 pub use explain::{Explanation, explain};
 pub use options::BridgeOptions;
 
 /// The time limit for responses of an agent during the detection of its dialect.
-const DETECTED: Duration = Duration::from_secs(20);
+const DETECT_LIMIT: Duration = Duration::from_secs(20);
 
 /// Bridge whose options go together.
 #[derive(Debug)]
@@ -90,9 +90,9 @@ pub struct Bridge {
 #[derive(Debug)]
 enum Sides {
     /// Client and agent of dialects.
-    Dialects(&'static Frontend),
+    Dialects(&'static DialectEntry),
     /// Client of a dialect, agent of ACP.
-    AcpAgent(&'static Frontend),
+    AcpAgent(&'static DialectEntry),
     /// Client of ACP, agents of a dialect.
     AcpClient,
     /// Clients of AG-UI, agents of a dialect.
@@ -123,7 +123,7 @@ impl Bridge {
         }
         let frontend = match to_acp || to_agui {
             true => None,
-            false => Some(Frontend::find(to).map_err(|error| BridgeError::Usage(error.to_string()))?),
+            false => Some(DialectEntry::find(to).map_err(|error| BridgeError::Usage(error.to_string()))?),
         };
         let sides = match frontend {
             None if to_agui => Sides::AgUi,
@@ -149,7 +149,7 @@ impl Bridge {
 }
 
 async fn bridge(
-    frontend: &'static Frontend,
+    frontend: &'static DialectEntry,
     options: BridgeOptions,
     stderr: &Stderr,
 ) -> Result<ExitCode, BridgeError> {
@@ -162,7 +162,7 @@ async fn bridge(
     let (known, transport, is_answered) = match named {
         Some(named) => (named, transport, true),
         None => {
-            let found = agentese::any::detect(transport, DETECTED).await;
+            let found = agentese::any::detect(transport, DETECT_LIMIT).await;
             let found = found.map_err(|error| unusable(&error))?;
             ((found.spec, None), found.transport, found.is_answered)
         }
@@ -170,15 +170,15 @@ async fn bridge(
     if is_answered && relay::is_same(frontend.spec(), known) {
         return relay::serve(transport, frontend.spec(), options.report.as_deref(), stderr).await;
     }
-    let person = Person::new();
-    let heard = Arc::<Heard>::default();
-    let mut connect = agentese::any::Options::new().asked(person.clone());
+    let ui = ClientUi::new();
+    let counts = Arc::<FrameCounts>::default();
+    let mut connect = agentese::any::Options::new().on_question(ui.clone());
     connect.dialect = Some(known.1.map_or_else(|| known.0.name.to_owned(), Spec::id));
     if options.report.is_some() {
-        connect.tap = Some(heard.clone());
+        connect.tap = Some(counts.clone());
     }
-    let agent = Agent::over(transport, connect).await.map_err(|error| unusable(&error))?;
-    let start = Beginning::of(&agent).await;
+    let agent = Agent::from_transport(transport, connect).await.map_err(|error| unusable(&error))?;
+    let start = InitialState::query(&agent).await;
     let start = match start {
         Ok(start) => start,
         Err(error) => {
@@ -186,26 +186,27 @@ async fn bridge(
             return Err(unusable(&error));
         }
     };
-    let losses = Losses::new(frontend.spec(), agent.spec(), heard).map_err(|error| unusable(&error))?;
-    let losses = Arc::new(losses);
-    let remote = Arc::new(Remote::new(agent.clone(), person));
+    let fidelity =
+        FidelityReport::new(frontend.spec(), agent.spec(), counts).map_err(|error| unusable(&error))?;
+    let fidelity = Arc::new(fidelity);
+    let remote = Arc::new(DialectRemoteAgent::new(agent.clone(), ui));
     let mut serving = Options::default();
-    serving.commands = COMMANDS;
-    serving.gate = Some(losses.gate());
-    serving.finish = remote.parted();
+    serving.commands = MAX_COMMANDS;
+    serving.gate = Some(fidelity.gate());
+    serving.finish = remote.disconnected();
     let follow_up = start.settings.follow_up_mode;
-    let persist = Arc::new(settings::Settings::new(remote.clone(), frontend.spec(), follow_up));
-    let server = start.server(frontend, remote.clone(), persist.clone(), &here(), None).build();
+    let persist = Arc::new(settings::SettingsForwarder::new(remote.clone(), frontend.spec(), follow_up));
+    let server = start.server(frontend, remote.clone(), persist.clone(), &current_dir(), None).build();
     let served = stdio::serve(server, serving, stderr).await;
-    persist.give_back().await;
-    let gone = remote.gone();
+    persist.restore().await;
+    let disconnect_reason = remote.disconnect_reason();
     agent.close().await;
     if let Some(path) = &options.report {
-        losses.report(path)?;
+        fidelity.write_report(path)?;
     }
-    match gone {
+    match disconnect_reason {
         Some(reason) => {
-            stderr.say(format_args!("Error: the agent is gone: {reason}"));
+            stderr.write_line(format_args!("Error: the agent is gone: {reason}"));
             Ok(ExitCode::FAILURE)
         }
         None => Ok(served?),

@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentese::any::{Fate, RowFate, RowKind, explain};
-use agentese::scan::{self, Wanted, inner, member};
-use agentese::serve::{Gate, Refusal};
+use agentese::any::{Fidelity, RowFidelity, RowKind, explain};
+use agentese::scan::{self, MemberSet, inner, member};
+use agentese::serve::{CommandError, Gate};
 use agentese::spec::{Framing, Spec};
 use agentese::tap::{Direction, Tap};
 use serde::Serialize;
@@ -16,26 +16,26 @@ use serde::Serialize;
 use crate::error::BridgeError;
 
 /// The fidelity of the rows of two dialects, with counts.
-pub(super) struct Losses {
+pub(super) struct FidelityReport {
     front: &'static Spec,
     agent: &'static Spec,
     /// The rows of the front's dialect, in front of the agent.
-    rows: Vec<RowFate>,
+    rows: Vec<RowFidelity>,
     /// The number of sent commands, by wire name.
     sent: Mutex<BTreeMap<&'static str, u64>>,
     /// The number of events and dialogs from the agent, by kind and name.
-    heard: Arc<Heard>,
+    received: Arc<FrameCounts>,
 }
 
 /// Counts the events and dialogs of an agent.
 #[derive(Default)]
-pub(super) struct Heard(Mutex<BTreeMap<String, u64>>);
+pub(super) struct FrameCounts(Mutex<BTreeMap<String, u64>>);
 
 /// A row of a report.
 #[derive(Serialize)]
 struct Counted<'a> {
     #[serde(flatten)]
-    row: &'a RowFate,
+    row: &'a RowFidelity,
     /// The number of occurrences.
     count: u64,
 }
@@ -53,25 +53,25 @@ struct Report<'a> {
     told: Vec<Counted<'a>>,
 }
 
-impl Losses {
+impl FidelityReport {
     pub fn new(
         front: &'static Spec,
         agent: &'static Spec,
-        heard: Arc<Heard>,
+        received: Arc<FrameCounts>,
     ) -> Result<Self, agentese::Error> {
-        Ok(Self { front, agent, rows: explain(front, agent)?, sent: Mutex::default(), heard })
+        Ok(Self { front, agent, rows: explain(front, agent)?, sent: Mutex::default(), received })
     }
 
     /// Returns a gate that counts commands and rejects lost ones.
     pub fn gate(self: &Arc<Self>) -> Gate {
-        let losses = self.clone();
+        let report = self.clone();
         Gate::new(move |command| {
-            losses.count(command.wire);
-            let row = losses.rows.iter().find(|row| row.kind == RowKind::Command && row.row == command.wire);
+            report.count(command.wire);
+            let row = report.rows.iter().find(|row| row.kind == RowKind::Command && row.row == command.wire);
             match row {
-                Some(row) if row.fate == Fate::Lost => {
-                    let agent = losses.agent.name;
-                    Err(Refusal::new(format!(
+                Some(row) if row.fate == Fidelity::Lost => {
+                    let agent = report.agent.name;
+                    Err(CommandError::new(format!(
                         "`{}` is lost with an agent of {agent}: {}",
                         row.row, row.reason
                     )))
@@ -83,15 +83,15 @@ impl Losses {
 
     /// Returns a gate that only counts commands, for fronts that reject commands themselves.
     pub fn counter(self: &Arc<Self>) -> Gate {
-        let losses = self.clone();
+        let report = self.clone();
         Gate::new(move |command| {
-            losses.count(command.wire);
+            report.count(command.wire);
             Ok(())
         })
     }
 
     /// Counts the command in a line of the client, if there is one.
-    pub fn sent(&self, line: &str) {
+    pub fn count_sent(&self, line: &str) {
         let member = match self.front.framing {
             Framing::JsonRpc { .. } => METHOD,
             Framing::Flat | Framing::Enveloped => TYPE,
@@ -109,14 +109,14 @@ impl Losses {
     }
 
     /// Writes the report of a run. Fails if the file cannot be written.
-    pub fn report(&self, path: &Path) -> Result<(), BridgeError> {
+    pub fn write_report(&self, path: &Path) -> Result<(), BridgeError> {
         self.write(path).map_err(|source| BridgeError::Io { context: path.display().to_string(), source })
     }
 
     fn write(&self, path: &Path) -> std::io::Result<()> {
         let sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let heard = self.heard.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let of = |row: &RowFate| match row.kind {
+        let received = self.received.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let of = |row: &RowFidelity| match row.kind {
             RowKind::Command => sent.get(row.row.as_str()).copied().unwrap_or_default(),
             _ => 0,
         };
@@ -129,7 +129,7 @@ impl Losses {
             rows: self.rows.iter().map(|row| Counted { row, count: of(row) }).collect(),
             told: told
                 .iter()
-                .map(|row| Counted { row, count: heard.get(&row.row).copied().unwrap_or_default() })
+                .map(|row| Counted { row, count: received.get(&row.row).copied().unwrap_or_default() })
                 .collect(),
         };
         let mut text = serde_json::to_string_pretty(&report)?;
@@ -143,10 +143,10 @@ const METHOD: usize = 2;
 const TYPE: usize = 3;
 
 /// The members that may contain the name of a frame. Members of another shape are ignored.
-static NAMES: Wanted<4> =
-    Wanted::new([inner("event", "type"), inner("params", "type"), member("method"), member("type")]);
+static NAMES: MemberSet<4> =
+    MemberSet::new([inner("event", "type"), inner("params", "type"), member("method"), member("type")]);
 
-impl Tap for Heard {
+impl Tap for FrameCounts {
     fn frame(&self, direction: Direction, text: &str) {
         if direction != Direction::Received {
             return;
@@ -161,16 +161,16 @@ impl Tap for Heard {
 }
 
 /// Returns the fidelity of each row as text for people.
-pub(super) fn text(front: &Spec, agent: &Spec, rows: &[RowFate]) -> String {
+pub(super) fn text(front: &Spec, agent: &Spec, rows: &[RowFidelity]) -> String {
     let count = |fate| rows.iter().filter(|row| row.fate == fate).count();
     let mut text = format!(
         "{} with an agent that speaks {}: {} of {} rows are carried, {} approximated, {} lost.\n",
         front.id(),
         agent.id(),
-        count(Fate::Carried),
+        count(Fidelity::Carried),
         rows.len(),
-        count(Fate::Approximated),
-        count(Fate::Lost),
+        count(Fidelity::Approximated),
+        count(Fidelity::Lost),
     );
     let width = rows.iter().map(|row| row.row.len()).max().unwrap_or_default();
     for (kind, title) in
@@ -182,9 +182,9 @@ pub(super) fn text(front: &Spec, agent: &Spec, rows: &[RowFate]) -> String {
         let _ = writeln!(text, "\n{title}");
         for row in rows.iter().filter(|row| row.kind == kind) {
             let fate = match row.fate {
-                Fate::Carried => "carried",
-                Fate::Approximated => "approximated",
-                Fate::Lost => "lost",
+                Fidelity::Carried => "carried",
+                Fidelity::Approximated => "approximated",
+                Fidelity::Lost => "lost",
                 _ => "unknown",
             };
             let line = format!("  {:width$}  {fate:12}  {}", row.row, row.reason);
@@ -199,8 +199,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_frame_counts_as_what_it_is() {
-        let heard = Heard::default();
+    fn each_frame_is_counted_by_its_name() {
+        let heard = FrameCounts::default();
         for frame in [
             r#"{"type":"extension_error","extensionPath":"a.ts","event":"input","error":"no"}"#,
             r#"{"type":"event","event":{"type":"turn_end"}}"#,

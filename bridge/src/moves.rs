@@ -3,76 +3,79 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use agentese_server_engine::engine::Deed;
+use agentese_server_engine::engine::RemoteEvent;
 
 /// The progress of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Stage {
+pub(super) enum SwitchStage {
     /// There is no switch.
-    Staying,
+    Idle,
     /// The switch was requested. The agent may reject it, or end its run first.
-    Asked,
+    Requested,
     /// The agent has switched. The data of the new conversation comes from queries.
-    Moved,
+    Switched,
 }
 
 /// A switch to another conversation.
 #[derive(Clone, Default)]
-pub(super) struct Move(Arc<AtomicU8>);
+pub(super) struct SessionSwitch(Arc<AtomicU8>);
 
-impl Move {
-    pub fn enter(&self, stage: Stage) {
+impl SessionSwitch {
+    pub fn enter(&self, stage: SwitchStage) {
         self.0.store(stage as u8, Ordering::Release);
     }
 
-    pub fn is_at(&self, stage: Stage) -> bool {
+    pub fn is_at(&self, stage: SwitchStage) -> bool {
         self.0.load(Ordering::Acquire) == stage as u8
     }
 
     /// Returns `true` if the deed is to be reported. Before the decision of the agent, its run continues or
     /// ends. The name and the settings of the new conversation are transferred separately.
-    fn lets(&self, deed: &Deed) -> bool {
-        let is_of_session = matches!(deed, Deed::Named(_) | Deed::Thinks(_) | Deed::Asks(_));
-        self.is_at(Stage::Staying) || (self.is_at(Stage::Asked) && !is_of_session)
+    fn allows(&self, event: &RemoteEvent) -> bool {
+        let is_of_session = matches!(
+            event,
+            RemoteEvent::SessionNamed(_) | RemoteEvent::ThinkingChanged(_) | RemoteEvent::ModelChanged(_)
+        );
+        self.is_at(SwitchStage::Idle) || (self.is_at(SwitchStage::Requested) && !is_of_session)
     }
 }
 
 /// Filter of the agent's deeds during a switch.
-pub(super) struct News {
-    pub moves: Move,
+pub(super) struct SessionSwitchTracker {
+    pub switch: SessionSwitch,
     /// The last deeds about the name and the settings since the request. They are reported if the agent
     /// stays.
-    named: Option<Deed>,
-    asks: Option<Deed>,
-    thinks: Option<Deed>,
+    name: Option<RemoteEvent>,
+    model: Option<RemoteEvent>,
+    thinking: Option<RemoteEvent>,
 }
 
-impl News {
-    pub fn of(moves: Move) -> Self {
-        Self { moves, named: None, asks: None, thinks: None }
+impl SessionSwitchTracker {
+    pub fn of(switch: SessionSwitch) -> Self {
+        Self { switch, name: None, model: None, thinking: None }
     }
 
     /// Returns the deed if it is to be reported now.
-    pub fn pass(&mut self, deed: Deed) -> Option<Deed> {
-        if self.moves.lets(&deed) {
-            return Some(deed);
+    pub fn filter(&mut self, event: RemoteEvent) -> Option<RemoteEvent> {
+        if self.switch.allows(&event) {
+            return Some(event);
         }
-        match &deed {
-            _ if !self.moves.is_at(Stage::Asked) => {}
-            Deed::Named(_) => self.named = Some(deed),
-            Deed::Asks(_) => self.asks = Some(deed),
-            Deed::Thinks(_) => self.thinks = Some(deed),
+        match &event {
+            _ if !self.switch.is_at(SwitchStage::Requested) => {}
+            RemoteEvent::SessionNamed(_) => self.name = Some(event),
+            RemoteEvent::ModelChanged(_) => self.model = Some(event),
+            RemoteEvent::ThinkingChanged(_) => self.thinking = Some(event),
             _ => {}
         }
         None
     }
 
     /// Ends the switch. Returns the held deeds if the agent has stayed.
-    pub fn arrived(&mut self) -> Vec<Deed> {
-        let stays = self.moves.is_at(Stage::Asked);
-        self.moves.enter(Stage::Staying);
-        let kept = [self.named.take(), self.asks.take(), self.thinks.take()];
+    pub fn finish(&mut self) -> Vec<RemoteEvent> {
+        let stays = self.switch.is_at(SwitchStage::Requested);
+        self.switch.enter(SwitchStage::Idle);
+        let kept = [self.name.take(), self.model.take(), self.thinking.take()];
         kept.into_iter().flatten().filter(|_| stays).collect()
     }
 }
@@ -82,33 +85,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_told_of_until_the_agent_has_moved() {
-        let moves = Move::default();
-        let (over, named) = (Deed::RunOver { will_retry: false }, Deed::Named("there".to_owned()));
-        assert!(moves.lets(&over) && moves.lets(&named));
-        moves.enter(Stage::Asked);
-        assert!(moves.lets(&over) && !moves.lets(&named));
-        moves.enter(Stage::Moved);
-        assert!(!moves.lets(&over) && !moves.lets(&named));
-        moves.enter(Stage::Staying);
-        assert!(moves.lets(&named));
+    fn run_events_pass_until_the_switch() {
+        let moves = SessionSwitch::default();
+        let (over, named) =
+            (RemoteEvent::RunEnded { will_retry: false }, RemoteEvent::SessionNamed("there".to_owned()));
+        assert!(moves.allows(&over) && moves.allows(&named));
+        moves.enter(SwitchStage::Requested);
+        assert!(moves.allows(&over) && !moves.allows(&named));
+        moves.enter(SwitchStage::Switched);
+        assert!(!moves.allows(&over) && !moves.allows(&named));
+        moves.enter(SwitchStage::Idle);
+        assert!(moves.allows(&named));
     }
 
     #[test]
-    fn a_name_told_while_the_agent_makes_up_its_mind_is_news_where_it_stays() {
-        let mut news = News::of(Move::default());
-        let named = |name: &str| Deed::Named(name.to_owned());
+    fn a_name_during_a_rejected_switch_is_reported_afterwards() {
+        let mut news = SessionSwitchTracker::of(SessionSwitch::default());
+        let named = |name: &str| RemoteEvent::SessionNamed(name.to_owned());
         for moved in [false, true] {
-            news.moves.enter(Stage::Asked);
-            assert_eq!((news.pass(named("one")), news.pass(named("two"))), (None, None));
+            news.switch.enter(SwitchStage::Requested);
+            assert_eq!((news.filter(named("one")), news.filter(named("two"))), (None, None));
             if moved {
-                news.moves.enter(Stage::Moved);
-                assert_eq!(news.pass(named("there")), None);
+                news.switch.enter(SwitchStage::Switched);
+                assert_eq!(news.filter(named("there")), None);
             }
-            let told = news.arrived();
+            let told = news.finish();
             assert_eq!(told, if moved { Vec::new() } else { vec![named("two")] });
-            assert_eq!(news.pass(named("three")), Some(named("three")));
+            assert_eq!(news.filter(named("three")), Some(named("three")));
         }
-        assert!(news.arrived().is_empty());
+        assert!(news.finish().is_empty());
     }
 }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use agentese::any::{Answer, Asked, Question};
+use agentese::any::{Answer, Question, QuestionHandler};
 use agentese::types::{
-    AskConfirm, AskEditor, AskInput, AskSelect, NotifyType, ShowEditorText, ShowNotice, ShowStatus,
-    ShowTitle, ShowWidget,
+    ConfirmQuestion, EditorQuestion, ExtensionEditorText, ExtensionNotice, ExtensionStatus, ExtensionTitle,
+    ExtensionWidget, InputQuestion, NotifyType, SelectQuestion,
 };
 use agentese::view::{Conversation, Draft, Notice};
 use agentese_server_base::ui::{self, Dialog, Ui};
@@ -17,58 +17,59 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{oneshot, watch};
 
-use super::control::Word;
+use super::control::Control;
 
 /// The maximum number of notices that wait for the client; the oldest are dropped.
-const MOST_EARLY: usize = 100;
+const MAX_EARLY_NOTICES: usize = 100;
 
 /// The time for which a question waits for earlier events. A prompt in progress may delay those events until
 /// the question is answered.
-const BEHIND: Duration = Duration::from_secs(1);
+const EVENT_WAIT: Duration = Duration::from_secs(1);
 
 /// The user interface of the client, for the questions and notices of the agent.
 #[derive(Clone)]
-pub(super) struct Person {
+pub(super) struct ClientUi {
     ui: watch::Sender<Option<Arc<dyn Ui>>>,
-    shown: Arc<Mutex<Shown>>,
+    panels: Arc<Mutex<PanelState>>,
     /// The notices from before the connection of the client.
     early: Arc<Mutex<VecDeque<ui::Notice>>>,
     /// The event loop that orders the events of the agent.
-    pump: Arc<OnceLock<UnboundedSender<Word>>>,
+    event_loop: Arc<OnceLock<UnboundedSender<Control>>>,
 }
 
 /// The last shown items beside the conversation.
 #[derive(Default)]
-struct Shown {
+struct PanelState {
     status: BTreeMap<String, Value>,
     widgets: BTreeMap<String, Value>,
     title: Option<String>,
     draft: Option<Draft>,
     /// The text that the response to a command contains, so that no dialog has to set it.
-    answered: Option<String>,
+    fork_text: Option<String>,
 }
 
-impl Person {
+impl ClientUi {
     pub fn new() -> Self {
         Self {
             ui: watch::Sender::new(None),
-            shown: Arc::default(),
+            panels: Arc::default(),
             early: Arc::default(),
-            pump: Arc::default(),
+            event_loop: Arc::default(),
         }
     }
 
     /// Lets questions wait for earlier events from now on. Later calls have no effect.
-    pub fn behind(&self, pump: UnboundedSender<Word>) {
-        let _ = self.pump.set(pump);
+    pub fn set_event_loop(&self, event_loop: UnboundedSender<Control>) {
+        let _ = self.event_loop.set(event_loop);
     }
 
     /// Completes when the client has the earlier events of the agent.
-    fn told(&self) -> impl Future<Output = ()> + Send + 'static {
-        let (done, told) = oneshot::channel();
-        let sent = self.pump.get().is_some_and(|pump| pump.send(Word::Asks(done)).is_ok());
+    fn wait_for_events(&self) -> impl Future<Output = ()> + Send + 'static {
+        let (done, processed) = oneshot::channel();
+        let sent =
+            self.event_loop.get().is_some_and(|pump| pump.send(Control::QuestionReceived(done)).is_ok());
         async move {
-            if sent && tokio::time::timeout(BEHIND, told).await.is_err() {
+            if sent && tokio::time::timeout(EVENT_WAIT, processed).await.is_err() {
                 tracing::warn!("a question goes before what the agent told");
             }
         }
@@ -82,13 +83,13 @@ impl Person {
     }
 
     /// Shows a notice of the agent.
-    pub fn notice(&self, notice: &Notice) {
-        self.tell(&notice.text, &notice.level);
+    pub fn show_notice(&self, notice: &Notice) {
+        self.notify(&notice.text, &notice.level);
     }
 
     /// Shows a text; `level` is `info`, `warning` or `error`.
-    pub fn tell(&self, text: &str, level: &str) {
-        let mut shown = ShowNotice::new(text);
+    pub fn notify(&self, text: &str, level: &str) {
+        let mut shown = ExtensionNotice::new(text);
         shown.notify_type = Some(match level {
             "error" => NotifyType::Error,
             "warning" => NotifyType::Warning,
@@ -107,7 +108,7 @@ impl Person {
                 ui.show(&notice);
             }
             None => {
-                if early.len() == MOST_EARLY {
+                if early.len() == MAX_EARLY_NOTICES {
                     early.pop_front();
                 }
                 early.push_back(notice);
@@ -117,7 +118,7 @@ impl Person {
 
     /// Returns the texts of the notices that wait for the client.
     #[cfg(test)]
-    pub fn waiting(&self) -> Vec<String> {
+    pub fn early_texts(&self) -> Vec<String> {
         let early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         let text = |notice: &ui::Notice| match notice {
             ui::Notice::Notice(shown) => Some(shown.message.clone()),
@@ -128,35 +129,35 @@ impl Person {
 
     /// Records a fork before a message with that text: the response to the command contains the text for the
     /// editor.
-    pub fn forks_before(&self, text: &str) {
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        shown.answered = Some(text.to_owned());
+    pub fn record_fork_text(&self, text: &str) {
+        let mut shown = self.panels.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.fork_text = Some(text.to_owned());
     }
 
     /// Sends a question to the user. A question before the connection of the client waits for it, because the agent has
     /// time limits of its own. Returns `None` if there is no client to answer.
-    pub fn put(&self, dialog: Dialog) -> impl Future<Output = Option<ui::Answer>> + Send + 'static {
+    pub fn show_dialog(&self, dialog: Dialog) -> impl Future<Output = Option<ui::Answer>> + Send + 'static {
         let mut there = self.ui.subscribe();
         async move {
             let ui = there.wait_for(Option::is_some).await.ok()?.clone()?;
-            ui.ask(&dialog)?.await
+            ui.show_dialog(&dialog)?.await
         }
     }
 
     /// Shows the changes beside the conversation. Does nothing while no client is connected.
-    pub fn panels(&self, now: &Conversation) {
+    pub fn update_panels(&self, now: &Conversation) {
         if self.ui.borrow().is_none() {
             return;
         }
-        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shown = self.panels.lock().unwrap_or_else(PoisonError::into_inner);
         let mut notices = Vec::new();
         for (key, value) in changed(&shown.status, &now.status) {
-            let mut status = ShowStatus::new(key);
+            let mut status = ExtensionStatus::new(key);
             status.text = value.and_then(Value::as_str).map(str::to_owned);
             notices.push(ui::Notice::Status(status));
         }
         for (key, value) in changed(&shown.widgets, &now.widgets) {
-            let mut widget = ShowWidget::new(key);
+            let mut widget = ExtensionWidget::new(key);
             let lines = value.map(|value| value.get("lines").unwrap_or(value).clone());
             widget.lines = lines.and_then(|lines| serde_json::from_value(lines).ok());
             let placement = value.and_then(|value| value.get("placement")).cloned();
@@ -164,20 +165,20 @@ impl Person {
             notices.push(ui::Notice::Widget(widget));
         }
         if shown.title != now.title {
-            notices.extend(now.title.clone().map(|title| ui::Notice::Title(ShowTitle::new(title))));
+            notices.extend(now.title.clone().map(|title| ui::Notice::Title(ExtensionTitle::new(title))));
         }
-        let mut answered = shown.answered.take();
+        let mut answered = shown.fork_text.take();
         if shown.draft != now.draft {
             let text = now.draft.as_ref().map(|draft| draft.text.as_str());
             let text = text.filter(|text| answered.take().as_deref() != Some(text));
-            notices.extend(text.map(|text| ui::Notice::EditorText(ShowEditorText::new(text))));
+            notices.extend(text.map(|text| ui::Notice::EditorText(ExtensionEditorText::new(text))));
         }
-        *shown = Shown {
+        *shown = PanelState {
             status: now.status.clone(),
             widgets: now.widgets.clone(),
             title: now.title.clone(),
             draft: now.draft.clone(),
-            answered,
+            fork_text: answered,
         };
         drop(shown);
         notices.into_iter().for_each(|notice| self.show(notice));
@@ -195,13 +196,13 @@ fn changed<'a>(
     fresh.chain(gone.map(|key| (key.clone(), None))).collect()
 }
 
-impl Asked for Person {
-    fn ask(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
+impl QuestionHandler for ClientUi {
+    fn answer(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
         let is_confirm = question.kind == "confirm";
-        let (told, said) = (self.told(), self.put(dialog(question)));
+        let (events_sent, answer) = (self.wait_for_events(), self.show_dialog(dialog(question)));
         async move {
-            told.await;
-            match said.await? {
+            events_sent.await;
+            match answer.await? {
                 ui::Answer::Value(text) => Some(Answer::Text(text)),
                 ui::Answer::Confirmed(yes) if is_confirm => Some(Answer::Confirmed(yes)),
                 ui::Answer::Confirmed(yes) => Some(Answer::Text(yes.to_string())),
@@ -228,24 +229,24 @@ fn dialog(question: Question) -> Dialog {
     let title = if title.is_empty() { text.clone().unwrap_or_default() } else { title };
     match kind.as_str() {
         "confirm" => {
-            let mut asked = AskConfirm::new(method, title, text.unwrap_or_default());
-            asked.timeout = timeout;
-            Dialog::Confirm(asked)
+            let mut confirm = ConfirmQuestion::new(method, title, text.unwrap_or_default());
+            confirm.timeout = timeout;
+            Dialog::Confirm(confirm)
         }
         "select" if !options.is_empty() => {
-            let mut asked = AskSelect::new(method, title, options);
-            asked.timeout = timeout;
-            Dialog::Select(asked, Vec::new())
+            let mut select = SelectQuestion::new(method, title, options);
+            select.timeout = timeout;
+            Dialog::Select(select, Vec::new())
         }
         "editor" => {
-            let mut asked = AskEditor::new(method, title);
-            asked.prefill = prefill;
-            Dialog::Editor(asked)
+            let mut editor = EditorQuestion::new(method, title);
+            editor.prefill = prefill;
+            Dialog::Editor(editor)
         }
         _ => {
-            let mut asked = AskInput::new(method, title);
-            (asked.placeholder, asked.timeout) = (placeholder, timeout);
-            Dialog::Input(asked)
+            let mut input = InputQuestion::new(method, title);
+            (input.placeholder, input.timeout) = (placeholder, timeout);
+            Dialog::Input(input)
         }
     }
 }
@@ -256,10 +257,10 @@ mod tests {
 
     /// A user interface that records its notices.
     #[derive(Default)]
-    struct Screen(Mutex<Vec<ui::Notice>>);
+    struct RecordingUi(Mutex<Vec<ui::Notice>>);
 
-    impl Ui for Screen {
-        fn room(&self) -> BoxFuture<'_, ()> {
+    impl Ui for RecordingUi {
+        fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
             futures::future::ready(()).boxed()
         }
 
@@ -267,23 +268,23 @@ mod tests {
             self.0.lock().unwrap().push(notice.clone());
         }
 
-        fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
+        fn show_dialog(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
             None
         }
     }
 
     #[test]
-    fn what_came_before_the_client_is_shown_when_it_is_there() {
-        let person = Person::new();
-        let mut now = Conversation::begin("pi");
+    fn early_notices_are_shown_after_the_client_connects() {
+        let person = ClientUi::new();
+        let mut now = Conversation::new("pi");
         now.title = Some("their title".to_owned());
         now.status.insert("mode".to_owned(), Value::from("quiet"));
-        person.tell("early", "warning");
-        person.panels(&now);
-        let screen = Arc::new(Screen::default());
+        person.notify("early", "warning");
+        person.update_panels(&now);
+        let screen = Arc::new(RecordingUi::default());
         person.connect(screen.clone());
-        person.panels(&now);
-        person.panels(&now);
+        person.update_panels(&now);
+        person.update_panels(&now);
         let shown = screen.0.lock().unwrap();
         let [ui::Notice::Notice(early), ui::Notice::Status(status), ui::Notice::Title(_)] = &shown[..] else {
             panic!("{shown:?}")
@@ -292,14 +293,14 @@ mod tests {
     }
 
     #[test]
-    fn words_that_a_fork_gives_back_are_not_put_into_the_editor_as_well() {
-        let (person, screen) = (Person::new(), Arc::new(Screen::default()));
+    fn fork_text_is_not_also_put_into_the_editor() {
+        let (person, screen) = (ClientUi::new(), Arc::new(RecordingUi::default()));
         person.connect(screen.clone());
-        person.forks_before("go");
-        let mut now = Conversation::begin("pi");
+        person.record_fork_text("go");
+        let mut now = Conversation::new("pi");
         for text in ["go", "by an extension"] {
             now.draft = serde_json::from_value(serde_json::json!({"text": text})).ok();
-            person.panels(&now);
+            person.update_panels(&now);
         }
         let shown = screen.0.lock().unwrap();
         let [ui::Notice::EditorText(only)] = &shown[..] else { panic!("{shown:?}") };
@@ -308,12 +309,12 @@ mod tests {
 
     #[test]
     fn the_newest_early_notices_are_kept() {
-        let person = Person::new();
-        (0..MOST_EARLY + 3).for_each(|number| person.tell(&number.to_string(), "info"));
-        let screen = Arc::new(Screen::default());
+        let person = ClientUi::new();
+        (0..MAX_EARLY_NOTICES + 3).for_each(|number| person.notify(&number.to_string(), "info"));
+        let screen = Arc::new(RecordingUi::default());
         person.connect(screen.clone());
         let shown = screen.0.lock().unwrap();
-        assert_eq!(shown.len(), MOST_EARLY);
+        assert_eq!(shown.len(), MAX_EARLY_NOTICES);
         assert!(matches!(&shown[0], ui::Notice::Notice(first) if first.message == "3"), "{:?}", shown[0]);
     }
 }

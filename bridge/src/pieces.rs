@@ -7,12 +7,12 @@ use serde_json::Value;
 use super::convert;
 
 /// Returns the arguments of a complete call.
-pub(super) fn whole(tool: &ToolBlock) -> String {
+pub(super) fn complete_text(tool: &ToolBlock) -> String {
     Value::Object(convert::arguments(tool)).to_string()
 }
 
 /// Returns the number of text bytes of a piece. Returns `None` for other events.
-pub(super) fn length(event: &StreamEvent) -> Option<usize> {
+pub(super) fn text_length(event: &StreamEvent) -> Option<usize> {
     match event {
         StreamEvent::TextDelta(text)
         | StreamEvent::ThinkingDelta(text)
@@ -23,13 +23,13 @@ pub(super) fn length(event: &StreamEvent) -> Option<usize> {
 
 /// Returns the text of a value whose last part may still grow, without the end of that part. If only the last
 /// part grows, each text is a prefix of the next text, and of the text of the complete value.
-pub(super) fn begun(value: &Value) -> String {
+pub(super) fn partial_text(value: &Value) -> String {
     let mut text = String::new();
-    begin(value, &mut text);
+    write_partial(value, &mut text);
     text
 }
 
-fn begin(value: &Value, text: &mut String) {
+fn write_partial(value: &Value, text: &mut String) {
     match value {
         Value::String(words) => {
             let whole = Value::from(words.as_str()).to_string();
@@ -37,11 +37,11 @@ fn begin(value: &Value, text: &mut String) {
         }
         Value::Array(items) => {
             text.push('[');
-            parts(items.iter().map(|item| (String::new(), item)), text);
+            write_items(items.iter().map(|item| (String::new(), item)), text);
         }
         Value::Object(members) => {
             text.push('{');
-            parts(
+            write_items(
                 members.iter().map(|(name, item)| (format!("{}:", Value::from(name.as_str())), item)),
                 text,
             );
@@ -51,7 +51,7 @@ fn begin(value: &Value, text: &mut String) {
     }
 }
 
-fn parts<'a>(parts: impl Iterator<Item = (String, &'a Value)>, text: &mut String) {
+fn write_items<'a>(parts: impl Iterator<Item = (String, &'a Value)>, text: &mut String) {
     let mut parts = parts.peekable();
     while let Some((name, value)) = parts.next() {
         text.push_str(&name);
@@ -60,7 +60,7 @@ fn parts<'a>(parts: impl Iterator<Item = (String, &'a Value)>, text: &mut String
                 text.push_str(&value.to_string());
                 text.push(',');
             }
-            None => begin(value, text),
+            None => write_partial(value, text),
         }
     }
 }
@@ -83,7 +83,7 @@ mod tests {
             json!({"command": "echo \"a\"\n", "timeout": 12, "env": [{"name": "A"}]}),
             json!({"command": "echo \"a\"\n", "timeout": 12, "env": [{"name": "A"}, null]}),
         ];
-        let texts: Vec<String> = growing.iter().map(begun).collect();
+        let texts: Vec<String> = growing.iter().map(partial_text).collect();
         for pair in texts.windows(2) {
             assert!(pair[1].starts_with(&pair[0]), "{pair:?}");
         }

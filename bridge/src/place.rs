@@ -3,23 +3,23 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentese::view::{Conversation, ForkPoint, Role};
-use agentese_server_engine::engine::Unwilling;
+use agentese_server_engine::engine::RemoteError;
 
 /// The error if no message matches, or if several match.
-const NO_SUCH: &str = "the agent has no such message of the user to go back to";
+const NO_SUCH_MESSAGE: &str = "the agent has no such message of the user to go back to";
 
 /// The error if the agent does not name the preceding message.
-const UNNAMED: &str = "the agent does not say which message stands before that one";
+const UNKNOWN_ENTRY: &str = "the agent does not say which message stands before that one";
 
 /// The conversation before a fork, for agents that do not repeat it. Their view starts empty after the fork.
 #[derive(Default)]
-pub(super) struct Stands(Mutex<Option<Conversation>>);
+pub(super) struct ForkHistory(Mutex<Option<Conversation>>);
 
-impl Stands {
+impl ForkHistory {
     /// Returns the known conversation, including the messages before the fork.
-    pub fn with(&self, now: &Conversation) -> Conversation {
+    pub fn full_conversation(&self, now: &Conversation) -> Conversation {
         let mut all = now.clone();
-        if let Some(before) = self.before().as_ref().filter(|_| !now.complete) {
+        if let Some(before) = self.earlier().as_ref().filter(|_| !now.complete) {
             all.messages.splice(0..0, before.messages.iter().cloned());
             all.complete = before.complete;
         }
@@ -27,51 +27,55 @@ impl Stands {
     }
 
     /// Records the return of the agent to that entry of the known conversation.
-    pub fn cut(&self, mut known: Conversation, entry: &str) {
+    pub fn record(&self, mut known: Conversation, entry: &str) {
         let last = known.messages.iter().rposition(|message| message.id.as_deref() == Some(entry));
         known.messages.truncate(last.map_or(0, |last| last + 1));
         known.complete &= last.is_some();
-        *self.before() = Some(known);
+        *self.earlier() = Some(known);
     }
 
     /// Clears the record if another conversation has replaced this one.
-    pub fn leave(&self, left: bool) {
-        self.before().take_if(|_| left);
+    pub fn clear_if(&self, replaced: bool) {
+        self.earlier().take_if(|_| replaced);
     }
 
-    fn before(&self) -> MutexGuard<'_, Option<Conversation>> {
+    fn earlier(&self) -> MutexGuard<'_, Option<Conversation>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Returns the fork point of the user message with that index and text, from the agent's list.
-pub(super) fn point(points: &[ForkPoint], number: usize, text: &str) -> Result<String, Unwilling> {
-    let at = meant(points.iter().map(|point| point.text == text), number)?;
+pub(super) fn listed_point(points: &[ForkPoint], number: usize, text: &str) -> Result<String, RemoteError> {
+    let at = matching_index(points.iter().map(|point| point.text == text), number)?;
     Ok(points[at].id.clone())
 }
 
 /// Returns the entry before a user message, for agents that have no such list and can go back to any entry.
 /// Returns `None` for the start of the conversation, if the conversation is known to be complete.
-pub(super) fn before(now: &Conversation, number: usize, text: &str) -> Result<Option<String>, Unwilling> {
-    let standing: Vec<_> = now.messages.iter().filter(|message| !message.is_gone()).collect();
-    let of_user = standing.iter().enumerate().filter(|(_, message)| message.role == Role::User);
+pub(super) fn entry_before(
+    now: &Conversation,
+    number: usize,
+    text: &str,
+) -> Result<Option<String>, RemoteError> {
+    let messages: Vec<_> = now.messages.iter().filter(|message| !message.is_gone()).collect();
+    let of_user = messages.iter().enumerate().filter(|(_, message)| message.role == Role::User);
     let (places, same): (Vec<_>, Vec<_>) = of_user.map(|(at, message)| (at, message.text() == text)).unzip();
-    let at = places[meant(same.into_iter(), number)?];
-    match standing[..at].last() {
-        Some(message) => message.id.clone().map(Some).ok_or_else(|| UNNAMED.to_owned()),
+    let at = places[matching_index(same.into_iter(), number)?];
+    match messages[..at].last() {
+        Some(message) => message.id.clone().map(Some).ok_or_else(|| UNKNOWN_ENTRY.to_owned()),
         None if now.complete => Ok(None),
-        None => Err(UNNAMED.to_owned()),
+        None => Err(UNKNOWN_ENTRY.to_owned()),
     }
 }
 
 /// Selects the message: the one with that index if its text matches, else the only one with a matching text.
 /// The indices differ if the agent has compacted its conversation.
-fn meant(same: impl Iterator<Item = bool>, number: usize) -> Result<usize, Unwilling> {
+fn matching_index(same: impl Iterator<Item = bool>, number: usize) -> Result<usize, RemoteError> {
     let places: Vec<usize> = same.enumerate().filter_map(|(at, same)| same.then_some(at)).collect();
     match places[..] {
         _ if places.contains(&number) => Ok(number),
         [only] => Ok(only),
-        _ => Err(NO_SUCH.to_owned()),
+        _ => Err(NO_SUCH_MESSAGE.to_owned()),
     }
 }
 
@@ -83,7 +87,7 @@ mod tests {
 
     use super::*;
 
-    fn said(role: Role, id: Option<&str>, text: &str) -> Arc<Message> {
+    fn message(role: Role, id: Option<&str>, text: &str) -> Arc<Message> {
         let mut message = Message::default();
         message.role = role;
         message.id = id.map(str::to_owned);
@@ -92,11 +96,11 @@ mod tests {
     }
 
     fn conversation(answer: Option<&str>) -> Conversation {
-        let mut now = Conversation::begin("operator");
+        let mut now = Conversation::new("operator");
         now.messages = vec![
-            said(Role::User, Some("u1"), "first"),
-            said(Role::Assistant, answer, "one"),
-            said(Role::User, Some("u2"), "second"),
+            message(Role::User, Some("u1"), "first"),
+            message(Role::Assistant, answer, "one"),
+            message(Role::User, Some("u2"), "second"),
         ];
         now
     }
@@ -104,61 +108,65 @@ mod tests {
     #[test]
     fn a_fork_goes_on_from_the_message_before() {
         let now = conversation(Some("a1"));
-        assert_eq!(before(&now, 1, "second"), Ok(Some("a1".to_owned())));
+        assert_eq!(entry_before(&now, 1, "second"), Ok(Some("a1".to_owned())));
         // The indices differ, the texts match.
-        assert_eq!(before(&now, 7, "second"), Ok(Some("a1".to_owned())));
+        assert_eq!(entry_before(&now, 7, "second"), Ok(Some("a1".to_owned())));
     }
 
     #[test]
     fn a_fork_before_a_message_that_the_agent_does_not_have_is_refused() {
         let now = conversation(Some("a1"));
-        assert_eq!(before(&now, 2, "third"), Err(NO_SUCH.to_owned()));
-        assert_eq!(before(&now, 1, "other words"), Err(NO_SUCH.to_owned()));
+        assert_eq!(entry_before(&now, 2, "third"), Err(NO_SUCH_MESSAGE.to_owned()));
+        assert_eq!(entry_before(&now, 1, "other words"), Err(NO_SUCH_MESSAGE.to_owned()));
         let mut twice = now.clone();
-        twice.messages.push(said(Role::User, Some("u3"), "first"));
-        assert_eq!(before(&twice, 1, "first"), Err(NO_SUCH.to_owned()), "either can be meant");
+        twice.messages.push(message(Role::User, Some("u3"), "first"));
+        assert_eq!(entry_before(&twice, 1, "first"), Err(NO_SUCH_MESSAGE.to_owned()), "either can be meant");
     }
 
     #[test]
-    fn context_is_left_only_where_the_conversation_began_here() {
+    fn only_a_complete_conversation_can_fork_at_its_start() {
         let mut now = conversation(None);
-        assert_eq!(before(&now, 0, "first"), Ok(None));
-        assert_eq!(before(&now, 1, "second"), Err(UNNAMED.to_owned()), "its answer has no id");
+        assert_eq!(entry_before(&now, 0, "first"), Ok(None));
+        assert_eq!(entry_before(&now, 1, "second"), Err(UNKNOWN_ENTRY.to_owned()), "its answer has no id");
         now.complete = false;
-        assert_eq!(before(&now, 0, "first"), Err(UNNAMED.to_owned()), "something may stand before");
+        assert_eq!(
+            entry_before(&now, 0, "first"),
+            Err(UNKNOWN_ENTRY.to_owned()),
+            "something may stand before"
+        );
     }
 
     #[test]
-    fn what_stands_behind_a_fork_is_known_where_the_agent_does_not_tell_it() {
-        let stands = Stands::default();
-        stands.cut(conversation(Some("a1")), "a1");
+    fn messages_before_a_fork_are_remembered() {
+        let stands = ForkHistory::default();
+        stands.record(conversation(Some("a1")), "a1");
         // The agent's view starts empty.
-        let mut now = Conversation::begin("operator");
+        let mut now = Conversation::new("operator");
         now.complete = false;
         now.messages =
-            vec![said(Role::User, Some("u3"), "third"), said(Role::Assistant, Some("a3"), "three")];
-        let all = stands.with(&now);
+            vec![message(Role::User, Some("u3"), "third"), message(Role::Assistant, Some("a3"), "three")];
+        let all = stands.full_conversation(&now);
         let words: Vec<String> = all.messages.iter().map(|message| message.text()).collect();
         assert_eq!(words, ["first", "one", "third", "three"]);
-        assert_eq!(before(&all, 1, "third"), Ok(Some("a1".to_owned())));
-        assert_eq!(before(&all, 0, "first"), Ok(None), "nothing stood before it");
-        stands.cut(all, "a1");
+        assert_eq!(entry_before(&all, 1, "third"), Ok(Some("a1".to_owned())));
+        assert_eq!(entry_before(&all, 0, "first"), Ok(None), "nothing stood before it");
+        stands.record(all, "a1");
         now.complete = true;
-        assert_eq!(stands.with(&now).messages.len(), 2, "the agent tells it");
+        assert_eq!(stands.full_conversation(&now).messages.len(), 2, "the agent tells it");
         now.complete = false;
-        stands.leave(false);
-        assert_eq!(stands.with(&now).messages.len(), 4);
-        stands.leave(true);
-        assert_eq!(stands.with(&now).messages.len(), 2);
+        stands.clear_if(false);
+        assert_eq!(stands.full_conversation(&now).messages.len(), 4);
+        stands.clear_if(true);
+        assert_eq!(stands.full_conversation(&now).messages.len(), 2);
     }
 
     #[test]
-    fn a_listed_point_is_named_only_where_its_words_are_the_same() {
+    fn a_listed_point_must_match_the_text() {
         let points: Vec<ForkPoint> =
             serde_json::from_value(serde_json::json!([{"id": "p1", "text": "a"}, {"id": "p2", "text": "b"}]))
                 .unwrap();
-        assert_eq!(point(&points, 1, "b"), Ok("p2".to_owned()));
-        assert_eq!(point(&points, 5, "a"), Ok("p1".to_owned()));
-        assert_eq!(point(&points, 1, "c"), Err(NO_SUCH.to_owned()));
+        assert_eq!(listed_point(&points, 1, "b"), Ok("p2".to_owned()));
+        assert_eq!(listed_point(&points, 5, "a"), Ok("p1".to_owned()));
+        assert_eq!(listed_point(&points, 1, "c"), Err(NO_SUCH_MESSAGE.to_owned()));
     }
 }

@@ -6,108 +6,108 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentese::Error;
-use agentese::any::{Agent, Events, Intent, Run, Words};
+use agentese::any::{Agent, Events, Intent, Run, UserInput};
 use agentese::types::CompactionResult;
 use agentese::view::{Conversation, Notice, Role};
-use agentese_server_engine::engine::{Compacted, Deed, StreamingBehavior};
+use agentese_server_engine::engine::{InputQueue, RemoteCompaction, RemoteEvent};
 use futures::FutureExt;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::oneshot;
 
-use super::control::Word;
+use super::control::Control;
 use super::convert;
-use super::deeds::{Deeds, Step};
-use super::late::{Late, may_call};
-use super::moves::{News, Stage};
-use super::person::Person;
+use super::deeds::{RemoteEventTranslator, Step};
+use super::late::{ToolCallBuffer, may_call};
+use super::moves::{SessionSwitchTracker, SwitchStage};
+use super::person::ClientUi;
 use super::queue;
 
 /// Input for which the agent has no queue, in order, with its intended queue.
-pub(super) type Held = Arc<Mutex<VecDeque<(StreamingBehavior, Words)>>>;
+pub(super) type HeldInput = Arc<Mutex<VecDeque<(InputQueue, UserInput)>>>;
 
 /// The state of held input that continues the ended run.
 #[derive(Default)]
-pub(super) enum Joining {
+pub(super) enum MergeState {
     #[default]
     None,
     /// The input has not been reported as part of the conversation.
-    Untold(String),
-    Told,
+    Unreported(String),
+    Reported,
 }
 
 /// Converts the events of the agent to deeds.
-pub(super) struct Pump {
+pub(super) struct EventLoop {
     pub agent: Agent,
     pub events: Events,
-    pub person: Person,
-    pub deeds: Deeds,
-    pub late: Late,
+    pub ui: ClientUi,
+    pub translator: RemoteEventTranslator,
+    pub tool_calls: ToolCallBuffer,
     /// `true` if calls were released for a question of the agent, which waits for them.
-    pub asks: bool,
-    pub told: queue::Sender,
+    pub question_waits: bool,
+    pub remote_events: queue::Sender,
     /// `true` after the unreported end of a run: the response to its prompt is missing, or held input continues it.
     pub unanswered: bool,
     /// `true` if work has ended and the engine has not been notified that the agent rests.
-    pub owes_rest: bool,
+    pub idle_pending: bool,
     /// The input that continues that run.
-    pub joining: Joining,
+    pub merge: MergeState,
     /// The input that was reported here, and that the agent may report as well.
-    pub said: Option<String>,
+    pub reported_input: Option<String>,
     /// The number of settings in progress.
-    pub unset: Arc<AtomicUsize>,
+    pub pending_settings: Arc<AtomicUsize>,
     /// The session's name and the thinking level from the agent during these changes. They may be outdated,
     /// so only the last ones apply.
-    pub named: Option<Deed>,
-    pub thinks: Option<Deed>,
-    pub open: Arc<AtomicUsize>,
-    pub held: Held,
-    pub words: UnboundedSender<Word>,
+    pub pending_name: Option<RemoteEvent>,
+    pub pending_thinking: Option<RemoteEvent>,
+    pub open_prompts: Arc<AtomicUsize>,
+    pub held_input: HeldInput,
+    pub control: UnboundedSender<Control>,
     /// `true` if the run was stopped.
     pub stopped: Arc<AtomicBool>,
-    pub news: News,
-    pub gone: Arc<Mutex<Option<String>>>,
+    pub session_switch: SessionSwitchTracker,
+    pub disconnect_reason: Arc<Mutex<Option<String>>>,
 }
 
-impl Pump {
-    pub async fn run(mut self, mut words: UnboundedReceiver<Word>) {
+impl EventLoop {
+    pub async fn run(mut self, mut messages: UnboundedReceiver<Control>) {
         loop {
             tokio::select! {
                 biased;
                 event = self.events.next() => match event {
-                    Some(Ok(event)) => self.event(event),
-                    Some(Err(error)) => return self.end(&error),
+                    Some(Ok(event)) => self.handle_event(event),
+                    Some(Err(error)) => return self.disconnected(&error),
                     None => return,
                 },
-                () = self.late.due() => {
+                () = self.tool_calls.wait_for_deadline() => {
                     let now = self.agent.conversation();
-                    self.late.begun().into_iter().for_each(|step| self.step(step, &now));
+                    self.tool_calls.release_started().into_iter().for_each(|step| self.apply(step, &now));
                 }
-                word = words.recv() => {
+                word = messages.recv() => {
                     // Events from before the message come first.
                     while let Some(Some(event)) = self.events.next().now_or_never() {
                         match event {
-                            Ok(event) => self.event(event),
-                            Err(error) => return self.end(&error),
+                            Ok(event) => self.handle_event(event),
+                            Err(error) => return self.disconnected(&error),
                         }
                     }
-                    if word.as_ref().is_none_or(Word::ends_calls) {
-                        self.no_more_calls();
+                    if word.as_ref().is_none_or(Control::ends_calls) {
+                        self.flush_tool_calls();
                     }
                     match word {
-                        Some(Word::Over(refused)) => self.over(refused),
-                        Some(Word::Refused) => self.closed(),
-                        Some(Word::Set) => self.set(),
-                        Some(Word::Moved) => self.news.moves.enter(Stage::Moved),
-                        Some(Word::PassOver(done)) => {
-                            self.deeds.pass_over(&self.agent.conversation());
+                        Some(Control::PromptEnded(refused)) => self.prompt_ended(refused),
+                        Some(Control::PromptRejected) => self.close_prompt(),
+                        Some(Control::SettingFinished) => self.setting_finished(),
+                        Some(Control::SessionSwitched) => self.session_switch.switch.enter(SwitchStage::Switched),
+                        Some(Control::MarkReported(done)) => {
+                            self.translator.mark_reported(&self.agent.conversation());
                             let _ = done.send(());
                         }
-                        Some(Word::Arrived(done)) => {
-                            self.arrived();
+                        Some(Control::SwitchEnded(done)) => {
+                            self.end_switch();
                             let _ = done.send(());
                         }
-                        Some(Word::Asks(done)) if std::mem::take(&mut self.asks) => self.told.mark(done),
-                        Some(Word::Asks(done)) => drop(done.send(())),
+                        Some(Control::QuestionReceived(done)) if std::mem::take(&mut self.question_waits) => self.remote_events.mark(done),
+                        Some(Control::QuestionReceived(done)) => drop(done.send(())),
                         None => return,
                     }
                 }
@@ -115,187 +115,203 @@ impl Pump {
         }
     }
 
-    fn event(&mut self, event: agentese::any::Event) {
+    fn handle_event(&mut self, event: agentese::any::Event) {
         let now = self.agent.conversation();
-        let over = matches!(event, agentese::any::Event::State { .. }) && self.deeds.working();
+        let over = matches!(event, agentese::any::Event::State { .. }) && self.translator.working();
         let may_call = may_call(&event);
         // A tool causes the question, or starts after it: the client must see its call first.
         if matches!(event, agentese::any::Event::Asked { .. }) {
-            let asked = self.late.asked();
-            self.asks |= !asked.is_empty();
-            asked.into_iter().for_each(|step| self.step(step, &now));
+            let started_calls = self.tool_calls.release_for_question();
+            self.question_waits |= !started_calls.is_empty();
+            started_calls.into_iter().for_each(|step| self.apply(step, &now));
         }
-        let steps = self.deeds.take(event, &now);
-        for step in self.late.pass(steps, may_call) {
-            self.step(step, &now);
+        let steps = self.translator.translate(event, &now);
+        for step in self.tool_calls.push(steps, may_call) {
+            self.apply(step, &now);
         }
         // Work that was not requested here has no other end.
-        if over && !self.deeds.working() && self.open.load(Ordering::Acquire) == 0 {
-            self.rest();
+        if over && !self.translator.working() && self.open_prompts.load(Ordering::Acquire) == 0 {
+            self.on_idle();
         }
     }
 
-    fn arrived(&mut self) {
+    fn end_switch(&mut self) {
         let now = self.agent.conversation();
-        self.deeds.pass_over(&now);
-        for deed in self.news.arrived() {
-            self.step(Step::Deed(deed), &now);
+        self.translator.mark_reported(&now);
+        for event in self.session_switch.finish() {
+            self.apply(Step::Event(event), &now);
         }
     }
 
     /// Releases the held answer without waiting for further calls.
-    fn no_more_calls(&mut self) {
+    fn flush_tool_calls(&mut self) {
         let now = self.agent.conversation();
-        for step in self.late.rest() {
-            self.step(step, &now);
+        for step in self.tool_calls.flush() {
+            self.apply(step, &now);
         }
     }
 
-    fn step(&mut self, step: Step, now: &Conversation) {
+    fn apply(&mut self, step: Step, now: &Conversation) {
         let step = match step {
-            Step::Deed(deed) => match self.news.pass(deed) {
-                Some(deed) => Step::Deed(deed),
+            Step::Event(event) => match self.session_switch.filter(event) {
+                Some(event) => Step::Event(event),
                 None => return,
             },
             step => step,
         };
         match step {
             // The response to the prompt decides if further work follows.
-            Step::Deed(deed @ Deed::RunOver { .. }) => {
-                self.said = None;
-                self.owes_rest = true;
-                let waits = self.agent.spec().run_end.answer_ends || self.has_held();
-                self.unanswered = waits && self.open.load(Ordering::Acquire) > 0;
+            Step::Event(event @ RemoteEvent::RunEnded { .. }) => {
+                self.reported_input = None;
+                self.idle_pending = true;
+                let waits = self.agent.spec().run_end.answer_ends || self.has_held_input();
+                self.unanswered = waits && self.open_prompts.load(Ordering::Acquire) > 0;
                 if !self.unanswered {
-                    self.tell(deed);
+                    self.send(event);
                 }
             }
-            Step::Deed(Deed::RunBegan) if self.unanswered => {
+            Step::Event(RemoteEvent::RunStarted) if self.unanswered => {
                 self.unanswered = false;
-                match std::mem::take(&mut self.joining) {
-                    Joining::Untold(words) => {
-                        self.said = Some(words.clone());
-                        self.tell(Deed::Said(Box::new(convert::user(words))));
+                match std::mem::take(&mut self.merge) {
+                    MergeState::Unreported(words) => {
+                        self.reported_input = Some(words.clone());
+                        self.send(RemoteEvent::MessageAdded(Box::new(convert::user(words))));
                     }
-                    Joining::Told => {}
-                    Joining::None => {
-                        self.tell(Deed::RunOver { will_retry: true });
-                        self.tell(Deed::RunBegan);
+                    MergeState::Reported => {}
+                    MergeState::None => {
+                        self.send(RemoteEvent::RunEnded { will_retry: true });
+                        self.send(RemoteEvent::RunStarted);
                     }
                 }
             }
-            Step::Deed(Deed::Said(said)) if self.said.is_some() && convert::words_of(&said) == self.said => {
-                self.said = None;
+            Step::Event(RemoteEvent::MessageAdded(said))
+                if self.reported_input.is_some() && convert::user_text(&said) == self.reported_input =>
+            {
+                self.reported_input = None;
             }
             // The agent itself reports the input.
-            Step::Deed(Deed::Said(said)) if matches!(self.joining, Joining::Untold(_)) => {
-                self.joining = Joining::Told;
-                self.tell(Deed::Said(said));
+            Step::Event(RemoteEvent::MessageAdded(said))
+                if matches!(self.merge, MergeState::Unreported(_)) =>
+            {
+                self.merge = MergeState::Reported;
+                self.send(RemoteEvent::MessageAdded(said));
             }
-            Step::Deed(deed @ Deed::Named(_)) if self.sets() => self.named = Some(deed),
-            Step::Deed(deed @ Deed::Thinks(_)) if self.sets() => self.thinks = Some(deed),
-            Step::Deed(deed) => self.tell(deed),
-            Step::Compacted { summary, error, aborted } => {
-                let over = move |result| Deed::CompactionOver { result, aborted, will_retry: false, error };
-                let Some((summary, before)) = summary else { return self.tell(over(None)) };
-                let (agent, words) = (self.agent.clone(), self.words.clone());
-                self.told.ask(async move {
-                    let kept = kept(&agent).await;
-                    settled(&words).await;
-                    over(Some(Compacted { result: CompactionResult::new(summary, "", before), kept }))
+            Step::Event(event @ RemoteEvent::SessionNamed(_)) if self.has_pending_settings() => {
+                self.pending_name = Some(event)
+            }
+            Step::Event(event @ RemoteEvent::ThinkingChanged(_)) if self.has_pending_settings() => {
+                self.pending_thinking = Some(event)
+            }
+            Step::Event(event) => self.send(event),
+            Step::CompactionEnded { summary, error, aborted } => {
+                let over =
+                    move |result| RemoteEvent::CompactionEnded { result, aborted, will_retry: false, error };
+                let Some((summary, before)) = summary else { return self.send(over(None)) };
+                let (agent, control) = (self.agent.clone(), self.control.clone());
+                self.remote_events.send_deferred(async move {
+                    let kept = kept_message_count(&agent).await;
+                    mark_reported(&control).await;
+                    over(Some(RemoteCompaction {
+                        result: CompactionResult::new(summary, "", before),
+                        kept_messages: kept,
+                    }))
                 });
             }
-            Step::Notice(notice) => self.notice(notice),
-            Step::Panels => self.person.panels(now),
+            Step::Notice(notice) => self.report_notice(notice),
+            Step::Panels => self.ui.update_panels(now),
         }
     }
 
-    fn notice(&self, notice: Notice) {
+    fn report_notice(&self, notice: Notice) {
         match notice.source {
             Some(source) if is_refusal(&self.agent, &source) => {}
             Some(who) if notice.level == "error" => {
-                self.tell(Deed::Failed { who, doing: String::new(), error: notice.text });
+                self.send(RemoteEvent::ExtensionFailed {
+                    extension: who,
+                    event: String::new(),
+                    error: notice.text,
+                });
             }
-            _ => self.person.notice(&notice),
+            _ => self.ui.show_notice(&notice),
         }
     }
 
-    fn over(&mut self, refused: Option<String>) {
-        if let Some(error) = refused.filter(|_| self.deeds.working()) {
-            self.deeds.failed(error).into_iter().for_each(|step| {
-                if let Step::Deed(deed) = step {
-                    self.tell(deed);
+    fn prompt_ended(&mut self, refused: Option<String>) {
+        if let Some(error) = refused.filter(|_| self.translator.working()) {
+            self.translator.report_failure(error).into_iter().for_each(|step| {
+                if let Step::Event(event) = step {
+                    self.send(event);
                 }
             });
         }
-        self.owes_rest = true;
-        self.closed();
+        self.idle_pending = true;
+        self.close_prompt();
     }
 
     /// Closes a prompt. After the last one, the agent rests if that has not been reported or if input is
     /// held.
-    fn closed(&mut self) {
-        let open = self.open.fetch_sub(1, Ordering::AcqRel) - 1;
-        let goes_on = self.has_held() && !self.stopped.load(Ordering::Acquire);
-        if open == 0 && !self.deeds.working() && (self.owes_rest || goes_on) {
-            self.rest();
+    fn close_prompt(&mut self) {
+        let open_prompts = self.open_prompts.fetch_sub(1, Ordering::AcqRel) - 1;
+        let goes_on = self.has_held_input() && !self.stopped.load(Ordering::Acquire);
+        if open_prompts == 0 && !self.translator.working() && (self.idle_pending || goes_on) {
+            self.on_idle();
         }
     }
 
     /// Returns `true` if settings are in progress.
-    fn sets(&self) -> bool {
-        self.unset.load(Ordering::Acquire) > 0
+    fn has_pending_settings(&self) -> bool {
+        self.pending_settings.load(Ordering::Acquire) > 0
     }
 
     /// Ends the change of a setting. After the last one, the agent's reported values apply.
-    fn set(&mut self) {
-        if self.unset.fetch_sub(1, Ordering::AcqRel) == 1 {
-            let last = [self.named.take(), self.thinks.take()];
-            last.into_iter().flatten().for_each(|deed| self.tell(deed));
+    fn setting_finished(&mut self) {
+        if self.pending_settings.fetch_sub(1, Ordering::AcqRel) == 1 {
+            let last = [self.pending_name.take(), self.pending_thinking.take()];
+            last.into_iter().flatten().for_each(|event| self.send(event));
         }
     }
 
-    fn has_held(&self) -> bool {
-        !self.held.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    fn has_held_input(&self) -> bool {
+        !self.held_input.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// Sends held input when the agent has no work, or reports that the agent rests.
-    fn rest(&mut self) {
-        let held = match self.stopped.swap(false, Ordering::AcqRel) {
+    fn on_idle(&mut self) {
+        let held_input = match self.stopped.swap(false, Ordering::AcqRel) {
             // Held input waits for the next prompt.
             true => None,
-            false => self.held.lock().unwrap_or_else(PoisonError::into_inner).pop_front(),
+            false => self.held_input.lock().unwrap_or_else(PoisonError::into_inner).pop_front(),
         };
-        let Some((_, words)) = held else {
-            self.joining = Joining::None;
+        let Some((_, input)) = held_input else {
+            self.merge = MergeState::None;
             if std::mem::take(&mut self.unanswered) {
-                self.tell(Deed::RunOver { will_retry: false });
+                self.send(RemoteEvent::RunEnded { will_retry: false });
             }
-            self.owes_rest = false;
-            return self.tell(Deed::Rested { aborted: false });
+            self.idle_pending = false;
+            return self.send(RemoteEvent::Settled { aborted: false });
         };
         if self.unanswered {
-            self.joining = Joining::Untold(words.text.clone());
+            self.merge = MergeState::Unreported(input.text.clone());
         }
-        self.open.fetch_add(1, Ordering::AcqRel);
-        let (agent, over, person) = (self.agent.clone(), self.words.clone(), self.person.clone());
+        self.open_prompts.fetch_add(1, Ordering::AcqRel);
+        let (agent, over, ui) = (self.agent.clone(), self.control.clone(), self.ui.clone());
         tokio::spawn(async move {
-            if let Err(error) = begin(&agent, words, &over).await {
-                person.tell(&reason(&error), "error");
-                let _ = over.send(Word::Over(None));
+            if let Err(error) = start_prompt(&agent, input, &over).await {
+                ui.notify(&reason(&error), "error");
+                let _ = over.send(Control::PromptEnded(None));
             }
         });
     }
 
-    fn end(&mut self, error: &Error) {
-        self.no_more_calls();
+    fn disconnected(&mut self, error: &Error) {
+        self.flush_tool_calls();
         let reason = reason(error);
-        *self.gone.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.clone());
-        self.tell(Deed::Gone(reason));
+        *self.disconnect_reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason.clone());
+        self.send(RemoteEvent::Disconnected(reason));
     }
 
-    fn tell(&self, deed: Deed) {
-        self.told.tell(deed);
+    fn send(&self, event: RemoteEvent) {
+        self.remote_events.send(event);
     }
 }
 
@@ -306,25 +322,25 @@ pub(super) fn is_refusal(agent: &Agent, source: &str) -> bool {
 }
 
 /// Marks the messages so far as reported in another way.
-pub(super) async fn settled(words: &UnboundedSender<Word>) {
-    heard(words, Word::PassOver).await;
+pub(super) async fn mark_reported(control: &UnboundedSender<Control>) {
+    send_and_wait(control, Control::MarkReported).await;
 }
 
 /// Works like [`settled`], at the end of a switch to another conversation.
-pub(super) async fn arrived(words: &UnboundedSender<Word>) {
-    heard(words, Word::Arrived).await;
+pub(super) async fn end_switch(control: &UnboundedSender<Control>) {
+    send_and_wait(control, Control::SwitchEnded).await;
 }
 
-async fn heard(words: &UnboundedSender<Word>, word: fn(oneshot::Sender<()>) -> Word) {
+async fn send_and_wait(control: &UnboundedSender<Control>, message: fn(oneshot::Sender<()>) -> Control) {
     let (done, over) = oneshot::channel();
-    if words.send(word(done)).is_ok() {
+    if control.send(message(done)).is_ok() {
         let _ = over.await;
     }
 }
 
 /// Returns the number of messages after the summary of a compaction.
-pub(super) async fn kept(agent: &Agent) -> usize {
-    if !agent.can(Intent::Messages) {
+pub(super) async fn kept_message_count(agent: &Agent) -> usize {
+    if !agent.supports(Intent::Messages) {
         return 0;
     }
     let messages = agent.messages().await.unwrap_or_default();
@@ -333,15 +349,19 @@ pub(super) async fn kept(agent: &Agent) -> usize {
 }
 
 /// Sends a prompt. At the end of its work, sends a message to `over`, unless the prompt fails.
-pub(super) async fn begin(agent: &Agent, words: Words, over: &UnboundedSender<Word>) -> Result<(), Error> {
+pub(super) async fn start_prompt(
+    agent: &Agent,
+    input: UserInput,
+    over: &UnboundedSender<Control>,
+) -> Result<(), Error> {
     let at_the_end = agent.spec().run_end.answer_ends;
-    let begun = match agent.prompt(words).await {
-        Ok(run) if at_the_end => begins(run).await?,
+    let begun = match agent.prompt(input).await {
+        Ok(run) if at_the_end => wait_for_start(run).await?,
         begun => Some(begun?),
     };
     let over = over.clone();
     let Some(run) = begun else {
-        let _ = over.send(Word::Over(None));
+        let _ = over.send(Control::PromptEnded(None));
         return Ok(());
     };
     tokio::spawn(async move {
@@ -351,14 +371,14 @@ pub(super) async fn begin(agent: &Agent, words: Words, over: &UnboundedSender<Wo
             Err(Error::RunFailed(failure)) if at_the_end => Some(failure.message.clone()),
             _ => None,
         };
-        let _ = over.send(Word::Over(refused));
+        let _ = over.send(Control::PromptEnded(refused));
     });
     Ok(())
 }
 
 /// Waits for the start of work whose command gets its response at the end. Returns `None` if the work has
 /// ended at once. Fails if the command is rejected before the start.
-async fn begins(mut run: Run) -> Result<Option<Run>, Error> {
+async fn wait_for_start(mut run: Run) -> Result<Option<Run>, Error> {
     use agentese::any::Event;
     while let Some(Ok(event)) = run.next().await {
         if matches!(event, Event::State { .. } | Event::MessageBegan { .. }) {

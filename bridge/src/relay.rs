@@ -15,17 +15,17 @@ use agentese::transport::Transport;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
-use super::losses::{Heard, Losses};
+use super::losses::{FidelityReport, FrameCounts};
 use crate::error::BridgeError;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
-use agentese_process::stdout::Watch;
+use agentese_process::stdout::StdoutWatcher;
 
 /// The block size in bytes, equal to the capacity of a pipe.
 const BLOCK: usize = 64 * 1024;
 
 /// The time limit for a client to read the last output of an ended agent.
-const LAST_WORDS: Duration = Duration::from_secs(8);
+const LAST_OUTPUT_LIMIT: Duration = Duration::from_secs(8);
 
 /// Returns `true` if the agent speaks the front's dialect and revision. If the agent's revision is unknown, the
 /// dialect must have only one: a front without a revision speaks the first one, and its agent may speak any.
@@ -44,33 +44,33 @@ pub(super) async fn serve(
     report: Option<&Path>,
     stderr: &Stderr,
 ) -> Result<ExitCode, BridgeError> {
-    let Some(path) = report else { return pass_on(agent, None, stderr).await };
-    let heard = Arc::<Heard>::default();
-    let losses = Losses::new(front, front, heard.clone());
-    let losses = losses.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?;
-    let code = pass_on(agent, Some(Counts { losses: &losses, heard: &heard }), stderr).await?;
-    losses.report(path)?;
+    let Some(path) = report else { return relay(agent, None, stderr).await };
+    let received = Arc::<FrameCounts>::default();
+    let fidelity = FidelityReport::new(front, front, received.clone());
+    let fidelity = fidelity.map_err(|error| BridgeError::Usage(format!("the agent: {error}")))?;
+    let code = relay(agent, Some(RelayCounters { fidelity: &fidelity, received: &received }), stderr).await?;
+    fidelity.write_report(path)?;
     Ok(code)
 }
 
 /// The counters of frames.
 #[derive(Clone, Copy)]
-struct Counts<'a> {
-    losses: &'a Losses,
-    heard: &'a Heard,
+struct RelayCounters<'a> {
+    fidelity: &'a FidelityReport,
+    received: &'a FrameCounts,
 }
 
-impl Counts<'_> {
+impl RelayCounters<'_> {
     fn count(self, direction: Direction, line: &str) {
         match direction {
-            Direction::Sent => self.losses.sent(line),
-            Direction::Received => self.heard.frame(direction, line),
+            Direction::Sent => self.fidelity.count_sent(line),
+            Direction::Received => self.received.frame(direction, line),
         }
     }
 }
 
 /// Returns a function that counts the frames in the bytes of one direction, if there are counters.
-fn counter(counts: Option<Counts<'_>>, direction: Direction) -> impl FnMut(&[u8]) {
+fn counter(counts: Option<RelayCounters<'_>>, direction: Direction) -> impl FnMut(&[u8]) {
     let mut framer = Framer::new(FramerOptions::default());
     move |bytes| {
         let Some(counts) = counts else { return };
@@ -83,9 +83,9 @@ fn counter(counts: Option<Counts<'_>>, direction: Direction) -> impl FnMut(&[u8]
     }
 }
 
-async fn pass_on(
+async fn relay(
     agent: Transport,
-    counts: Option<Counts<'_>>,
+    counts: Option<RelayCounters<'_>>,
     stderr: &Stderr,
 ) -> Result<ExitCode, BridgeError> {
     let failed = |context: &str| {
@@ -93,30 +93,31 @@ async fn pass_on(
         |source| BridgeError::Io { context, source }
     };
     let stop = CancellationToken::new();
-    let mut watch = Watch::start();
+    let mut watch = StdoutWatcher::start();
     let signals = stdio::end_on_signals(stop.clone()).map_err(failed("signals"))?;
-    let (said, to_client, _) = agentese::transport::guard_stdio().map_err(failed("stdio"))?.into_parts();
-    let (told, to_agent, child) = agent.into_parts();
-    let mut down = pin!(pass(told, to_client, counter(counts, Direction::Received)));
-    let mut is_told = false;
+    let (from_client, to_client, _) =
+        agentese::transport::guard_stdio().map_err(failed("stdio"))?.into_parts();
+    let (from_agent, to_agent, child) = agent.into_parts();
+    let mut down = pin!(copy(from_agent, to_client, counter(counts, Direction::Received)));
+    let mut is_output_done = false;
     let has_left = {
-        let mut up = pin!(pass(said, to_agent, counter(counts, Direction::Sent)));
+        let mut up = pin!(copy(from_client, to_agent, counter(counts, Direction::Sent)));
         let mut listens = true;
         loop {
             tokio::select! {
                 biased;
                 passed = &mut up, if listens => match passed {
-                    Passed::All => break true,
+                    RelayEnd::EndOfInput => break true,
                     // The agent reads no more input, but may still write its reason.
-                    Passed::Refused => listens = false,
+                    RelayEnd::ReceiverClosed => listens = false,
                 },
                 passed = &mut down => {
-                    is_told = true;
-                    break passed == Passed::Refused;
+                    is_output_done = true;
+                    break passed == RelayEnd::ReceiverClosed;
                 }
                 () = stop.cancelled() => break true,
-                () = watch.broken() => {
-                    is_told = true;
+                () = watch.closed() => {
+                    is_output_done = true;
                     break true;
                 }
             }
@@ -128,7 +129,7 @@ async fn pass_on(
             None => "ended".to_owned(),
         }
     };
-    let ended = if is_told {
+    let ended = if is_output_done {
         end.await
     } else {
         // The client receives the output of the agent until its end.
@@ -136,7 +137,7 @@ async fn pass_on(
         tokio::select! {
             _ = &mut down => end.await,
             ended = &mut end => {
-                let _ = tokio::time::timeout(LAST_WORDS, down).await;
+                let _ = tokio::time::timeout(LAST_OUTPUT_LIMIT, down).await;
                 ended
             }
         }
@@ -145,36 +146,36 @@ async fn pass_on(
     if has_left {
         return Ok(ExitCode::SUCCESS);
     }
-    stderr.say(format_args!("Error: the agent is gone: it {ended}"));
+    stderr.write_line(format_args!("Error: the agent is gone: it {ended}"));
     Ok(ExitCode::FAILURE)
 }
 
 /// The end of one direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Passed {
+enum RelayEnd {
     /// The input has ended, and everything was passed on.
-    All,
+    EndOfInput,
     /// The receiver accepts no more bytes.
-    Refused,
+    ReceiverClosed,
 }
 
 /// Passes on all bytes as they arrive, and shows them to `seen`.
-async fn pass(
+async fn copy(
     mut from: impl AsyncRead + Unpin,
     mut to: impl AsyncWrite + Unpin,
     mut seen: impl FnMut(&[u8]),
-) -> Passed {
+) -> RelayEnd {
     let mut block = vec![0; BLOCK];
     loop {
         let bytes = match from.read(&mut block).await {
-            Ok(0) => return Passed::All,
+            Ok(0) => return RelayEnd::EndOfInput,
             Ok(count) => &block[..count],
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => return Passed::All,
+            Err(_) => return RelayEnd::EndOfInput,
         };
         seen(bytes);
         if to.write_all(bytes).await.is_err() || to.flush().await.is_err() {
-            return Passed::Refused;
+            return RelayEnd::ReceiverClosed;
         }
     }
 }
@@ -199,18 +200,18 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn bytes_come_as_they_were_and_are_shown() {
+    async fn bytes_are_copied_unchanged_and_observed() {
         let sent: Vec<u8> = (0..3 * BLOCK).map(|at| (at % 251) as u8).collect();
         let (mut to, mut shown) = (Vec::new(), Vec::new());
-        let passed = pass(&sent[..], &mut to, |bytes| shown.extend_from_slice(bytes)).await;
-        assert_eq!(passed, Passed::All);
+        let passed = copy(&sent[..], &mut to, |bytes| shown.extend_from_slice(bytes)).await;
+        assert_eq!(passed, RelayEnd::EndOfInput);
         assert!(to == sent && shown == sent);
     }
 
     #[tokio::test]
-    async fn a_reader_that_is_gone_ends_the_passing() {
+    async fn a_closed_receiver_ends_the_copy() {
         let (reader, writer) = tokio::io::duplex(16);
         drop(reader);
-        assert_eq!(pass(&b"lost\n"[..], writer, |_| {}).await, Passed::Refused);
+        assert_eq!(copy(&b"lost\n"[..], writer, |_| {}).await, RelayEnd::ReceiverClosed);
     }
 }

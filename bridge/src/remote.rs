@@ -5,11 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use agentese::any::{Agent, Intent, takes};
+use agentese::any::{Agent, Intent, accepts_param};
 use agentese::types::{AgentMessage, CompactionResult, ImageContent, InterruptMode};
 use agentese::view::{Message, Role};
 use agentese_server_base::ui::Ui;
-use agentese_server_engine::engine::{Compacted, Deed, Lead, Manner, Opened, Unwilling, Used};
+use agentese_server_engine::engine::{
+    Delivery, RemoteAgent, RemoteCompaction, RemoteError, RemoteEvent, RemoteSession, ReportedUsage,
+};
 use agentese_server_engine::resources::CommandInfo;
 use agentese_server_tools::RpcBashOutput;
 use futures::FutureExt;
@@ -17,16 +19,18 @@ use futures::future::BoxFuture;
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio_util::sync::CancellationToken;
 
-use super::control::Word;
+use super::control::Control;
 use super::convert::{self, history};
-use super::deeds::Deeds;
-use super::kept::Places;
-use super::late::Late;
-use super::launch::here;
-use super::moves::{Move, News, Stage};
-use super::person::Person;
-use super::place::{self, Stands};
-use super::pump::{Held, Joining, Pump, arrived, is_refusal, kept, reason, settled};
+use super::deeds::RemoteEventTranslator;
+use super::kept::SessionDirectories;
+use super::late::ToolCallBuffer;
+use super::launch::current_dir;
+use super::moves::{SessionSwitch, SessionSwitchTracker, SwitchStage};
+use super::person::ClientUi;
+use super::place::{self, ForkHistory};
+use super::pump::{
+    EventLoop, HeldInput, MergeState, end_switch, is_refusal, kept_message_count, mark_reported, reason,
+};
 use super::queue;
 
 #[cfg(test)]
@@ -36,123 +40,140 @@ mod words;
 type Job = BoxFuture<'static, ()>;
 
 /// The agent behind the bridge.
-pub(super) struct Remote {
+pub(super) struct DialectRemoteAgent {
     pub(super) agent: Agent,
-    person: Person,
-    deeds: tokio::sync::Mutex<queue::Receiver>,
+    ui: ClientUi,
+    events: tokio::sync::Mutex<queue::Receiver>,
     /// The settings on their way to the agent, one after the other.
     jobs: UnboundedSender<Job>,
     /// The number of these settings.
-    unset: Arc<AtomicUsize>,
-    words: UnboundedSender<Word>,
+    pending_settings: Arc<AtomicUsize>,
+    control: UnboundedSender<Control>,
     /// The number of prompts with unfinished work.
-    open: Arc<AtomicUsize>,
+    open_prompts: Arc<AtomicUsize>,
     /// The input for which the agent has no queue.
-    held: Held,
+    held_input: HeldInput,
     /// `true` if the run was stopped: held input waits for the next prompt.
     stopped: Arc<AtomicBool>,
     /// The switch to another conversation.
-    moves: Move,
+    switch: SessionSwitch,
     /// The conversation before a fork, if the agent did not repeat it.
-    stands: Stands,
+    fork_history: ForkHistory,
     /// Cancelled after the engine has reported the disconnect of the agent.
-    parted: CancellationToken,
+    disconnected: CancellationToken,
     /// The reason of the disconnect.
-    gone: Arc<Mutex<Option<String>>>,
+    disconnect_reason: Arc<Mutex<Option<String>>>,
 }
 
-impl Remote {
+impl DialectRemoteAgent {
     /// Starts listening to the agent. Must be called on a tokio runtime.
-    pub fn new(agent: Agent, person: Person) -> Self {
-        let (told, deeds) = queue::queue();
+    pub fn new(agent: Agent, ui: ClientUi) -> Self {
+        let (remote_events, events) = queue::channel();
         let (jobs, mut waiting) = unbounded_channel::<Job>();
-        let (words, said) = unbounded_channel();
-        let gone = Arc::<Mutex<Option<String>>>::default();
-        let (open, unset) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-        let (moves, held) = (Move::default(), Held::default());
+        let (control, control_messages) = unbounded_channel();
+        let disconnect_reason = Arc::<Mutex<Option<String>>>::default();
+        let (open_prompts, pending_settings) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+        let (switch, held_input) = (SessionSwitch::default(), HeldInput::default());
         let stopped = Arc::<AtomicBool>::default();
-        let mut deeds_of = Deeds::default();
+        let mut translator = RemoteEventTranslator::default();
         let now = agent.conversation();
-        deeds_of.pass_over(&now);
+        translator.mark_reported(&now);
         let is_refusal = |source: &String| is_refusal(&agent, source);
         let unseen = now.notices.iter().filter(|notice| !notice.source.as_ref().is_some_and(is_refusal));
-        unseen.for_each(|notice| person.notice(notice));
-        let pump = Pump {
+        unseen.for_each(|notice| ui.show_notice(notice));
+        let event_loop = EventLoop {
             events: agent.events(),
             agent: agent.clone(),
-            person: person.clone(),
-            deeds: deeds_of,
-            late: Late::default(),
-            asks: false,
-            told,
+            ui: ui.clone(),
+            translator,
+            tool_calls: ToolCallBuffer::default(),
+            question_waits: false,
+            remote_events,
             unanswered: false,
-            owes_rest: false,
-            joining: Joining::None,
-            said: None,
-            unset: unset.clone(),
-            named: None,
-            thinks: None,
-            open: open.clone(),
-            held: held.clone(),
-            words: words.clone(),
+            idle_pending: false,
+            merge: MergeState::None,
+            reported_input: None,
+            pending_settings: pending_settings.clone(),
+            pending_name: None,
+            pending_thinking: None,
+            open_prompts: open_prompts.clone(),
+            held_input: held_input.clone(),
+            control: control.clone(),
             stopped: stopped.clone(),
-            news: News::of(moves.clone()),
-            gone: gone.clone(),
+            session_switch: SessionSwitchTracker::of(switch.clone()),
+            disconnect_reason: disconnect_reason.clone(),
         };
-        person.behind(words.clone());
-        tokio::spawn(pump.run(said));
+        ui.set_event_loop(control.clone());
+        tokio::spawn(event_loop.run(control_messages));
         tokio::spawn(async move {
             while let Some(job) = waiting.recv().await {
                 job.await;
             }
         });
-        let deeds = tokio::sync::Mutex::new(deeds);
-        let (parted, stands) = (CancellationToken::new(), Stands::default());
-        Self { agent, person, deeds, jobs, unset, words, open, held, stopped, moves, stands, parted, gone }
+        let events = tokio::sync::Mutex::new(events);
+        let (disconnected, fork_history) = (CancellationToken::new(), ForkHistory::default());
+        Self {
+            agent,
+            ui,
+            events,
+            jobs,
+            pending_settings,
+            control,
+            open_prompts,
+            held_input,
+            stopped,
+            switch,
+            fork_history,
+            disconnected,
+            disconnect_reason,
+        }
     }
 
     /// Returns the token that is cancelled after the disconnect of the agent was reported.
-    pub fn parted(&self) -> CancellationToken {
-        self.parted.clone()
+    pub fn disconnected(&self) -> CancellationToken {
+        self.disconnected.clone()
     }
 
     /// Returns the reason of the disconnect. Returns `None` while the agent is connected.
-    pub fn gone(&self) -> Option<String> {
-        self.gone.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn disconnect_reason(&self) -> Option<String> {
+        self.disconnect_reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Switches the agent to another conversation. Events about the new conversation are dropped.
-    async fn moves(&self, asked: impl Future<Output = Result<bool, Unwilling>>) -> Result<bool, Unwilling> {
-        self.behind_settings().await;
-        self.moves.enter(Stage::Asked);
-        let done = asked.await;
+    async fn switch_conversation(
+        &self,
+        request: impl Future<Output = Result<bool, RemoteError>>,
+    ) -> Result<bool, RemoteError> {
+        self.wait_for_settings().await;
+        self.switch.enter(SwitchStage::Requested);
+        let done = request.await;
         match done {
             // Earlier events of the agent come first.
-            Ok(true) => drop(self.words.send(Word::Moved)),
-            _ => arrived(&self.words).await,
+            Ok(true) => drop(self.control.send(Control::SessionSwitched)),
+            _ => end_switch(&self.control).await,
         }
         done
     }
 
     /// Returns the entry after which the conversation continues, so that it ends before a user message.
     /// Returns `None` for the start of the conversation. Fails if the agent does not have the message.
-    async fn place(&self, number: usize, text: &str) -> Result<Option<String>, Unwilling> {
-        if self.agent.can(Intent::ForkPoints) {
+    async fn entry_before(&self, number: usize, text: &str) -> Result<Option<String>, RemoteError> {
+        if self.agent.supports(Intent::ForkPoints) {
             let points = self.agent.fork_points().await.map_err(|error| reason(&error))?;
-            return place::point(&points, number, text).map(Some);
+            return place::listed_point(&points, number, text).map(Some);
         }
-        if self.agent.can(Intent::Messages) {
+        if self.agent.supports(Intent::Messages) {
             self.agent.messages().await.map_err(|error| reason(&error))?;
         }
-        place::before(&self.stands.with(&self.agent.conversation()), number, text)
+        place::entry_before(&self.fork_history.full_conversation(&self.agent.conversation()), number, text)
     }
 }
 
 /// Returns the reason why the agent runs no command with output hidden from its model.
-fn cannot_hide(agent: &Agent) -> Unwilling {
+fn cannot_hide(agent: &Agent) -> RemoteError {
     let spec = agent.spec();
     let cannot = "the agent is not known to run commands of the user without its model seeing the output";
-    match spec.revisions.iter().find(|revision| takes(revision, Intent::Bash, "hidden")) {
+    match spec.revisions.iter().find(|revision| accepts_param(revision, Intent::Bash, "hidden")) {
         Some(revision) => {
             format!("{cannot}; one of a revision that does is told by `--from {}`", revision.id())
         }
@@ -160,27 +181,27 @@ fn cannot_hide(agent: &Agent) -> Unwilling {
     }
 }
 
-impl Lead for Remote {
-    fn next(&self) -> BoxFuture<'_, Deed> {
-        async move { self.deeds.lock().await.next().await }.boxed()
+impl RemoteAgent for DialectRemoteAgent {
+    fn next_event(&self) -> BoxFuture<'_, RemoteEvent> {
+        async move { self.events.lock().await.next().await }.boxed()
     }
 
     fn connect(&self, ui: Arc<dyn Ui>) {
-        self.person.connect(ui);
-        self.person.panels(&self.agent.conversation());
+        self.ui.connect(ui);
+        self.ui.update_panels(&self.agent.conversation());
     }
 
-    fn parted(&self) {
-        self.parted.cancel();
+    fn on_disconnected(&self) {
+        self.disconnected.cancel();
     }
 
-    fn say<'a>(
+    fn submit<'a>(
         &'a self,
         text: &'a str,
         images: &'a [ImageContent],
-        manner: Manner,
-    ) -> BoxFuture<'a, Result<(), Unwilling>> {
-        self.hand_over(text, images, manner).boxed()
+        delivery: Delivery,
+    ) -> BoxFuture<'a, Result<(), RemoteError>> {
+        self.send_input(text, images, delivery).boxed()
     }
 
     fn abort(&self) -> BoxFuture<'_, ()> {
@@ -195,7 +216,7 @@ impl Lead for Remote {
 
     fn abort_retry(&self) -> BoxFuture<'_, ()> {
         async move {
-            let stopped = match self.agent.can(Intent::AbortRetry) {
+            let stopped = match self.agent.supports(Intent::AbortRetry) {
                 true => self.agent.abort_retry().await,
                 false => self.agent.abort().await,
             };
@@ -207,31 +228,31 @@ impl Lead for Remote {
     }
 
     fn clear_queues(&self) {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).clear();
-        if !self.agent.can(Intent::ClearQueue) {
+        self.held_input.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        if !self.agent.supports(Intent::ClearQueue) {
             return;
         }
-        self.later("clearing the queues", |agent| async move { agent.clear_queue().await.map(drop) });
+        self.queue_change("clearing the queues", |agent| async move { agent.clear_queue().await.map(drop) });
     }
 
-    fn interrupt(&self, mode: InterruptMode) {
-        self.later("the interrupt mode", move |agent| async move {
+    fn set_interrupt_mode(&self, mode: InterruptMode) {
+        self.queue_change("the interrupt mode", move |agent| async move {
             agent.set_interrupt_mode(mode.as_str()).await
         });
     }
 
     fn rename(&self, name: &str) {
-        if !self.agent.can(Intent::SetSessionName) {
+        if !self.agent.supports(Intent::SetSessionName) {
             // The name is stored only in the front.
             return;
         }
         let name = name.to_owned();
-        self.later("the session's name", |agent| async move { agent.set_session_name(&name).await });
+        self.queue_change("the session's name", |agent| async move { agent.set_session_name(&name).await });
     }
 
     fn commands(&self) -> BoxFuture<'_, Vec<CommandInfo>> {
         async move {
-            if !self.agent.can(Intent::Commands) {
+            if !self.agent.supports(Intent::Commands) {
                 return Vec::new();
             }
             let commands = self.agent.commands().await.unwrap_or_default();
@@ -240,38 +261,38 @@ impl Lead for Remote {
         .boxed()
     }
 
-    fn used(&self) -> BoxFuture<'_, Option<Used>> {
+    fn usage(&self) -> BoxFuture<'_, Option<ReportedUsage>> {
         async move {
-            if !self.agent.can(Intent::Stats) {
+            if !self.agent.supports(Intent::Stats) {
                 return None;
             }
-            let told = self.agent.stats().await.ok()?.usage;
+            let reported = self.agent.stats().await.ok()?.usage;
             // Some agents report the usage of the context and nothing else.
-            told.input.or(told.output)?;
-            Some(convert::used(&told))
+            reported.input.or(reported.output)?;
+            Some(convert::reported_usage(&reported))
         }
         .boxed()
     }
 
-    fn compact<'a>(&'a self, focus: Option<&'a str>) -> BoxFuture<'a, Result<Compacted, Unwilling>> {
+    fn compact<'a>(&'a self, focus: Option<&'a str>) -> BoxFuture<'a, Result<RemoteCompaction, RemoteError>> {
         async move {
-            self.behind_settings().await;
-            let takes_focus = self.agent.takes(Intent::Compact, "instructions");
+            self.wait_for_settings().await;
+            let takes_focus = self.agent.accepts_param(Intent::Compact, "instructions");
             if focus.is_some() && !takes_focus {
-                let says = "the agent takes no instructions for a summary: it makes its own";
-                self.person.tell(says, "warning");
+                let warning = "the agent takes no instructions for a summary: it makes its own";
+                self.ui.notify(warning, "warning");
             }
             let focus = focus.filter(|_| takes_focus);
             let made = self.agent.compact(focus).await;
             let message = made.map_err(|error| reason(&error))?;
             let now = self.agent.conversation();
-            let told = now.messages.iter().rev().find(|message| message.role == Role::Summary);
-            let summary = message.as_ref().or(told.map(|told| &**told));
+            let known = now.messages.iter().rev().find(|message| message.role == Role::Summary);
+            let summary = message.as_ref().or(known.map(|told| &**told));
             let text = summary.map(Message::text).unwrap_or_default();
             let before = summary.and_then(|summary| summary.tokens_before).unwrap_or_default();
-            let kept = kept(&self.agent).await;
-            settled(&self.words).await;
-            Ok(Compacted { result: CompactionResult::new(text, "", before), kept })
+            let kept = kept_message_count(&self.agent).await;
+            mark_reported(&self.control).await;
+            Ok(RemoteCompaction { result: CompactionResult::new(text, "", before), kept_messages: kept })
         }
         .boxed()
     }
@@ -281,11 +302,13 @@ impl Lead for Remote {
         command: &'a str,
         hidden: bool,
         _shown: &'a mut (dyn FnMut(&str) + Send),
-    ) -> BoxFuture<'a, Result<RpcBashOutput, Unwilling>> {
+    ) -> BoxFuture<'a, Result<RpcBashOutput, RemoteError>> {
         async move {
             let done = match hidden {
                 // A hidden command must not run if the model would see its output.
-                true if self.agent.takes(Intent::Bash, "hidden") => self.agent.bash_hidden(command).await,
+                true if self.agent.accepts_param(Intent::Bash, "hidden") => {
+                    self.agent.bash_hidden(command).await
+                }
                 true => return Err(cannot_hide(&self.agent)),
                 false => self.agent.bash(command).await,
             };
@@ -307,7 +330,7 @@ impl Lead for Remote {
         tokio::spawn(async move { agent.abort_bash().await });
     }
 
-    fn export<'a>(&'a self, path: Option<&'a str>) -> BoxFuture<'a, Result<PathBuf, Unwilling>> {
+    fn export<'a>(&'a self, path: Option<&'a str>) -> BoxFuture<'a, Result<PathBuf, RemoteError>> {
         async move {
             let written = self.agent.export(path).await.map_err(|error| reason(&error))?;
             written.map(PathBuf::from).ok_or_else(|| "the agent does not say where the page is".to_owned())
@@ -315,21 +338,21 @@ impl Lead for Remote {
         .boxed()
     }
 
-    fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
-        self.moves(async {
+    fn new_session(&self) -> BoxFuture<'_, Result<bool, RemoteError>> {
+        self.switch_conversation(async {
             let moved = self.agent.new_session().await.map_err(|error| reason(&error))?;
-            self.stands.leave(moved);
+            self.fork_history.clear_if(moved);
             Ok(moved)
         })
         .boxed()
     }
 
-    fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, Unwilling>> {
+    fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, RemoteError>> {
         async move {
             let path = path.to_string_lossy();
-            self.moves(async {
+            self.switch_conversation(async {
                 let moved = self.agent.open_session(&path).await.map_err(|error| reason(&error))?;
-                self.stands.leave(moved);
+                self.fork_history.clear_if(moved);
                 Ok(moved)
             })
             .await
@@ -337,9 +360,10 @@ impl Lead for Remote {
         .boxed()
     }
 
-    fn kept<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<PathBuf>, Unwilling>> {
+    fn find_session<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<PathBuf>, RemoteError>> {
         async move {
-            let name = Places::of(self.agent.spec()).name_of(&self.agent, &here(), id).await;
+            let name =
+                SessionDirectories::of(self.agent.spec()).name_of(&self.agent, &current_dir(), id).await;
             // A new session in place of an unknown one would be another conversation.
             let failed =
                 |error| format!("the agent does not say which sessions it keeps: {}", reason(&error));
@@ -348,48 +372,48 @@ impl Lead for Remote {
         .boxed()
     }
 
-    fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
+    fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, RemoteError>> {
         let fork = async move {
-            let Some(entry) = self.place(number, text).await? else {
+            let Some(entry) = self.entry_before(number, text).await? else {
                 let moved = self.agent.new_session().await.map_err(|error| reason(&error))?;
-                self.stands.leave(moved);
+                self.fork_history.clear_if(moved);
                 return Ok(moved);
             };
-            let before = self.stands.with(&self.agent.conversation());
-            self.person.forks_before(text);
+            let before = self.fork_history.full_conversation(&self.agent.conversation());
+            self.ui.record_fork_text(text);
             let moved = !self.agent.fork(&entry).await.map_err(|error| reason(&error))?.cancelled;
             if moved {
-                self.stands.cut(before, &entry);
+                self.fork_history.record(before, &entry);
             }
             Ok(moved)
         };
-        self.moves(fork).boxed()
+        self.switch_conversation(fork).boxed()
     }
 
-    fn session(&self) -> BoxFuture<'_, Opened> {
+    fn session(&self) -> BoxFuture<'_, RemoteSession> {
         async move {
-            if !self.agent.can(Intent::State) {
-                return Opened::default();
+            if !self.agent.supports(Intent::State) {
+                return RemoteSession::default();
             }
             match self.agent.state().await {
-                Ok(state) => convert::opened(&state),
+                Ok(state) => convert::remote_session(&state),
                 Err(error) => {
                     tracing::warn!(%error, "the agent does not say which session it has");
-                    Opened::default()
+                    RemoteSession::default()
                 }
             }
         }
         .boxed()
     }
 
-    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {
+    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, RemoteError>> {
         async move {
-            let told = match self.agent.can(Intent::Messages) {
+            let response = match self.agent.supports(Intent::Messages) {
                 true => Some(self.agent.messages().await),
                 false => None,
             };
-            arrived(&self.words).await;
-            let messages = told.transpose().map_err(|error| reason(&error))?;
+            end_switch(&self.control).await;
+            let messages = response.transpose().map_err(|error| reason(&error))?;
             // The messages are not the whole conversation if the agent's view is incomplete.
             let messages = messages.filter(|_| self.agent.conversation().complete);
             Ok(messages.map(|messages| history(&messages.iter().collect::<Vec<_>>())))

@@ -16,7 +16,7 @@ const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// Validator of the declared events.
-static FORM: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
+static EVENT_SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
     let text = agentese::schema::protocol("agui", agentese::schema::Side::Server).unwrap();
     jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap()
 });
@@ -89,7 +89,7 @@ impl Bridge {
     }
 
     /// Starts a run of a thread.
-    async fn ask(&self, thread: &str, members: Value) -> Run {
+    async fn start_run(&self, thread: &str, members: Value) -> Run {
         let mut input =
             json!({"threadId": thread, "runId": "r1", "messages": [], "tools": [], "context": []});
         input.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
@@ -101,8 +101,8 @@ impl Bridge {
     }
 
     /// Sends user input, and returns the events of the run.
-    async fn say(&self, thread: &str, words: &str) -> Vec<Value> {
-        self.ask(thread, said(words)).await.rest().await
+    async fn prompt(&self, thread: &str, text: &str) -> Vec<Value> {
+        self.start_run(thread, user_message(text)).await.finish().await
     }
 
     fn children(&self) -> Vec<String> {
@@ -119,8 +119,8 @@ impl Drop for Bridge {
     }
 }
 
-fn said(words: &str) -> Value {
-    json!({"messages": [{"id": format!("my-{words}"), "role": "user", "content": words}]})
+fn user_message(text: &str) -> Value {
+    json!({"messages": [{"id": format!("my-{text}"), "role": "user", "content": text}]})
 }
 
 /// Events of a run as they arrive.
@@ -141,7 +141,7 @@ impl Run {
                 continue;
             };
             let event: Value = serde_json::from_str(data).unwrap();
-            assert!(FORM.is_valid(&event), "not as declared: {event}");
+            assert!(EVENT_SCHEMA.is_valid(&event), "not as declared: {event}");
             self.seen.push(event.clone());
             return Some(event);
         }
@@ -156,7 +156,7 @@ impl Run {
         panic!("no {kind}: {:#?}", self.seen);
     }
 
-    async fn rest(mut self) -> Vec<Value> {
+    async fn finish(mut self) -> Vec<Value> {
         while self.next().await.is_some() {}
         check(&self.seen);
         self.seen
@@ -211,10 +211,10 @@ fn roles(events: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn agents_of_each_dialect_tell_text_thoughts_and_tools() {
+async fn agents_of_each_dialect_stream_text_thoughts_and_tools() {
     for dialect in ["pi", "omp", "pisces", "opal", "operator"] {
         let bridge = Bridge::start(dialect, &json!({}), &[]);
-        let first = bridge.say("t", "hello").await;
+        let first = bridge.prompt("t", "hello").await;
         assert_eq!(text(&first, "TEXT_MESSAGE_CONTENT"), "Hello there", "{dialect}: {first:#?}");
         assert_eq!(text(&first, "REASONING_MESSAGE_CONTENT"), "hm", "{dialect}: {first:#?}");
         assert_eq!(roles(&first), ["user", "reasoning", "assistant"], "{dialect}: {first:#?}");
@@ -227,8 +227,8 @@ async fn agents_of_each_dialect_tell_text_thoughts_and_tools() {
 
         // The client sends its whole history, which the agent already has.
         let mut conversation = messages.as_array().unwrap().clone();
-        conversation.extend(said("tool")["messages"].as_array().unwrap().clone());
-        let second = bridge.ask("t", json!({"messages": conversation})).await.rest().await;
+        conversation.extend(user_message("tool")["messages"].as_array().unwrap().clone());
+        let second = bridge.start_run("t", json!({"messages": conversation})).await.finish().await;
         assert_eq!(text(&second, "TEXT_MESSAGE_CONTENT"), "I look.I see.", "{dialect}: {second:#?}");
         let arguments: Value = serde_json::from_str(&text(&second, "TOOL_CALL_ARGS")).unwrap();
         assert_eq!(arguments["command"], "echo out-of-it; touch made", "{dialect}");
@@ -240,45 +240,50 @@ async fn agents_of_each_dialect_tell_text_thoughts_and_tools() {
         assert_eq!(roles(&second), expected, "{dialect}: {second:#?}");
 
         // Another thread is another conversation.
-        assert_eq!(roles(&bridge.say("u", "hello").await), ["user", "reasoning", "assistant"], "{dialect}");
+        assert_eq!(
+            roles(&bridge.prompt("u", "hello").await),
+            ["user", "reasoning", "assistant"],
+            "{dialect}"
+        );
         assert_eq!(bridge.children().len(), 2, "{dialect}");
     }
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_stops_its_run_and_comes_back_to_the_thread() {
+async fn a_disconnected_client_stops_its_run_and_can_resume_the_thread() {
     let bridge = Bridge::start("pi", &json!({}), &[]);
-    let mut run = bridge.ask("t", said("hang")).await;
+    let mut run = bridge.start_run("t", user_message("hang")).await;
     run.until("TEXT_MESSAGE_CONTENT").await;
     drop(run);
-    let events = bridge.say("t", "hello").await;
+    let events = bridge.prompt("t", "hello").await;
     assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{events:#?}");
     assert_eq!(roles(&events), ["user", "assistant", "user", "reasoning", "assistant"], "{events:#?}");
     assert_eq!(bridge.children().len(), 1);
 }
 
 #[tokio::test]
-async fn a_run_that_fails_says_why_and_what_nobody_hears_is_told() {
+async fn a_failed_run_reports_its_reason_and_ignored_parts_are_listed() {
     let bridge = Bridge::start("pi", &json!({}), &[]);
-    let events = bridge.say("t", "fail").await;
+    let events = bridge.prompt("t", "fail").await;
     let error = find(&events, "RUN_ERROR");
     assert!(error["message"].as_str().unwrap().contains("no such thing"), "{error}");
     let messages = json!([
         {"id": "s", "role": "system", "content": "Be short."}, {"id": "n", "role": "user", "content": "hello"}
     ]);
     let tools = json!([{"name": "show_map", "description": "Shows a map."}]);
-    let events = bridge.ask("t", json!({"messages": messages, "tools": tools})).await.rest().await;
+    let events = bridge.start_run("t", json!({"messages": messages, "tools": tools})).await.finish().await;
     assert_eq!(
         custom(&events, "agentese.unheard"),
         Some(&json!({"messages": ["s"], "tools": ["show_map"]})),
         "{events:#?}"
     );
-    let nothing = bridge.ask("t", json!({"resume": [{"interruptId": "q", "status": "cancelled"}]})).await;
-    assert_eq!(nothing.rest().await.last().unwrap()["code"], "nothing_waits");
+    let nothing =
+        bridge.start_run("t", json!({"resume": [{"interruptId": "q", "status": "cancelled"}]})).await;
+    assert_eq!(nothing.finish().await.last().unwrap()["code"], "nothing_waits");
 }
 
 #[tokio::test]
-async fn images_reach_agents_that_take_them_and_others_say_that_they_do_not() {
+async fn images_reach_supporting_agents_and_others_report_them() {
     let hello = json!({"type": "text", "text": "hello"});
     let image = |source: Value| json!({"type": "image", "source": source});
     let data = image(json!({"type": "data", "value": PIXEL, "mimeType": "image/png"}));
@@ -288,7 +293,7 @@ async fn images_reach_agents_that_take_them_and_others_say_that_they_do_not() {
         let bridge = Bridge::start(dialect, &json!({}), &[]);
         let takes = !matches!(dialect, "opal" | "operator");
         for image in [&data, &url] {
-            let events = bridge.ask("t", say(&[&hello, image])).await.rest().await;
+            let events = bridge.start_run("t", say(&[&hello, image])).await.finish().await;
             assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{dialect}: {events:#?}");
             let unheard = (!takes).then(|| json!({"images": true}));
             assert_eq!(custom(&events, "agentese.unheard"), unheard.as_ref(), "{dialect}: {events:#?}");
@@ -297,7 +302,7 @@ async fn images_reach_agents_that_take_them_and_others_say_that_they_do_not() {
             let said = if takes { json!([hello, data]) } else { json!("hello") };
             assert_eq!(words["content"], said, "{dialect}");
         }
-        let alone = bridge.ask("u", say(&[&data])).await.rest().await;
+        let alone = bridge.start_run("u", say(&[&data])).await.finish().await;
         let end = alone.last().unwrap();
         assert_eq!(end["type"] == "RUN_FINISHED", takes, "{dialect}: {alone:#?}");
         if !takes {
@@ -308,7 +313,7 @@ async fn images_reach_agents_that_take_them_and_others_say_that_they_do_not() {
 }
 
 #[tokio::test]
-async fn a_question_interrupts_the_run_and_its_answer_goes_on_with_it() {
+async fn a_question_interrupts_the_run_and_its_answer_resumes_it() {
     let bridge = Bridge::start("pi", &json!({"approval": {"tools": ["bash"]}}), &[]);
     let interrupted = |events: &[Value]| -> Value {
         let outcome = &events.last().unwrap()["outcome"];
@@ -316,7 +321,7 @@ async fn a_question_interrupts_the_run_and_its_answer_goes_on_with_it() {
         assert_eq!(outcome["interrupts"].as_array().unwrap().len(), 1, "{outcome}");
         outcome["interrupts"][0].clone()
     };
-    let first = bridge.say("t", "tool").await;
+    let first = bridge.prompt("t", "tool").await;
     let question = interrupted(&first);
     assert!(question["message"].as_str().unwrap().contains("echo out-of-it"), "{question}");
     let answer = match question["responseSchema"]["enum"].as_array() {
@@ -324,25 +329,25 @@ async fn a_question_interrupts_the_run_and_its_answer_goes_on_with_it() {
         None => json!(true),
     };
     let resume = |payload: &Value| json!({"resume": [{"interruptId": question["id"], "status": "resolved", "payload": payload}]});
-    let wrong = bridge.ask("t", resume(&json!(7))).await.rest().await;
+    let wrong = bridge.start_run("t", resume(&json!(7))).await.finish().await;
     assert_eq!(wrong.last().unwrap()["code"], "wrong_answer", "{wrong:#?}");
     assert!(!bridge.place.path().join("work/made").exists());
-    let second = bridge.ask("t", resume(&answer)).await.rest().await;
+    let second = bridge.start_run("t", resume(&answer)).await.finish().await;
     assert_eq!(text(&second, "TEXT_MESSAGE_CONTENT"), "I see.", "{second:#?}");
     assert!(bridge.place.path().join("work/made").exists());
     assert_eq!(roles(&second), ["user", "assistant", "tool", "assistant"], "{second:#?}");
 
     // User input in place of an answer dismisses the question and aborts the run.
-    interrupted(&bridge.say("u", "tool").await);
-    let events = bridge.say("u", "hello").await;
+    interrupted(&bridge.prompt("u", "tool").await);
+    let events = bridge.prompt("u", "hello").await;
     assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{events:#?}");
 }
 
 #[tokio::test]
-async fn who_lacks_the_token_and_pages_of_other_origins_are_refused() {
+async fn requests_without_token_or_from_other_origins_are_rejected() {
     let bridge = Bridge::start("pi", &json!({}), &["--allow-origin", "http://localhost:3000"]);
     let own = format!("127.0.0.1:{}", bridge.port);
-    let body = said("hello").to_string();
+    let body = user_message("hello").to_string();
     for (method, path, headers, expected) in [
         ("POST", "/", &[][..], 403),
         ("POST", "/AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA/", &[], 403),
@@ -367,7 +372,7 @@ async fn who_lacks_the_token_and_pages_of_other_origins_are_refused() {
 
 /// Readers differ in which of two members with one name applies.
 #[tokio::test]
-async fn a_request_with_a_member_twice_is_refused() {
+async fn a_request_with_a_duplicate_member_is_rejected() {
     let bridge = Bridge::start("pi", &json!({}), &[]);
     let answer = r#"{"interruptId":"q","status":"resolved","payload":{"confirmed":false,"confirmed":true}}"#;
     for twice in [
@@ -386,18 +391,18 @@ async fn a_request_with_a_member_twice_is_refused() {
 }
 
 #[tokio::test]
-async fn an_agent_that_dies_fails_its_run_and_the_next_one_has_another() {
+async fn a_killed_agent_fails_its_run_and_the_next_run_starts_another() {
     let mut bridge = Bridge::start("pi", &json!({}), &[]);
-    let mut run = bridge.ask("t", said("hang")).await;
+    let mut run = bridge.start_run("t", user_message("hang")).await;
     run.until("TEXT_MESSAGE_CONTENT").await;
     for child in bridge.children() {
         assert!(Command::new("kill").args(["-KILL", &child]).status().unwrap().success());
     }
     while run.next().await.is_some() {}
     assert_eq!(run.seen.last().unwrap()["code"], "agent_gone", "{:#?}", run.seen);
-    let mut again = said("hang")["messages"].as_array().unwrap().clone();
-    again.extend(said("hello")["messages"].as_array().unwrap().clone());
-    let events = bridge.ask("t", json!({"messages": again})).await.rest().await;
+    let mut again = user_message("hang")["messages"].as_array().unwrap().clone();
+    again.extend(user_message("hello")["messages"].as_array().unwrap().clone());
+    let events = bridge.start_run("t", json!({"messages": again})).await.finish().await;
     assert_eq!(text(&events, "TEXT_MESSAGE_CONTENT"), "Hello there", "{events:#?}");
     assert_eq!(custom(&events, "agentese.unheard"), Some(&json!({"messages": ["my-hang"]})), "{events:#?}");
 
@@ -418,7 +423,7 @@ async fn an_agent_that_dies_fails_its_run_and_the_next_one_has_another() {
 }
 
 #[test]
-fn what_cannot_be_bridged_is_refused_and_losses_are_explained() {
+fn unsupported_pairs_are_rejected_and_losses_explained() {
     for (words, said) in [
         (&["--to", "ag-ui", "--from", "acp", "--", "true"][..], "not of acp"),
         (&["--to", "pi", "--from", "ag-ui", "--", "true"], "no agent is driven by ag-ui"),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use agentese::any::{Agent, Answer, Asked, Event, Intent, Options, Question};
+use agentese::any::{Agent, Answer, Event, Intent, Options, Question, QuestionHandler};
 use agentese::transport::ChildOptions;
 use agentese::view::{Role, ToolState};
 use futures::FutureExt;
@@ -15,9 +15,9 @@ use program::{agentese, script, soon};
 use serde_json::{Value, json};
 
 /// Directory of the reference agent in ACP, with approval for commands.
-struct Stage(tempfile::TempDir);
+struct AcpFixture(tempfile::TempDir);
 
-impl Stage {
+impl AcpFixture {
     fn new() -> Self {
         let place = tempfile::tempdir().unwrap();
         let agent = place.path().join("home/.pi/agent");
@@ -34,7 +34,7 @@ impl Stage {
     }
 
     /// Connects a client of a dialect to the bridge.
-    async fn connect(&self, front: &str, asked: impl Asked) -> Agent {
+    async fn connect(&self, front: &str, handler: impl QuestionHandler) -> Agent {
         let words = ["bridge", "--to", front, "--from", "acp", "--report"].map(str::to_owned);
         let report = self.0.path().join("report.json");
         let child = ChildOptions::new(agentese())
@@ -47,7 +47,7 @@ impl Stage {
             .env("TMPDIR", self.0.path())
             .env_remove("PI_CODING_AGENT_DIR")
             .env_remove("AGENTESE_HOME");
-        let options = Options::new().dialect(front).asked(asked);
+        let options = Options::new().dialect(front).on_question(handler);
         soon("the bridge", Agent::spawn(child, options)).await.unwrap()
     }
 }
@@ -55,21 +55,21 @@ impl Stage {
 /// Handler that answers questions with the option at an index, and records them.
 #[derive(Clone, Default)]
 struct Chooser {
-    place: usize,
+    option_index: usize,
     asked: Arc<Mutex<Vec<Question>>>,
 }
 
-impl Asked for Chooser {
-    fn ask(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
-        let option = question.options.get(self.place).cloned();
+impl QuestionHandler for Chooser {
+    fn answer(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
+        let option = question.options.get(self.option_index).cloned();
         self.asked.lock().unwrap().push(question);
         async move { option.map(Answer::Text) }.boxed()
     }
 }
 
 /// Returns the text of an answer, and the events of its run.
-async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
-    let mut run = soon("the prompt", agent.prompt(words)).await.unwrap();
+async fn run_prompt(agent: &Agent, text: &str) -> (String, Vec<Event>) {
+    let mut run = soon("the prompt", agent.prompt(text)).await.unwrap();
     let mut events = Vec::new();
     while let Some(Ok(event)) = soon("an event", run.next()).await {
         events.push(event);
@@ -78,7 +78,7 @@ async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
 }
 
 /// Returns the pieces of the answers among events.
-fn grown(events: &[Event]) -> Vec<&str> {
+fn text_deltas(events: &[Event]) -> Vec<&str> {
     let text = |event: &'_ Event| matches!(event, Event::TextGrew { .. });
     events
         .iter()
@@ -91,17 +91,17 @@ fn grown(events: &[Event]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn an_agent_of_acp_does_its_work_behind_a_front_of_each_dialect() {
+async fn an_acp_agent_works_behind_a_front_of_each_dialect() {
     for front in ["pi", "omp", "pisces", "opal", "operator"] {
-        let stage = Stage::new();
+        let stage = AcpFixture::new();
         let chooser = Chooser::default();
         let agent = stage.connect(front, chooser.clone()).await;
-        let (text, events) = said(&agent, "hello").await;
+        let (text, events) = run_prompt(&agent, "hello").await;
         assert_eq!(text, "Hello there", "{front}");
-        assert!(grown(&events).concat().ends_with("Hello there"), "{front}: {events:#?}");
+        assert!(text_deltas(&events).concat().ends_with("Hello there"), "{front}: {events:#?}");
         assert!(events.iter().any(|event| matches!(event, Event::ThinkingGrew { .. })), "{front}");
 
-        let (text, events) = said(&agent, "tool").await;
+        let (text, events) = run_prompt(&agent, "tool").await;
         assert_eq!(text, "I see.", "{front}");
         let ended = events.iter().find_map(|event| match event {
             Event::ToolEnded { state, result, .. } => Some((*state, format!("{result:?}"))),
@@ -126,17 +126,17 @@ async fn an_agent_of_acp_does_its_work_behind_a_front_of_each_dialect() {
         }
         soon("the abort", agent.abort()).await.unwrap_or_else(|error| panic!("{front}: {error}"));
         let _ = soon("the end of what was stopped", run.result()).await;
-        assert_eq!(said(&agent, "hello").await.0, "Hello there", "{front}: after an abort");
+        assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there", "{front}: after an abort");
         let ended = soon("the end", agent.close()).await;
         assert!(ended.exit().is_none_or(|exit| exit.success()), "{front}: {ended:?}");
     }
 }
 
 #[tokio::test]
-async fn a_rejected_permission_fails_the_call_and_the_turn_goes_on() {
-    let stage = Stage::new();
-    let agent = stage.connect("pi", Chooser { place: 1, ..Chooser::default() }).await;
-    let (text, events) = said(&agent, "tool").await;
+async fn a_rejected_permission_fails_the_call_and_the_turn_continues() {
+    let stage = AcpFixture::new();
+    let agent = stage.connect("pi", Chooser { option_index: 1, ..Chooser::default() }).await;
+    let (text, events) = run_prompt(&agent, "tool").await;
     assert_eq!(text, "I see.");
     let failed = |event: &Event| matches!(event, Event::ToolEnded { state: ToolState::Failed, .. });
     assert!(events.iter().any(failed), "{events:#?}");
@@ -145,8 +145,8 @@ async fn a_rejected_permission_fails_the_call_and_the_turn_goes_on() {
 }
 
 #[tokio::test]
-async fn words_that_wait_are_said_when_the_turn_is_over_and_messages_stand_in_their_order() {
-    let stage = Stage::new();
+async fn held_input_is_sent_after_the_turn_and_messages_keep_their_order() {
+    let stage = AcpFixture::new();
     let agent = stage.connect("pi", Chooser::default()).await;
     let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
@@ -172,8 +172,8 @@ async fn words_that_wait_are_said_when_the_turn_is_over_and_messages_stand_in_th
 }
 
 #[tokio::test]
-async fn a_failed_turn_says_why_and_what_the_agent_lacks_is_refused() {
-    let stage = Stage::new();
+async fn a_failed_turn_reports_its_reason_and_unsupported_commands_are_rejected() {
+    let stage = AcpFixture::new();
     let agent = stage.connect("pi", Chooser::default()).await;
     let run = soon("the prompt", agent.prompt("fail")).await.unwrap();
     let failed = soon("the end", run.wait()).await.unwrap().message.unwrap();
@@ -182,10 +182,10 @@ async fn a_failed_turn_says_why_and_what_the_agent_lacks_is_refused() {
     assert!(refused.contains("lost with an agent of acp"), "{refused}");
     let levels = soon("the answer", agent.set_thinking("high")).await;
     assert!(levels.is_ok(), "{levels:?}");
-    assert_eq!(said(&agent, "hello").await.0, "Hello there");
-    assert!(agent.can(Intent::NewSession) && soon("a session", agent.new_session()).await.unwrap());
+    assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there");
+    assert!(agent.supports(Intent::NewSession) && soon("a session", agent.new_session()).await.unwrap());
     assert_eq!(soon("the messages", agent.messages()).await.unwrap().len(), 0);
-    assert_eq!(said(&agent, "hello").await.0, "Hello there");
+    assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there");
     soon("the end", agent.close()).await;
     let report = std::fs::read_to_string(stage.0.path().join("report.json")).unwrap();
     let report: Value = serde_json::from_str(&report).unwrap();
@@ -196,10 +196,10 @@ async fn a_failed_turn_says_why_and_what_the_agent_lacks_is_refused() {
 }
 
 #[tokio::test]
-async fn a_session_that_the_agent_keeps_is_opened_with_what_was_said() {
-    let stage = Stage::new();
+async fn a_stored_session_is_opened_with_its_messages() {
+    let stage = AcpFixture::new();
     let agent = stage.connect("pi", Chooser::default()).await;
-    said(&agent, "tool").await;
+    run_prompt(&agent, "tool").await;
     let id = soon("the state", agent.state()).await.unwrap().session.id.unwrap();
     assert!(soon("a session", agent.new_session()).await.unwrap());
     let fresh = soon("the state", agent.state()).await.unwrap().session.id.unwrap();
@@ -212,27 +212,27 @@ async fn a_session_that_the_agent_keeps_is_opened_with_what_was_said() {
     let roles: Vec<_> = messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
     assert_eq!((messages[0].text(), messages[3].text()), ("tool".to_owned(), "I see.".to_owned()));
-    assert_eq!(said(&agent, "hello").await.0, "Hello there");
+    assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there");
     assert!(soon("the refusal", agent.open_session("nobody")).await.is_err());
     soon("the end", agent.close()).await;
 }
 
 #[tokio::test]
-async fn a_session_that_is_begun_during_a_turn_is_ready_at_once() {
-    let stage = Stage::new();
+async fn a_new_session_during_a_turn_is_ready_at_once() {
+    let stage = AcpFixture::new();
     let agent = stage.connect("pi", Chooser::default()).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     assert!(soon("a session", agent.new_session()).await.unwrap());
     assert_eq!(soon("the messages", agent.messages()).await.unwrap().len(), 0);
-    assert_eq!(said(&agent, "hello").await.0, "Hello there");
+    assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there");
     assert_eq!(soon("the messages", agent.messages()).await.unwrap().len(), 2);
     soon("the end", agent.close()).await;
 }
 
 #[tokio::test]
-async fn an_agent_that_dies_ends_the_bridge_and_one_that_is_none_is_told() {
-    let stage = Stage::new();
+async fn a_killed_agent_ends_the_bridge_and_a_program_that_is_no_agent_is_reported() {
+    let stage = AcpFixture::new();
     let agent = stage.connect("pi", Chooser::default()).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::api_key::ApiKey;
 use super::limits::Limits;
-use agentese_server::fronts::FRONTENDS;
+use agentese_server::fronts::DIALECTS;
 
 const ABOUT: &str = "\
 A headless coding agent. A client sends commands to its stdin and reads answers and events from
@@ -16,7 +16,7 @@ its stdout, one JSON object per line.";
 
 /// Help text of `--dialect`.
 static DIALECT: LazyLock<String> = LazyLock::new(|| {
-    let ids: Vec<_> = FRONTENDS.iter().map(|frontend| frontend.spec().id()).collect();
+    let ids: Vec<_> = DIALECTS.iter().map(|frontend| frontend.spec().id()).collect();
     format!("Dialect to speak; a name alone is the first of its revisions. Served: {}", ids.join(", "))
 });
 
@@ -148,9 +148,9 @@ pub(super) enum Updates {
     Delta,
 }
 
-impl From<Updates> for agentese_server::desk::Updates {
-    fn from(said: Updates) -> Self {
-        match said {
+impl From<Updates> for agentese_server::desk::UpdateContent {
+    fn from(updates: Updates) -> Self {
+        match updates {
             Updates::Snapshots => Self::Snapshots,
             Updates::Delta => Self::Delta,
         }
@@ -175,7 +175,7 @@ pub(super) struct Sessions {
     #[arg(long)]
     pub all: bool,
     /// The dialect whose users' sessions to list
-    #[arg(long, value_name = "NAME", default_value = FRONTENDS[0].spec().name)]
+    #[arg(long, value_name = "NAME", default_value = DIALECTS[0].spec().name)]
     pub dialect: String,
     /// The directory of the session files, instead of the one in the agent directory
     #[arg(long, value_name = "DIRECTORY")]
@@ -186,7 +186,7 @@ pub(super) struct Sessions {
 #[derive(Debug, Args)]
 pub(super) struct Web {
     /// The dialect that the agent speaks
-    #[arg(long, value_name = "NAME[@REVISION]", default_value = FRONTENDS[0].spec().name)]
+    #[arg(long, value_name = "NAME[@REVISION]", default_value = DIALECTS[0].spec().name)]
     pub dialect: String,
     /// The port on 127.0.0.1; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
@@ -212,7 +212,7 @@ pub(super) struct Inspect {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The dialect, where the transcript does not name it
-    #[arg(long, value_name = "NAME", default_value = FRONTENDS[0].spec().name)]
+    #[arg(long, value_name = "NAME", default_value = DIALECTS[0].spec().name)]
     pub dialect: String,
     /// The port on 127.0.0.1; 0 takes a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
@@ -280,7 +280,7 @@ pub(super) struct Run {
     #[arg(long, value_name = "MODE", help_heading = "Protocol")]
     pub mode: Option<String>,
     /// The dialect to speak
-    #[arg(long, value_name = "NAME[@REVISION]", default_value = FRONTENDS[0].spec().name, help = DIALECT.as_str(),
+    #[arg(long, value_name = "NAME[@REVISION]", default_value = DIALECTS[0].spec().name, help = DIALECT.as_str(),
           help_heading = "Protocol")]
     pub dialect: String,
     /// The content of message_update events

@@ -7,11 +7,11 @@ use agentese_process::output;
 use agentese_process::stderr::Stderr;
 
 use crate::arguments;
-use crate::error::Failure;
+use crate::error::CliError;
 use crate::rpc;
 
 /// Serves a client until it disconnects, with the agent behind it, or explains a pair of dialects.
-pub(super) fn run(options: arguments::Bridge, stderr: &Stderr) -> Result<ExitCode, Failure> {
+pub(super) fn run(options: arguments::Bridge, stderr: &Stderr) -> Result<ExitCode, CliError> {
     if let Some(pair) = &options.explain {
         return explain(pair, options.json);
     }
@@ -25,16 +25,16 @@ pub(super) fn run(options: arguments::Bridge, stderr: &Stderr) -> Result<ExitCod
     })?;
     rpc::log_to(stderr, false);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
+    let runtime = runtime.map_err(|source| CliError::Io { context: "the runtime".to_owned(), source })?;
     let code = runtime.block_on(bridge.serve(stderr));
     runtime.shutdown_background();
     Ok(code?)
 }
 
 /// Prints the fidelity of each row of a pair.
-fn explain(pair: &[String], json: bool) -> Result<ExitCode, Failure> {
+fn explain(pair: &[String], json: bool) -> Result<ExitCode, CliError> {
     let [front, agent] = pair else {
-        return Err(Failure::Usage("--explain needs two dialects".to_owned()));
+        return Err(CliError::Usage("--explain needs two dialects".to_owned()));
     };
     let explanation = agentese_bridge::explain(front, agent)?;
     Ok(match json {

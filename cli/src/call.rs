@@ -21,7 +21,7 @@ mod value;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use error::Failure;
+use error::CallError;
 pub(super) use line::all_dialects;
 
 use agentese_process::stderr::Stderr;
@@ -32,23 +32,23 @@ const USAGE: u8 = 2;
 /// Runs a call with the arguments after `agentese call`. Returns 0 if the agent responded and the run
 /// succeeded. Returns 1 if the agent rejected the command, failed in its run or disconnected, and 2 for an
 /// invalid command line.
-pub(super) fn main(words: &[OsString], stderr: &Stderr) -> ExitCode {
-    let said = match line::read(words) {
-        Ok(said) => said,
-        Err(line::Refusal::Shown(help)) => {
+pub(super) fn main(arguments: &[OsString], stderr: &Stderr) -> ExitCode {
+    let parsed = match line::parse(arguments) {
+        Ok(parsed) => parsed,
+        Err(line::ParseError::Help(help)) => {
             return agentese_process::output::print(&help).unwrap_or(ExitCode::FAILURE);
         }
-        Err(line::Refusal::Wrong(reason)) => {
-            stderr.say(format_args!("Error: {reason}"));
+        Err(line::ParseError::Invalid(reason)) => {
+            stderr.write_line(format_args!("Error: {reason}"));
             return ExitCode::from(USAGE);
         }
     };
-    match talk::run(said, stderr) {
+    match talk::run(parsed, stderr) {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that closes the pipe early (`… | head`) is not a failure.
-        Err(Failure::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(CallError::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(failure) => {
-            stderr.say(format_args!("Error: {failure}"));
+            stderr.write_line(format_args!("Error: {failure}"));
             ExitCode::FAILURE
         }
     }

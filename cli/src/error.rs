@@ -3,7 +3,7 @@
 /// Failure that ends the program, with its message on stderr.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub(super) enum Failure {
+pub(super) enum CliError {
     #[error("{0}")]
     Usage(String),
     #[error("{context}: {source}")]
@@ -22,5 +22,5 @@ pub(super) enum Failure {
     #[error(transparent)]
     Process(#[from] agentese_process::error::Error),
     #[error(transparent)]
-    Resource(#[from] agentese_server::resources::MissingPath),
+    Resource(#[from] agentese_server::resources::MissingPathError),
 }

@@ -3,11 +3,11 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use super::error::Failure;
+use super::error::CliError;
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
-use agentese_server::engine::Customs;
-use agentese_server::export::{Transcript, default_name, from_file, write};
+use agentese_server::engine::BehaviorProfile;
+use agentese_server::export::{ExportInput, default_name, from_file, write};
 use agentese_server::providers::{Catalog, ExposeSecret};
 
 /// Writes a session file as one HTML page, without the keys of the catalogue, and prints the path of the
@@ -18,18 +18,18 @@ pub(super) fn write_page(
     page: Option<&Path>,
     catalog: &Catalog,
     stderr: &Stderr,
-) -> Result<ExitCode, Failure> {
-    let failed = |error: agentese_server::export::ExportError| Failure::Usage(error.to_string());
+) -> Result<ExitCode, CliError> {
+    let failed = |error: agentese_server::export::ExportError| CliError::Usage(error.to_string());
     let file = from_file(&cwd.join(session)).map_err(failed)?;
-    let page = page.map_or_else(|| default_name(Customs::PI.page_name, session), Path::to_owned);
+    let page = page.map_or_else(|| default_name(BehaviorProfile::PI.export_prefix, session), Path::to_owned);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
+    let runtime = runtime.map_err(|source| CliError::Io { context: "the runtime".to_owned(), source })?;
     let (secrets, unknown) = runtime.block_on(catalog.secrets());
     for reason in unknown {
         stderr.warn(format_args!("the page may show a key that could not be read: {reason}"));
     }
     let secrets: Vec<String> = secrets.iter().map(|secret| secret.expose_secret().to_owned()).collect();
-    let transcript = Transcript { secrets: &secrets, ..Transcript::new(&file.header, &file.entries) };
+    let transcript = ExportInput { secrets: &secrets, ..ExportInput::new(&file.header, &file.entries) };
     write(&transcript, &cwd.join(&page)).map_err(failed)?;
     Ok(output::print(&format!("{}\n", page.display()))?)
 }

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn options_take_the_place_of_settings_one_by_one() {
+    fn options_replace_settings_one_by_one() {
         let mut limits = RunLimits { max_turns: 5, max_cost_usd: 1.5, ..RunLimits::default() };
         let given = Limits { max_turns: Some(0), max_time: Some(0.0001), ..Limits::default() };
         given.replace(&mut limits);

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use agentese::types::Model;
 
-use super::error::Failure;
+use super::error::CliError;
 use super::table::table;
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
@@ -14,13 +14,13 @@ pub(super) fn print<'a>(
     models: impl Iterator<Item = &'a Model>,
     search: Option<&str>,
     stderr: &Stderr,
-) -> Result<ExitCode, Failure> {
+) -> Result<ExitCode, CliError> {
     let models: Vec<_> = models.filter(|model| search.is_none_or(|text| is_found(model, text))).collect();
     if models.is_empty() {
         match search {
-            Some(text) => stderr.say(format_args!("No model's name has \"{text}\" in it.")),
+            Some(text) => stderr.write_line(format_args!("No model's name has \"{text}\" in it.")),
             None => {
-                stderr.say("No provider has a key. Set one in the environment, such as ANTHROPIC_API_KEY, or in auth.json.")
+                stderr.write_line("No provider has a key. Set one in the environment, such as ANTHROPIC_API_KEY, or in auth.json.")
             }
         }
         return Ok(ExitCode::SUCCESS);
@@ -65,11 +65,11 @@ fn tokens(count: u64) -> String {
 mod tests {
     use super::*;
     use agentese_server::providers::Provider;
-    use agentese_server::providers::scripted::Scripted;
+    use agentese_server::providers::scripted::ScriptedProvider;
 
     #[test]
-    fn models_are_found_by_words_and_shown_in_columns() {
-        let mut model = Scripted::built_in().models()[0].clone();
+    fn models_are_found_by_parts_of_names_and_shown_in_columns() {
+        let mut model = ScriptedProvider::built_in().models()[0].clone();
         model.provider = "acme".to_owned();
         model.id = "a\u{1b}[2J".to_owned();
         model.name = "Road Runner".to_owned();

@@ -40,13 +40,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arguments::Command;
-use error::Failure;
-use parse::Parsed;
+use error::CliError;
+use parse::ParsedArguments;
 use plan::{Plan, Task};
 
 use agentese_process::environment;
-use agentese_process::stderr::{PATIENCE, Stderr};
-use agentese_server::extensions::complaints;
+use agentese_process::stderr::{FLUSH_LIMIT, Stderr};
+use agentese_server::extensions::flag_warnings;
 
 /// Allocator of the program. Messages are allocated and freed by the thousand when a session is opened, and
 /// the system's allocator would return and request their pages each time.
@@ -54,11 +54,11 @@ use agentese_server::extensions::complaints;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Time limit for reading further input of a client after a failed start.
-const LINGER: Duration = Duration::from_millis(250);
+const DRAIN_LIMIT: Duration = Duration::from_millis(250);
 
 /// Reads the input of a client after a failed start. A client that writes its first command at once then
 /// finds the reason on stderr, and not a broken pipe.
-fn linger() {
+fn drain_stdin() {
     let is_for_a_client = std::env::args_os().any(|argument| argument == "--mode");
     if !is_for_a_client || std::io::stdin().is_terminal() {
         return;
@@ -69,7 +69,7 @@ fn linger() {
         let _ = sender.send(());
     });
     if read.is_ok() {
-        let _ = over.recv_timeout(LINGER);
+        let _ = over.recv_timeout(DRAIN_LIMIT);
     }
 }
 
@@ -88,8 +88,8 @@ fn main() -> ExitCode {
     let code = match parse::parse(std::env::args_os()) {
         Ok(parsed) => run(parsed, &stderr).unwrap_or_else(|failure| {
             match failure {
-                Failure::NoSuchModel(_) => stderr.say(failure),
-                _ => stderr.say(format_args!("Error: {failure}")),
+                CliError::NoSuchModel(_) => stderr.write_line(failure),
+                _ => stderr.write_line(format_args!("Error: {failure}")),
             }
             ExitCode::FAILURE
         }),
@@ -103,24 +103,27 @@ fn main() -> ExitCode {
         }
         Err(error) => {
             let text = error.to_string();
-            stderr.say(format_args!("Error:{}", text.strip_prefix("error:").unwrap_or(&text).trim_end()));
+            stderr.write_line(format_args!(
+                "Error:{}",
+                text.strip_prefix("error:").unwrap_or(&text).trim_end()
+            ));
             ExitCode::FAILURE
         }
     };
-    stderr.flush(PATIENCE);
+    stderr.flush(FLUSH_LIMIT);
     if code != ExitCode::SUCCESS {
-        linger();
+        drain_stdin();
     }
     code
 }
 
-fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
-    let Parsed { arguments, flags, warnings } = parsed;
+fn run(parsed: ParsedArguments, stderr: &Stderr) -> Result<ExitCode, CliError> {
+    let ParsedArguments { arguments, flags, warnings } = parsed;
     for warning in warnings {
         stderr.warn(warning);
     }
     if arguments.command.is_some() {
-        complaints(&flags, false).iter().for_each(|complaint| stderr.warn(complaint));
+        flag_warnings(&flags, false).iter().for_each(|complaint| stderr.warn(complaint));
     }
     let run = match arguments.command {
         Some(Command::Call(call)) => return Ok(call::main(&call.words, stderr)),
@@ -134,13 +137,13 @@ fn run(parsed: Parsed, stderr: &Stderr) -> Result<ExitCode, Failure> {
     };
     rpc::log_to(stderr, run.verbose);
     let cwd = std::env::current_dir()
-        .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
+        .map_err(|source| CliError::Io { context: "the working directory".to_owned(), source })?;
     let plan = Plan { flags, ..Plan::read(run, &environment::variable, cwd)? };
     for warning in &plan.warnings {
         stderr.warn(warning);
     }
     if plan.task != Task::Serve {
-        complaints(&plan.flags, false).iter().for_each(|complaint| stderr.warn(complaint));
+        flag_warnings(&plan.flags, false).iter().for_each(|complaint| stderr.warn(complaint));
     }
     match plan.task.clone() {
         Task::Serve => rpc::run(plan, stderr),

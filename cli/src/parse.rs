@@ -6,34 +6,34 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::arguments::Arguments;
-use agentese_server::extensions::GivenFlag;
+use agentese_server::extensions::CommandLineFlag;
 
 /// Parsed command line, with the ignored options.
 #[derive(Debug)]
-pub(super) struct Parsed {
+pub(super) struct ParsedArguments {
     pub arguments: Arguments,
     /// Unknown long options in order, which may be flags of extensions.
-    pub flags: Vec<GivenFlag>,
+    pub flags: Vec<CommandLineFlag>,
     pub warnings: Vec<String>,
 }
 
 /// Parses the arguments, starting with the program name. Unknown long options are separated, each with the
 /// following argument, because they may be flags of extensions with values. Unknown short options become
 /// warnings. Any other error of clap is returned.
-pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Parsed, clap::Error> {
+pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<ParsedArguments, clap::Error> {
     let mut arguments: Vec<OsString> = arguments.into_iter().collect();
     // Only an agent has extensions. Otherwise an argument may be the name of a command.
-    let serves = arguments.iter().any(|argument| is_it(argument, "--mode"));
+    let serves = arguments.iter().any(|argument| is_option(argument, "--mode"));
     // A misspelt protective option must not be ignored.
     let is_strict = arguments.get(1).is_some_and(|word| word == "web" || word == "inspect");
     let (mut flags, mut warnings) = (Vec::new(), Vec::new());
     loop {
         let error = match Arguments::try_parse_from(&arguments) {
-            Ok(parsed) => return Ok(Parsed { arguments: parsed, flags, warnings }),
+            Ok(parsed) => return Ok(ParsedArguments { arguments: parsed, flags, warnings }),
             Err(error) => error,
         };
         let Some(unknown) = unknown_option(&error).filter(|_| !is_strict) else { return Err(error) };
-        let Some(at) = arguments.iter().skip(1).position(|argument| is_it(argument, &unknown)) else {
+        let Some(at) = arguments.iter().skip(1).position(|argument| is_option(argument, &unknown)) else {
             return Err(error);
         };
         let removed = arguments.remove(at + 1).to_string_lossy().into_owned();
@@ -45,7 +45,12 @@ pub(super) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Par
         let takes_next = serves && value.is_none() && arguments.get(at + 1).is_some_and(is_word);
         let next = takes_next.then(|| arguments.remove(at + 1).to_string_lossy().into_owned());
         let meant = suggested_option(&error).map(str::to_owned);
-        flags.push(GivenFlag { name: name.to_owned(), value: value.map(str::to_owned), next, meant });
+        flags.push(CommandLineFlag {
+            name: name.to_owned(),
+            value: value.map(str::to_owned),
+            next,
+            suggestion: meant,
+        });
     }
 }
 
@@ -55,7 +60,7 @@ fn is_word(argument: &OsString) -> bool {
 }
 
 /// Returns `true` if an argument is the option: `--name`, `--name=value`, or `-xyz` with its letter.
-fn is_it(argument: &OsString, option: &str) -> bool {
+fn is_option(argument: &OsString, option: &str) -> bool {
     let argument = argument.to_string_lossy();
     match argument.strip_prefix(option) {
         Some(rest) if rest.is_empty() || rest.starts_with('=') => true,
@@ -90,18 +95,18 @@ fn suggested_option(error: &clap::Error) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Parsed {
+    fn read(line: &str) -> ParsedArguments {
         parse(std::iter::once("agentese").chain(line.split_whitespace()).map(OsString::from)).unwrap()
     }
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn the_command_line_definition_is_valid() {
         use clap::CommandFactory;
         Arguments::command().debug_assert();
     }
 
     #[test]
-    fn a_misspelt_option_that_protects_is_an_error() {
+    fn a_misspelt_protective_option_is_an_error() {
         let words = "agentese web --read-onyl -- agent --mode rpc".split(' ').map(OsString::from);
         assert!(parse(words).unwrap_err().to_string().contains("--read-onyl"));
         let words =
@@ -112,9 +117,9 @@ mod tests {
         assert_eq!((web.deny, web.command.len()), (vec!["bash".to_owned(), "fork".to_owned()], 4));
     }
 
-    fn flag(name: &str, value: Option<&str>, next: Option<&str>) -> GivenFlag {
+    fn flag(name: &str, value: Option<&str>, next: Option<&str>) -> CommandLineFlag {
         let text = |text: &str| text.to_owned();
-        GivenFlag { name: text(name), value: value.map(text), next: next.map(text), meant: None }
+        CommandLineFlag { name: text(name), value: value.map(text), next: next.map(text), suggestion: None }
     }
 
     #[test]
@@ -148,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_value_of_an_option_counts_and_lists_of_files_grow() {
+    fn the_last_value_of_an_option_applies_and_lists_of_files_grow() {
         let run = read(
             "--mode rpc --model a --model b --thinking low --thinking high --tools read --tools bash,ls
              --models x,y --models z --skill one --skill two --append-system-prompt p --append-system-prompt q",
@@ -167,21 +172,21 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_command_is_no_value() {
+    fn the_name_of_a_command_is_not_a_value() {
         let parsed = read("--frobnicate sessions --json");
         assert_eq!(parsed.flags, [flag("frobnicate", None, None)]);
         assert!(parsed.arguments.command.is_some());
     }
 
     #[test]
-    fn messages_and_files_are_seen() {
+    fn messages_and_files_are_collected() {
         assert_eq!(read("--mode rpc hello @file.txt").arguments.run.messages, ["hello", "@file.txt"]);
     }
 
     #[test]
     fn a_mistyped_option_is_suggested() {
         let complaints =
-            |line: &str| agentese_server::extensions::complaints(&read(line).flags, false).join("\n");
+            |line: &str| agentese_server::extensions::flag_warnings(&read(line).flags, false).join("\n");
         assert_eq!(
             complaints("--mode rpc --no-sesion"),
             "unknown option --no-sesion is ignored; did you mean --no-session?"

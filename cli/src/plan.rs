@@ -6,12 +6,12 @@ use agentese::types::ThinkingLevel;
 
 use super::api_key::ApiKey;
 use super::arguments::Run;
-use super::error::Failure;
-use super::surroundings::{Surroundings, names};
+use super::error::CliError;
+use super::surroundings::{Workspace, file_names};
 use agentese_server::config::{Environment, Settings, Trust, expand_home};
-use agentese_server::desk::Updates;
+use agentese_server::desk::UpdateContent;
 use agentese_server::extensions;
-use agentese_server::fronts::{self, FRONTENDS, Frontend};
+use agentese_server::fronts::{self, DIALECTS, DialectEntry};
 use agentese_server::mcp;
 use agentese_server::prompt::SystemPrompt;
 use agentese_server::resources::Resources;
@@ -21,11 +21,11 @@ use agentese_server::session::one_line;
 #[derive(Debug)]
 pub(super) struct Plan {
     pub task: Task,
-    pub surroundings: Surroundings,
+    pub workspace: Workspace,
     /// Trust in the content of the working directory.
     pub trust: Trust,
     /// Files that would apply if the directory were trusted.
-    pub left_out: Vec<PathBuf>,
+    pub untrusted_files: Vec<PathBuf>,
     /// Settings of the user, and those of a trusted working directory.
     pub settings: Settings,
     pub model: ModelChoice,
@@ -38,19 +38,19 @@ pub(super) struct Plan {
     pub session_name: Option<String>,
     /// Location of the sessions outside of the agent directory.
     pub session_dir: Option<PathBuf>,
-    pub dialect: &'static Frontend,
+    pub dialect: &'static DialectEntry,
     /// Options for sessions in other directories, for protocols with such sessions.
-    pub again: Option<Box<Run>>,
-    pub updates: Updates,
+    pub session_options: Option<Box<Run>>,
+    pub updates: UpdateContent,
     pub max_line: usize,
     /// Warnings for the user.
     pub warnings: Vec<String>,
     /// Locations of extensions.
-    pub extensions: extensions::Wanted,
+    pub extensions: extensions::ExtensionPaths,
     /// MCP servers from configuration files.
-    pub servers: Vec<mcp::Definition>,
+    pub servers: Vec<mcp::ServerDefinition>,
     /// Options that may be flags of extensions.
-    pub flags: Vec<extensions::GivenFlag>,
+    pub flags: Vec<extensions::CommandLineFlag>,
 }
 
 /// Mode for the Agent Client Protocol.
@@ -96,7 +96,7 @@ pub(super) enum SessionChoice {
 }
 
 /// Returns the provider of a script, unless the model's name contains a provider.
-fn scripted(has_script: bool, model: Option<&str>) -> Option<String> {
+fn script_provider(has_script: bool, model: Option<&str>) -> Option<String> {
     let is_named = model.is_some_and(|model| model.contains('/'));
     (has_script && !is_named).then(|| agentese_server::providers::scripted::NAME.to_owned())
 }
@@ -104,31 +104,33 @@ fn scripted(has_script: bool, model: Option<&str>) -> Option<String> {
 impl Plan {
     /// Reads settings, prompts, skills and context files. Fails for options that contradict each other or
     /// have no effect.
-    pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Self, Failure> {
+    pub fn read(run: Run, environment: &dyn Environment, cwd: PathBuf) -> Result<Self, CliError> {
         let task = task(&run)?;
         check(&run, &task)?;
         let is_acp = run.mode.as_deref() == Some(ACP);
         let dialect = match is_acp {
             true => &fronts::ACP,
-            false => Frontend::find(&run.dialect).map_err(|error| Failure::Usage(error.to_string()))?,
+            false => DialectEntry::find(&run.dialect).map_err(|error| CliError::Usage(error.to_string()))?,
         };
-        let again = is_acp.then(|| Box::new(run.clone()));
+        let session_options = is_acp.then(|| Box::new(run.clone()));
         let mut warnings = warnings(&run, &task);
-        let surroundings = Surroundings::of(&run, dialect.home(), environment, cwd);
+        let workspace = Workspace::of(&run, dialect.paths(), environment, cwd);
         let trust = if run.no_trust { Some(false) } else { run.trust.then_some(true) };
-        let found = surroundings.read(trust)?;
+        let found = workspace.read(trust)?;
         warnings.extend(found.warnings);
-        let (cwd, home) = (&surroundings.cwd, surroundings.home.as_deref());
-        warnings.extend(left_out(cwd, &found.left_out));
+        let (cwd, home) = (&workspace.cwd, workspace.home.as_deref());
+        warnings.extend(untrusted_warning(cwd, &found.untrusted_files));
         Ok(Self {
             session: session(&run, cwd, home)?,
             session_name: session_name(run.name.as_deref())?,
             session_dir: run.session_dir.map(|directory| cwd.join(expand_home(&directory, home))),
             task,
             trust: found.trust,
-            left_out: found.left_out,
+            untrusted_files: found.untrusted_files,
             model: ModelChoice {
-                provider: run.provider.or_else(|| scripted(run.script.is_some(), run.model.as_deref())),
+                provider: run
+                    .provider
+                    .or_else(|| script_provider(run.script.is_some(), run.model.as_deref())),
                 model: run.model,
                 thinking: run.thinking,
                 api_key: run.api_key,
@@ -138,13 +140,13 @@ impl Plan {
                 },
                 script: run.script,
             },
-            surroundings,
+            workspace,
             settings: found.settings,
             system_prompt: found.system_prompt,
             resources: found.resources,
             tools: tools(run.tools, run.no_tools),
             dialect,
-            again,
+            session_options,
             updates: run.updates.into(),
             max_line: run.max_line,
             extensions: found.extensions,
@@ -156,12 +158,12 @@ impl Plan {
 
     /// Returns the working directory.
     pub fn cwd(&self) -> &Path {
-        &self.surroundings.cwd
+        &self.workspace.cwd
     }
 
     /// Returns the directory with the user's settings; `None` without a home directory.
     pub fn agent_dir(&self) -> Option<&Path> {
-        self.surroundings.agent_dir.as_deref()
+        self.workspace.agent_dir.as_deref()
     }
 }
 
@@ -169,7 +171,7 @@ impl Plan {
 fn warnings(run: &Run, task: &Task) -> Vec<String> {
     let advice = "use the provider's environment variable instead";
     let all = [
-        (!run.messages.is_empty() && *task == Task::Serve).then(|| extensions::NO_MESSAGES.to_owned()),
+        (!run.messages.is_empty() && *task == Task::Serve).then(|| extensions::MESSAGES_IGNORED.to_owned()),
         run.api_key.is_some().then(|| format!("--api-key is visible to everybody on this machine; {advice}")),
         (!run.resources.theme.is_empty())
             .then(|| "--theme has no effect: this agent has no user interface".to_owned()),
@@ -177,10 +179,10 @@ fn warnings(run: &Run, task: &Task) -> Vec<String> {
     all.into_iter().flatten().collect()
 }
 
-fn task(run: &Run) -> Result<Task, Failure> {
+fn task(run: &Run) -> Result<Task, CliError> {
     let mut export = run.export.iter().cloned();
     match (export.next(), &run.list_models) {
-        (Some(_), Some(_)) => refuse("--export cannot be combined with --list-models"),
+        (Some(_), Some(_)) => usage_error("--export cannot be combined with --list-models"),
         (Some(session), None) => Ok(Task::Export { session, page: export.next() }),
         (None, Some(search)) => Ok(Task::ListModels(search.clone())),
         (None, None) => Ok(Task::Serve),
@@ -198,17 +200,17 @@ fn no_mode(run: &Run) -> String {
 }
 
 /// Rejects invalid options before any file is read.
-fn check(run: &Run, task: &Task) -> Result<(), Failure> {
+fn check(run: &Run, task: &Task) -> Result<(), CliError> {
     if *task == Task::Serve {
         match run.mode.as_deref() {
             _ if run.resources.print => {
-                return refuse("--print is not available in this version; use --mode rpc");
+                return usage_error("--print is not available in this version; use --mode rpc");
             }
             Some("rpc") => {}
             Some(ACP) => check_acp(run)?,
-            None => return refuse(no_mode(run)),
+            None => return usage_error(no_mode(run)),
             Some(mode) => {
-                return refuse(format!(
+                return usage_error(format!(
                     "--mode {mode} is not available in this version; use --mode rpc or --mode acp"
                 ));
             }
@@ -216,29 +218,29 @@ fn check(run: &Run, task: &Task) -> Result<(), Failure> {
     }
     if run.messages.iter().any(|message| message.starts_with('@')) {
         // The text is pi's own.
-        return refuse("@file arguments are not supported in RPC mode");
+        return usage_error("@file arguments are not supported in RPC mode");
     }
     if run.api_key.as_ref().is_some_and(ApiKey::is_empty) {
-        return refuse("--api-key is empty");
+        return usage_error("--api-key is empty");
     }
     if run.api_key.is_some() && run.provider.is_none() && run.model.is_none() {
-        return refuse("--api-key needs --provider or --model, which say whose key it is");
+        return usage_error("--api-key needs --provider or --model, which say whose key it is");
     }
     Ok(())
 }
 
 /// Rejects options without effect for a client that opens sessions itself.
-fn check_acp(run: &Run) -> Result<(), Failure> {
-    if run.dialect != FRONTENDS[0].spec().name {
-        return refuse("--dialect cannot be combined with --mode acp, which is a protocol of its own");
+fn check_acp(run: &Run) -> Result<(), CliError> {
+    if run.dialect != DIALECTS[0].spec().name {
+        return usage_error("--dialect cannot be combined with --mode acp, which is a protocol of its own");
     }
     if run.session.is_some() || run.continues || run.resume {
-        return refuse(
+        return usage_error(
             "--session, --continue and --resume cannot be combined with --mode acp: the client opens sessions",
         );
     }
     if run.name.is_some() {
-        return refuse("--name cannot be combined with --mode acp: the client opens sessions");
+        return usage_error("--name cannot be combined with --mode acp: the client opens sessions");
     }
     Ok(())
 }
@@ -251,20 +253,20 @@ fn tools(named: Option<Vec<String>>, none: bool) -> Option<Vec<String>> {
 }
 
 /// Returns the name of the session, on one line.
-fn session_name(name: Option<&str>) -> Result<Option<String>, Failure> {
+fn session_name(name: Option<&str>) -> Result<Option<String>, CliError> {
     let name = name.map(|name| one_line(name).trim().to_owned());
     match name.as_deref() {
-        Some("") => refuse("--name needs a name that is not empty"),
+        Some("") => usage_error("--name needs a name that is not empty"),
         _ => Ok(name),
     }
 }
 
-fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, Failure> {
+fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, CliError> {
     let newest = run.continues || run.resume;
     match (&run.session, newest, run.no_session) {
-        (Some(_), true, _) => refuse("--session cannot be combined with --continue or --resume"),
+        (Some(_), true, _) => usage_error("--session cannot be combined with --continue or --resume"),
         (Some(_), _, true) | (_, true, true) => {
-            refuse("--no-session cannot be combined with --session, --continue or --resume")
+            usage_error("--no-session cannot be combined with --session, --continue or --resume")
         }
         (None, false, true) => Ok(SessionChoice::InMemory),
         (None, true, false) => Ok(SessionChoice::Newest),
@@ -276,7 +278,7 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
         (Some(id), ..) => {
             let allowed = |character: char| character.is_ascii_alphanumeric() || "-_".contains(character);
             if id.is_empty() || !id.chars().all(allowed) {
-                return refuse(format!(
+                return usage_error(format!(
                     "--session {id:?} is neither a file nor the beginning of a session id"
                 ));
             }
@@ -286,16 +288,16 @@ fn session(run: &Run, cwd: &Path, home: Option<&Path>) -> Result<SessionChoice, 
 }
 
 /// Returns one sentence about all files that would apply if the working directory were trusted.
-fn left_out(cwd: &Path, files: &[PathBuf]) -> Option<String> {
+fn untrusted_warning(cwd: &Path, files: &[PathBuf]) -> Option<String> {
     let (verb, them) = if files.len() == 1 { ("is", "it") } else { ("are", "them") };
-    let names = names(cwd, files);
+    let names = file_names(cwd, files);
     (!files.is_empty()).then(|| {
         format!("{names} {verb} not read because the directory is not trusted; use --trust to read {them}")
     })
 }
 
-fn refuse<T>(text: impl Into<String>) -> Result<T, Failure> {
-    Err(Failure::Usage(text.into()))
+fn usage_error<T>(text: impl Into<String>) -> Result<T, CliError> {
+    Err(CliError::Usage(text.into()))
 }
 
 #[cfg(test)]

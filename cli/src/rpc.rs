@@ -8,15 +8,15 @@ use agentese::serve::Options;
 use tracing_subscriber::EnvFilter;
 
 use super::arguments::Run;
-use super::error::Failure;
-use super::parts::{catalog, discover, extensions, persist, policies, servers, session, shell, tools};
+use super::error::CliError;
+use super::parts::{catalog, discover, extensions, mcp_servers, persist, policies, session, shell, tools};
 use super::plan::Plan;
 use super::trust;
 use agentese_process::environment::variable;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio::serve;
-use agentese_server::config::Persist;
-use agentese_server::desk::Parts;
+use agentese_server::config::SettingsStore;
+use agentese_server::desk::AgentComponents;
 use agentese_server::extensions;
 use agentese_server::providers::{Catalog, SecretString};
 use agentese_server::server::{Builder, Server};
@@ -27,9 +27,9 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
     stderr.take_panics();
     // The MCP SDK logs messages, which may contain secrets. This program logs the relevant problems itself.
     let default = if verbose { "info,rmcp=off" } else { "warn,rmcp=off" };
-    let asked = std::env::var("AGENTESE_LOG").unwrap_or_default();
+    let requested = std::env::var("AGENTESE_LOG").unwrap_or_default();
     let filter =
-        EnvFilter::try_new(if asked.is_empty() { default } else { &asked }).unwrap_or_else(|error| {
+        EnvFilter::try_new(if requested.is_empty() { default } else { &requested }).unwrap_or_else(|error| {
             stderr.warn(format_args!("AGENTESE_LOG is not a valid log filter ({error}); using `{default}`"));
             EnvFilter::new(default)
         });
@@ -41,14 +41,14 @@ pub(super) fn log_to(stderr: &Stderr, verbose: bool) {
 }
 
 /// Serves stdin and stdout. Fails before the first input if the plan cannot be met.
-pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> {
+pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, CliError> {
     agentese_server::tools::open_files::raise_limit();
     let max_line = plan.max_line;
     let api_key = plan.model.api_key.clone();
     let cwd = plan.cwd().to_owned();
     let persist = persist(&plan, stderr);
     let catalog = catalog(&plan, stderr)?;
-    let elsewhere = plan.again.take().map(|run| Elsewhere {
+    let components_factory = plan.session_options.take().map(|run| CliComponentsFactory {
         run: *run,
         flags: plan.flags.clone(),
         catalog: catalog.clone(),
@@ -56,23 +56,26 @@ pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> 
         stderr: stderr.clone(),
     });
     let mut builder = builder(plan, catalog, stderr)?.persist(persist.clone());
-    if let Some(elsewhere) = elsewhere {
-        builder = builder.elsewhere(Arc::new(elsewhere));
+    if let Some(elsewhere) = components_factory {
+        builder = builder.components_factory(Arc::new(elsewhere));
     }
     let server = builder.try_build()?;
     if let Some(key) = api_key {
-        server.give_key(SecretString::from(key.reveal()));
+        server.set_api_key(SecretString::from(key.reveal()));
     }
-    if let Some(reason) = server.cannot_begin() {
-        return Err(Failure::NoModel(reason.to_owned()));
+    if let Some(reason) = server.start_error() {
+        return Err(CliError::NoModel(reason.to_owned()));
     }
-    if let Some(reason) = server.no_model() {
+    if let Some(reason) = server.missing_model_reason() {
         stderr.warn(format_args!("no model is selected; prompts will be rejected: {reason}"));
     }
     // A separate thread, so that a large directory or a slow disk does not delay the start.
-    drop(std::thread::Builder::new().spawn(move || agentese_server::replace::tell_of_copies(&cwd, None)));
+    drop(
+        std::thread::Builder::new()
+            .spawn(move || agentese_server::atomic_write::log_abandoned_backups(&cwd, None)),
+    );
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })?;
+    let runtime = runtime.map_err(|source| CliError::Io { context: "the runtime".to_owned(), source })?;
     let mut options = Options::default();
     options.max_line = max_line;
     // A larger queue would not speed up the output: a pipe holds a megabyte at most.
@@ -85,21 +88,22 @@ pub(super) fn run(mut plan: Plan, stderr: &Stderr) -> Result<ExitCode, Failure> 
 }
 
 /// Returns the builder of the server for a plan.
-fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Failure> {
+fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, CliError> {
     let (store, session) = session(&plan, stderr)?;
     let found = discover(&plan.extensions, stderr);
     let policies = policies(&plan);
-    let undecided = trust::undecided(&plan, &found, &policies, stderr);
+    let undecided = trust::pending_trust(&plan, &found, &policies, stderr);
     let more_may_come =
-        undecided.is_some() && plan.left_out.contains(&plan.surroundings.project_extensions());
+        undecided.is_some() && plan.untrusted_files.contains(&plan.workspace.project_extensions());
     if found.is_empty() {
-        let said = extensions::complaints(&plan.flags, more_may_come);
-        said.iter().filter(|said| !plan.warnings.contains(said)).for_each(|said| stderr.warn(said));
+        let warnings = extensions::flag_warnings(&plan.flags, more_may_come);
+        warnings.iter().filter(|said| !plan.warnings.contains(said)).for_each(|said| stderr.warn(said));
     }
-    let extensions = extensions::Options { more_may_come, ..extensions(&plan, found) };
-    let mcp = servers(&plan);
+    let extensions =
+        extensions::HostOptions { has_untrusted_extensions: more_may_come, ..extensions(&plan, found) };
+    let mcp = mcp_servers(&plan);
     let others = !mcp.definitions.is_empty() || undecided.is_some();
-    let Plan { surroundings, settings, model, trust, .. } = plan;
+    let Plan { workspace: surroundings, settings, model, trust, .. } = plan;
     let agent_dir = surroundings.agent_dir;
     tracing::debug!(?agent_dir, ?trust, "start");
     let mut builder: Builder = Server::builder()
@@ -120,7 +124,7 @@ fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Fai
     }
     builder = builder.subagents(policies);
     if let Some(undecided) = undecided {
-        builder = builder.undecided(undecided);
+        builder = builder.pending_trust(undecided);
     }
     if let Some(store) = store {
         builder = builder.store(store);
@@ -144,22 +148,22 @@ fn builder(plan: Plan, catalog: Catalog, stderr: &Stderr) -> Result<Builder, Fai
 }
 
 /// Factory of agents for sessions in other directories, with the same options.
-struct Elsewhere {
+struct CliComponentsFactory {
     run: Run,
-    flags: Vec<extensions::GivenFlag>,
+    flags: Vec<extensions::CommandLineFlag>,
     /// Models and keys are those of the process.
     catalog: Catalog,
-    persist: Arc<dyn Persist>,
+    persist: Arc<dyn SettingsStore>,
     stderr: Stderr,
 }
 
-impl agentese_server::desk::Elsewhere for Elsewhere {
-    fn parts(&self, cwd: &Path) -> Result<Parts, String> {
+impl agentese_server::desk::ComponentsFactory for CliComponentsFactory {
+    fn components(&self, cwd: &Path) -> Result<AgentComponents, String> {
         let plan =
             Plan::read(self.run.clone(), &variable, cwd.to_owned()).map_err(|error| error.to_string())?;
         let plan = Plan { flags: self.flags.clone(), ..plan };
         plan.warnings.iter().for_each(|warning| self.stderr.warn(warning));
         let builder = builder(plan, self.catalog.clone(), &self.stderr).map_err(|error| error.to_string())?;
-        builder.persist(self.persist.clone()).all_parts().map_err(|error| error.to_string())
+        builder.persist(self.persist.clone()).build_components().map_err(|error| error.to_string())
     }
 }

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use agentese::schema;
 
 use super::arguments::{Schema, Side};
-use super::error::Failure;
+use super::error::CliError;
 use agentese_process::output;
 
 /// Prints the requested schema. Fails for an unknown dialect.
-pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
+pub(super) fn print(options: &Schema) -> Result<ExitCode, CliError> {
     if let Some([old, new]) = options.diff.as_deref() {
         return changes::print(old, new, options.json);
     }
@@ -30,7 +30,7 @@ pub(super) fn print(options: &Schema) -> Result<ExitCode, Failure> {
         let known = schema::dialects().into_iter();
         let fits = |name: &String| options.side.is_some() || schema::openrpc(name).is_some();
         let known = known.filter(fits).collect::<Vec<_>>().join(", ");
-        return Err(Failure::Usage(format!("{missing} \"{dialect}\"; known: {known}")));
+        return Err(CliError::Usage(format!("{missing} \"{dialect}\"; known: {known}")));
     };
     Ok(output::print_json(&format!("{}\n", text.trim_end()))?)
 }

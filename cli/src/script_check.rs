@@ -2,7 +2,7 @@
 //! silent empty answer.
 
 use agentese::types::{ModelScript, ScriptBlock, ScriptResponse};
-use agentese::wire::Extra;
+use agentese::wire::ExtraMembers;
 
 /// Returns the path of an undeclared member; `None` if the script is valid.
 pub(super) fn undeclared(script: &ModelScript) -> Option<String> {
@@ -42,7 +42,7 @@ fn in_block(path: &str, block: &ScriptBlock) -> Option<String> {
     }
 }
 
-fn first(path: &str, extra: &Extra) -> Option<String> {
+fn first(path: &str, extra: &ExtraMembers) -> Option<String> {
     extra.iter().next().map(|(name, _)| format!("`{path}{name}`"))
 }
 

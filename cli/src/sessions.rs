@@ -6,21 +6,21 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::arguments::Sessions;
-use super::error::Failure;
+use super::error::CliError;
 use super::parts::NO_STORE;
 use super::table::{shortened, table};
 use agentese_process::environment::variable;
 use agentese_process::output;
 use agentese_process::session_store::store;
 use agentese_server::config::agent_dir;
-use agentese_server::fronts::Frontend;
+use agentese_server::fronts::DialectEntry;
 use agentese_server::session::{Record, Scope};
 
 /// Length of a session's first message in the table, in characters.
-const FIRST: usize = 60;
+const TITLE_CHARS: usize = 60;
 
 /// Prints the requested sessions, newest first. Fails if the sessions cannot be listed.
-pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
+pub(super) fn print(options: &Sessions) -> Result<ExitCode, CliError> {
     let listed = list(options)?;
     if listed.is_empty() && !options.json {
         return Ok(output::print("No sessions here yet.\n")?);
@@ -33,20 +33,21 @@ pub(super) fn print(options: &Sessions) -> Result<ExitCode, Failure> {
 
 /// Returns the sessions of the working directory for agents of the dialect, newest first. Fails if they
 /// cannot be listed.
-pub(super) fn here(dialect: &str) -> Result<Vec<Record>, Failure> {
+pub(super) fn in_working_directory(dialect: &str) -> Result<Vec<Record>, CliError> {
     list(&Sessions { json: false, all: false, dialect: dialect.to_owned(), session_dir: None })
 }
 
 /// Returns the sessions of the store.
-fn list(options: &Sessions) -> Result<Vec<Record>, Failure> {
+fn list(options: &Sessions) -> Result<Vec<Record>, CliError> {
     let cwd = std::env::current_dir()
-        .map_err(|source| Failure::Io { context: "the working directory".to_owned(), source })?;
-    let frontend = Frontend::find(&options.dialect).map_err(|error| Failure::Usage(error.to_string()))?;
-    let files = frontend.home();
+        .map_err(|source| CliError::Io { context: "the working directory".to_owned(), source })?;
+    let frontend =
+        DialectEntry::find(&options.dialect).map_err(|error| CliError::Usage(error.to_string()))?;
+    let files = frontend.paths();
     let agent_dir = agent_dir(&files, &variable);
     let home = variable("HOME").filter(|home| !home.is_empty()).map(PathBuf::from);
     let store = store(&files, options.session_dir.as_deref(), agent_dir.as_deref(), home.as_deref(), &cwd);
-    let store = store.ok_or_else(|| Failure::Usage(NO_STORE.to_owned()))?;
+    let store = store.ok_or_else(|| CliError::Usage(NO_STORE.to_owned()))?;
     Ok(store.list(if options.all { Scope::All } else { Scope::Here }))
 }
 
@@ -64,7 +65,7 @@ fn as_table(listed: &[Record], all: bool) -> String {
     };
     let title = |session: &Record| {
         let title = session.name.as_ref().or(session.first_message.as_ref());
-        title.map_or_else(|| "(nothing said)".to_owned(), |title| shortened(title, FIRST))
+        title.map_or_else(|| "(nothing said)".to_owned(), |title| shortened(title, TITLE_CHARS))
     };
     let row = |session: &Record| {
         [minute(&session.modified), session.message_count.to_string(), session.id.clone(), title(session)]
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f124_people_get_a_table_that_obeys_nobody() {
+    fn fm_f124_the_table_escapes_control_characters() {
         let text = as_table(&listed(), false);
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[0], "modified (UTC)    messages  id      name or first message");
@@ -119,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_get_an_array() {
+    fn json_output_is_an_array() {
         let text = as_json(&listed());
         assert_eq!(text.lines().count(), 4);
         let value: Value = serde_json::from_str(&text).unwrap();

@@ -2,13 +2,13 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use agentese_process::neutral::neutral_line;
+use agentese_process::neutral::sanitize_line;
 
 /// Returns lines with a heading and columns two spaces apart. Control characters are escaped. The last column
 /// has no width limit.
 pub(super) fn table<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> String {
     let rows: Vec<[String; N]> = std::iter::once(heading.map(str::to_owned))
-        .chain(rows.iter().map(|row| std::array::from_fn(|at| neutral_line(&row[at]).into_owned())))
+        .chain(rows.iter().map(|row| std::array::from_fn(|at| sanitize_line(&row[at]).into_owned())))
         .collect();
     let widths: [usize; N] =
         std::array::from_fn(|at| rows.iter().map(|row| row[at].width()).max().unwrap_or_default());
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_are_as_wide_as_what_is_in_them() {
+    fn columns_fit_their_content() {
         let rows = [["漢字", "b\nc"].map(str::to_owned), ["a", ""].map(str::to_owned)];
         assert_eq!(table(["x", "long"], &rows), "x     long\n漢字  b\\nc\na\n");
     }

@@ -24,31 +24,31 @@ mod tabs;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use agentese_process::http::Opened;
+use agentese_process::http::LocalServer;
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
 use tokio_util::sync::CancellationToken;
 
 use crate::arguments::{Inspect, Web};
-use crate::error::Failure;
-use access::Policy;
-use agent::Shared;
-use hub::{Agent, Hub};
-use serve::Source;
+use crate::error::CliError;
+use access::AccessPolicy;
+use agent::SharedHub;
+use hub::{AgentInfo, Hub};
+use serve::PageSource;
 
 /// Serves the page until a signal. Fails if the dialect is unknown or the port is in use.
-pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, Failure> {
-    let unknown = |error: agentese::Error| Failure::Usage(error.to_string());
+pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, CliError> {
+    let unknown = |error: agentese::Error| CliError::Usage(error.to_string());
     let (spec, revision) = agentese::dynamic::client(&options.dialect).map_err(unknown)?;
     // This program speaks the first revision by default. The revision of another agent is unknown.
     let own_revision = agentese::dynamic::spec(&options.dialect).map_err(unknown)?;
     let revision = revision.or(options.command.is_empty().then_some(own_revision)).map(|spec| spec.revision);
-    let policy = Policy { read_only: options.read_only, deny: options.deny };
-    for name in policy.unknown(spec) {
+    let policy = AccessPolicy { read_only: options.read_only, deny: options.deny };
+    for name in policy.unknown_commands(spec) {
         let reason = format!("--deny {name}: the {} dialect has no such command", spec.name);
         // A third-party agent may have additional commands.
         if options.command.is_empty() {
-            return Err(Failure::Usage(reason));
+            return Err(CliError::Usage(reason));
         }
         stderr.warn(reason);
     }
@@ -58,59 +58,59 @@ pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, Failure> {
         .iter()
         .map(|word| agentese::redact::redact_text(&word.to_string_lossy()).into_owned())
         .collect();
-    let hub = Hub::new(spec, policy, Agent { command: shown, cwd, revision, ended: None });
-    let shared = Shared::new(hub);
-    let over = CancellationToken::new();
+    let hub = Hub::new(spec, policy, AgentInfo { command: shown, cwd, revision, ended: None });
+    let shared = SharedHub::new(hub);
+    let shutdown = CancellationToken::new();
     runtime()?.block_on(async {
-        let agent = tokio::spawn(agent::run(command, shared.clone(), over.clone()));
-        let served = serve(options.port, !options.no_open, Source::Live(shared), "", stderr).await;
-        over.cancel();
+        let agent = tokio::spawn(agent::run(command, shared.clone(), shutdown.clone()));
+        let served = serve(options.port, !options.no_open, PageSource::Live(shared), "", stderr).await;
+        shutdown.cancel();
         let _ = agent.await;
         served
     })
 }
 
 /// Serves the page for a recorded session. Fails if the file is unreadable.
-pub(super) fn inspect(options: &Inspect, stderr: &Stderr) -> Result<ExitCode, Failure> {
+pub(super) fn inspect(options: &Inspect, stderr: &Stderr) -> Result<ExitCode, CliError> {
     let (spec, _) =
-        agentese::dynamic::client(&options.dialect).map_err(|error| Failure::Usage(error.to_string()))?;
+        agentese::dynamic::client(&options.dialect).map_err(|error| CliError::Usage(error.to_string()))?;
     let text = recorded::read(&options.file)
-        .map_err(|source| Failure::Io { context: options.file.display().to_string(), source })?;
+        .map_err(|source| CliError::Io { context: options.file.display().to_string(), source })?;
     let name = options.file.file_name().unwrap_or_default().to_string_lossy();
     let name = name.chars().map(|it| if it.is_ascii_graphic() { it } else { '_' }).collect();
-    let source = Source::Recorded { name, text: text.into(), dialect: spec.name };
+    let source = PageSource::Recorded { name, text: text.into(), dialect: spec.name };
     runtime()?.block_on(serve(options.port, !options.no_open, source, "#inspect", stderr))
 }
 
-fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+fn runtime() -> Result<tokio::runtime::Runtime, CliError> {
     tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
-        .map_err(|source| Failure::Io { context: "the runtime".to_owned(), source })
+        .map_err(|source| CliError::Io { context: "the runtime".to_owned(), source })
 }
 
 /// Serves the page until a signal. `place` is the end of the address.
 async fn serve(
     port: u16,
     opens: bool,
-    source: Source,
-    place: &str,
+    source: PageSource,
+    fragment: &str,
     stderr: &Stderr,
-) -> Result<ExitCode, Failure> {
-    let opened = Opened::at(port).await?;
-    let address = format!("{}{place}", opened.address());
-    let site = serve::Site { token: opened.token.clone(), port: opened.port, source };
+) -> Result<ExitCode, CliError> {
+    let server = LocalServer::bind(port).await?;
+    let address = format!("{}{fragment}", server.address());
+    let state = serve::AppState { token: server.token.clone(), port: server.port, source };
     output::print(&format!("{address}\n"))?;
     if opens && let Err(error) = open::that_detached(&address) {
         stderr.warn(format_args!("no browser could be opened: {error}"));
     }
-    Ok(opened.serve(move |request| serve::handle(site.clone(), request)).await)
+    Ok(server.serve(move |request| serve::handle(state.clone(), request)).await)
 }
 
 /// Returns the command line of this program as an agent.
-fn own(dialect: &str) -> Result<Vec<OsString>, Failure> {
+fn own(dialect: &str) -> Result<Vec<OsString>, CliError> {
     let program = std::env::current_exe()
-        .map_err(|source| Failure::Io { context: "the path of this program".to_owned(), source })?;
+        .map_err(|source| CliError::Io { context: "the path of this program".to_owned(), source })?;
     Ok([program.into_os_string(), "--mode".into(), "rpc".into(), "--dialect".into(), dialect.into()].into())
 }

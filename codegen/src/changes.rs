@@ -37,7 +37,7 @@ pub struct Changes {
 /// The kind of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum How {
+pub enum ChangeKind {
     /// The item is new.
     Added,
     /// The item was removed.
@@ -56,7 +56,7 @@ pub enum How {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// The kind of the change.
-    pub change: How,
+    pub change: ChangeKind,
     /// The kind of the item: `command`, `parameter`, `result`, `event`, `dialog`, `member`, `value`,
     /// `variant`, `failure`, `edge`, `run`, `behavior`.
     pub what: &'static str,
@@ -75,7 +75,7 @@ pub struct Change {
 }
 
 impl Change {
-    fn new(change: How, what: &'static str, name: impl Into<String>, rule: rules::Rule) -> Self {
+    fn new(change: ChangeKind, what: &'static str, name: impl Into<String>, rule: rules::Rule) -> Self {
         let (survives, because) = rule;
         Self { change, what, name: name.into(), before: None, after: None, survives, because }
     }
@@ -137,30 +137,30 @@ fn commands(changes: &mut Vec<Change>, old: &Index, new: &Index) {
         index.commands.iter().copied().find(|command| command.wire == wire)
     };
     for row in new.commands.iter().filter(|row| named(old, row.wire).is_none()) {
-        changes.push(Change::new(How::Added, "command", row.wire, rules::COMMAND_ADDED));
+        changes.push(Change::new(ChangeKind::Added, "command", row.wire, rules::COMMAND_ADDED));
     }
     for before in &old.commands {
         let Some(after) = named(new, before.wire) else {
-            changes.push(Change::new(How::Removed, "command", before.wire, rules::COMMAND_REMOVED));
+            changes.push(Change::new(ChangeKind::Removed, "command", before.wire, rules::COMMAND_REMOVED));
             continue;
         };
         let params = |index: &Index, row: &Command| row.params.and_then(|name| index.type_def(name));
         shapes::parameters(changes, before.wire, params(old, before), params(new, after));
         match (before.result, after.result) {
             (None, Some(_)) => {
-                changes.push(Change::new(How::Added, "result", before.wire, rules::RESULT_ADDED));
+                changes.push(Change::new(ChangeKind::Added, "result", before.wire, rules::RESULT_ADDED));
             }
             (Some(_), None) => {
-                changes.push(Change::new(How::Removed, "result", before.wire, rules::RESULT_REMOVED));
+                changes.push(Change::new(ChangeKind::Removed, "result", before.wire, rules::RESULT_REMOVED));
             }
             (Some(was), Some(is)) if was != is => {
-                let change = Change::new(How::Changed, "result", before.wire, rules::TYPE_CHANGED);
+                let change = Change::new(ChangeKind::Changed, "result", before.wire, rules::TYPE_CHANGED);
                 changes.push(change.between(shapes::type_name(&was), shapes::type_name(&is)));
             }
             _ => {}
         }
         if before.result.is_some() && !before.result_nullable && after.result_nullable {
-            changes.push(Change::new(How::Changed, "result", before.wire, rules::MAY_BE_NULL));
+            changes.push(Change::new(ChangeKind::Changed, "result", before.wire, rules::MAY_BE_NULL));
         }
     }
 }
@@ -171,11 +171,11 @@ fn events(changes: &mut Vec<Change>, old: &Index, new: &Index) {
     };
     for row in new.events.iter().filter(|row| named(old, row.name).is_none()) {
         let rule = if old.dialect.events_open { rules::EVENT_ADDED } else { rules::EVENT_ADDED_CLOSED };
-        changes.push(Change::new(How::Added, "event", row.name, rule));
+        changes.push(Change::new(ChangeKind::Added, "event", row.name, rule));
     }
     for before in &old.events {
         let Some(after) = named(new, before.name) else {
-            changes.push(Change::new(How::Removed, "event", before.name, rules::EVENT_REMOVED));
+            changes.push(Change::new(ChangeKind::Removed, "event", before.name, rules::EVENT_REMOVED));
             continue;
         };
         shapes::members(changes, before.name, Some(before.payload), Some(after.payload));
@@ -184,7 +184,7 @@ fn events(changes: &mut Vec<Change>, old: &Index, new: &Index) {
                 |run: RunEffect| !matches!(run, RunEffect::None | RunEffect::Begins | RunEffect::Holds);
             let rule =
                 if ends(before.run) && !ends(after.run) { rules::END_LOST } else { rules::RUN_CHANGED };
-            let change = Change::new(How::Changed, "run", before.name, rule);
+            let change = Change::new(ChangeKind::Changed, "run", before.name, rule);
             changes.push(change.between(effect(before.run), effect(after.run)));
         }
     }
@@ -212,16 +212,23 @@ fn dialogs(changes: &mut Vec<Change>, old: &Index, new: &Index) {
     for row in &new.dialogs {
         if !old.dialogs.iter().any(|before| before.wire == row.wire) {
             let rule = if row.answer.is_some() { rules::QUESTION_ADDED } else { rules::NOTICE_ADDED };
-            changes.push(Change::new(How::Added, "dialog", row.wire, rule));
+            changes.push(Change::new(ChangeKind::Added, "dialog", row.wire, rule));
         }
     }
     for before in &old.dialogs {
         match new.dialogs.iter().find(|row| row.wire == before.wire) {
-            None => changes.push(Change::new(How::Removed, "dialog", before.wire, rules::DIALOG_REMOVED)),
+            None => {
+                changes.push(Change::new(ChangeKind::Removed, "dialog", before.wire, rules::DIALOG_REMOVED))
+            }
             Some(after) => {
                 shapes::members(changes, before.wire, Some(before.params), Some(after.params));
                 if before.answer != after.answer {
-                    changes.push(Change::new(How::Changed, "dialog", before.wire, rules::ANSWER_CHANGED));
+                    changes.push(Change::new(
+                        ChangeKind::Changed,
+                        "dialog",
+                        before.wire,
+                        rules::ANSWER_CHANGED,
+                    ));
                 }
             }
         }
@@ -234,10 +241,10 @@ fn failures(changes: &mut Vec<Change>, old: &Index, new: &Index) {
         known.iter().any(|error| error.text == text && error.code == code)
     };
     for error in after.iter().filter(|error| !has(&before, error.text, error.code)) {
-        changes.push(Change::new(How::Added, "failure", error.text, rules::FAILURE_ADDED));
+        changes.push(Change::new(ChangeKind::Added, "failure", error.text, rules::FAILURE_ADDED));
     }
     for error in before.iter().filter(|error| !has(&after, error.text, error.code)) {
-        changes.push(Change::new(How::Removed, "failure", error.text, rules::FAILURE_REMOVED));
+        changes.push(Change::new(ChangeKind::Removed, "failure", error.text, rules::FAILURE_REMOVED));
     }
 }
 
@@ -248,7 +255,7 @@ fn edges(changes: &mut Vec<Change>, old: &Edges, new: &Edges) {
         ($($edge:ident: $rule:expr,)*) => {$(
             let (before, after) = (debug(&old.$edge), debug(&new.$edge));
             if before != after {
-                changes.push(Change::new(How::Changed, "edge", stringify!($edge), $rule).between(before, after));
+                changes.push(Change::new(ChangeKind::Changed, "edge", stringify!($edge), $rule).between(before, after));
             }
         )*};
     }
@@ -274,7 +281,7 @@ fn run_end(changes: &mut Vec<Change>, old: &Index, new: &Index) {
     let (before, after) = (&old.revision.run_end, &new.revision.run_end);
     if before.answer_ends != after.answer_ends {
         let rule = if before.answer_ends { rules::END_LOST } else { rules::RUN_CHANGED };
-        let change = Change::new(How::Changed, "run", "the answer of a prompt ends the run", rule);
+        let change = Change::new(ChangeKind::Changed, "run", "the answer of a prompt ends the run", rule);
         changes.push(change.between(before.answer_ends.to_string(), after.answer_ends.to_string()));
     }
     let command = |barrier: Option<agentese_protocol::dialect::Barrier>| {
@@ -286,8 +293,9 @@ fn run_end(changes: &mut Vec<Change>, old: &Index, new: &Index) {
             .barrier
             .is_none_or(|barrier| new.commands.iter().any(|command| command.wire == barrier.command));
         let rule = if there && before.barrier.is_some() { rules::RUN_CHANGED } else { rules::END_LOST };
-        changes
-            .push(Change::new(How::Changed, "run", "the command that proves its end", rule).between(was, is));
+        changes.push(
+            Change::new(ChangeKind::Changed, "run", "the command that proves its end", rule).between(was, is),
+        );
     }
 }
 
@@ -309,7 +317,7 @@ fn behavior(changes: &mut Vec<Change>, old: &Behavior, new: &Behavior) {
     };
     for ((name, before), (_, after)) in pairs(old).into_iter().zip(pairs(new)) {
         if before != after {
-            let change = Change::new(How::Changed, "behavior", name, rules::BEHAVIOR);
+            let change = Change::new(ChangeKind::Changed, "behavior", name, rules::BEHAVIOR);
             changes.push(change.between(before, after));
         }
     }
@@ -319,12 +327,12 @@ fn behavior(changes: &mut Vec<Change>, old: &Behavior, new: &Behavior) {
 /// other, and exactly one addition must match.
 fn renames(changes: &mut Vec<Change>) {
     let removed: Vec<Change> =
-        changes.iter().filter(|change| change.change == How::Removed).cloned().collect();
+        changes.iter().filter(|change| change.change == ChangeKind::Removed).cloned().collect();
     for old in removed.iter().filter(|change| !matches!(change.what, "failure" | "result")) {
         let fits = |new: &Change| {
             let ((old_owner, old_name), (new_owner, new_name)) = (owner(&old.name), owner(&new.name));
             let (was, is) = (words(old_name), words(new_name));
-            new.change == How::Added
+            new.change == ChangeKind::Added
                 && new.what == old.what
                 && old_owner == new_owner
                 && (was.ends_with(&is) || is.ends_with(&was))
@@ -335,7 +343,7 @@ fn renames(changes: &mut Vec<Change>) {
         changes.retain(|change| change != old);
         let survives = old.survives && new.survives;
         let because = if old.survives { new.because } else { old.because };
-        let rename = Change::new(How::Renamed, old.what, new.name.clone(), (survives, because));
+        let rename = Change::new(ChangeKind::Renamed, old.what, new.name.clone(), (survives, because));
         changes.push(rename.between(old.name.clone(), new.name));
     }
 }

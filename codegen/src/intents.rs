@@ -4,7 +4,8 @@
 use agentese_protocol::Index;
 use agentese_protocol::index::Reply;
 use agentese_protocol::intent::{
-    Carrier, Differs, INTENTS, Intent, Kind, Neutral, Send, Without, neutral, resolve,
+    CommandMapping, Divergence, Fallback, INTENTS, Intent, IntentSpec, Kind, ParamSource, intent_spec,
+    resolve,
 };
 use agentese_protocol::model::Shape;
 use serde_json::{Map, Value, json};
@@ -16,7 +17,7 @@ pub fn neutral_table() -> Value {
     Value::Object(INTENTS.iter().map(|row| (row.name.to_owned(), of(row))).collect())
 }
 
-fn of(row: &Neutral) -> Value {
+fn of(row: &IntentSpec) -> Value {
     let params = row.params.iter().map(|param| {
         let kind = match param.kind {
             Kind::Text => "text",
@@ -31,9 +32,9 @@ fn of(row: &Neutral) -> Value {
         told
     });
     let without = match row.without {
-        Without::Lost(why) => json!({"lost": why}),
-        Without::Seen(how) => json!({"seen": how}),
-        Without::Through(intents, how) => {
+        Fallback::Lost(why) => json!({"lost": why}),
+        Fallback::Seen(how) => json!({"seen": how}),
+        Fallback::Through(intents, how) => {
             let names: Vec<&str> = intents.iter().map(|intent| name(*intent)).collect();
             json!({"through": names, "how": differs(&how)})
         }
@@ -41,28 +42,28 @@ fn of(row: &Neutral) -> Value {
     json!({
         "doc": row.doc,
         "params": params.collect::<Vec<_>>(),
-        "gives": row.gives.iter().map(|give| json!({"name": give.name, "doc": give.doc})).collect::<Vec<_>>(),
+        "gives": row.results.iter().map(|give| json!({"name": give.name, "doc": give.doc})).collect::<Vec<_>>(),
         "without": without,
     })
 }
 
 /// Returns the name of an intent.
 pub fn name(intent: Intent) -> &'static str {
-    neutral(intent).map_or("", |row| row.name)
+    intent_spec(intent).map_or("", |row| row.name)
 }
 
 /// Returns the table of a dialect with further data that not every client needs. These are parameters only
 /// for agents of the dialect, dialogs only of their tools, and differences between commands and intents.
 pub fn accounted(index: &Index) -> Value {
     let mut beside: Map<String, Value> = Map::new();
-    for row in resolve(index).beside.iter().filter(|row| row.lost) {
+    for row in resolve(index).companions.iter().filter(|row| row.unsupported) {
         beside.insert(row.command.to_owned(), row.params.into());
     }
     let by_tool = resolve(index).by_tool.into_iter();
     let by_tool: Map<String, Value> =
         by_tool.map(|(dialog, tool)| (dialog.to_owned(), tool.into())).collect();
     let mut whole = table_with(index, &|row, carrier| {
-        for (name, told) in [("differs", row.differs), ("alone", row.alone)] {
+        for (name, told) in [("differs", row.divergences), ("alone", row.bridge_divergences)] {
             if !told.is_empty() {
                 carrier[name] = told.iter().map(differs).collect();
             }
@@ -73,8 +74,8 @@ pub fn accounted(index: &Index) -> Value {
     whole
 }
 
-fn differs(told: &Differs) -> Value {
-    let mut value = json!({"says": told.says});
+fn differs(told: &Divergence) -> Value {
+    let mut value = json!({"says": told.description});
     if !told.changes.is_empty() {
         value["changes"] = told.changes.into();
     }
@@ -108,8 +109,9 @@ fn of_some_revisions(index: &Index, carrier: &Value) -> Map<String, Value> {
     let sends = carrier["sends"].as_object().into_iter().flat_map(Map::keys);
     let partly = sends.filter_map(|param| {
         let later = renamed(param).unwrap_or(param);
-        let having =
-            with_command.iter().filter(|known| takes(known, command, param) || takes(known, command, later));
+        let having = with_command
+            .iter()
+            .filter(|known| accepts_param(known, command, param) || accepts_param(known, command, later));
         let ids: Vec<String> = having.map(Index::id).collect();
         (ids.len() < with_command.len()).then(|| (param.clone(), ids.into()))
     });
@@ -117,7 +119,7 @@ fn of_some_revisions(index: &Index, carrier: &Value) -> Map<String, Value> {
 }
 
 /// Returns `true` if a command has a parameter.
-fn takes(index: &Index, command: &str, param: &str) -> bool {
+fn accepts_param(index: &Index, command: &str, param: &str) -> bool {
     let params = index.commands.iter().find(|row| row.wire == command).and_then(|row| row.params);
     match params.and_then(|name| index.type_def(name)).map(|def| &def.shape) {
         Some(Shape::Record { fields, .. }) => fields.iter().any(|field| field.name == param),
@@ -132,11 +134,11 @@ pub fn table(index: &Index) -> Value {
     table_with(index, &|_, _| {})
 }
 
-fn table_with(index: &Index, more: &dyn Fn(&Carrier, &mut Value)) -> Value {
+fn table_with(index: &Index, more: &dyn Fn(&CommandMapping, &mut Value)) -> Value {
     let resolved = resolve(index);
     let mut carriers = Map::new();
     for row in INTENTS {
-        let known = resolved.carriers.iter().filter(|known| known.intent == row.intent);
+        let known = resolved.mappings.iter().filter(|known| known.intent == row.intent);
         let of = known.map(|known| {
             let mut value = carrier(index, known);
             more(known, &mut value);
@@ -148,9 +150,9 @@ fn table_with(index: &Index, more: &dyn Fn(&Carrier, &mut Value)) -> Value {
         }
     }
     let own = resolved
-        .own
+        .dialect_only
         .iter()
-        .map(|own| (own.command.to_owned(), json!({"reason": own.reason, "byFront": own.by_front})));
+        .map(|own| (own.command.to_owned(), json!({"reason": own.reason, "byFront": own.by_adapter})));
     let answers = index.dialogs.iter().filter_map(|dialog| match index.reply(dialog) {
         Reply::Member(field) => Some((dialog.wire.to_owned(), field.name.into())),
         Reply::Nothing | Reply::All(_) => None,
@@ -163,24 +165,24 @@ fn table_with(index: &Index, more: &dyn Fn(&Carrier, &mut Value)) -> Value {
         "opens": crate::declaration::opens_session(index),
         "carriers": carriers,
         "own": own.collect::<Map<_, _>>(),
-        "made": resolved.made,
+        "made": resolved.derived_events,
         "answers": answers.collect::<Map<_, _>>(),
     })
 }
 
-fn carrier(index: &Index, carrier: &Carrier) -> Value {
-    let sends = carrier.sends.iter().map(|(name, send)| {
+fn carrier(index: &Index, carrier: &CommandMapping) -> Value {
+    let sends = carrier.params.iter().map(|(name, send)| {
         let value = match *send {
-            Send::From(param) => param.into(),
-            Send::Is(value) => json!({"is": constant(value)}),
-            Send::Joined(params, with) => json!({"join": params, "with": with}),
+            ParamSource::From(param) => param.into(),
+            ParamSource::Is(value) => json!({"is": constant(value)}),
+            ParamSource::Joined(params, with) => json!({"join": params, "with": with}),
         };
         ((*name).to_owned(), value)
     });
     let mut value = json!({
         "command": carrier.command,
         "sends": sends.collect::<Map<_, _>>(),
-        "gives": slots(carrier.gives),
+        "gives": slots(carrier.results),
     });
     if let Some(session) = needed_session(index, carrier.command) {
         value["session"] = session.into();

@@ -2,7 +2,9 @@
 
 use agentese_protocol::Index;
 use agentese_protocol::dialect::Framing;
-use agentese_protocol::meaning::{Act, Case, Constant, On, Reader, Rule, Slot, Source, Test, resolve};
+use agentese_protocol::meaning::{
+    Binding, Case, Condition, Constant, Reader, Reducer, Rule, RuleTarget, Source, resolve,
+};
 use serde_json::{Map, Value, json};
 
 /// The kinds of rows, which are members of the table.
@@ -98,13 +100,13 @@ fn lines(out: &mut String, value: &Value, depth: usize) {
     }
 }
 
-fn place(on: On) -> (&'static str, &'static str) {
+fn place(on: RuleTarget) -> (&'static str, &'static str) {
     match on {
-        On::Event(name) => ("events", name),
-        On::Sent(name) => ("sent", name),
-        On::Answer(name) => ("answers", name),
-        On::Refused(name) => ("refused", name),
-        On::Dialog(name) => ("dialogs", name),
+        RuleTarget::Event(name) => ("events", name),
+        RuleTarget::Sent(name) => ("sent", name),
+        RuleTarget::Answer(name) => ("answers", name),
+        RuleTarget::Refused(name) => ("refused", name),
+        RuleTarget::Dialog(name) => ("dialogs", name),
     }
 }
 
@@ -124,29 +126,29 @@ pub(crate) fn reader(reader: &Reader, cases: &[Case]) -> Value {
 
 fn rule(rule: &Rule) -> Value {
     let mut value = Map::new();
-    value.insert("act".into(), act(rule.act).into());
+    value.insert("act".into(), act(rule.reducer).into());
     conditions(&mut value, rule.when);
     if let Some(list) = rule.over {
         value.insert("over".into(), list.into());
     }
-    value.insert("slots".into(), slots(rule.slots));
+    value.insert("slots".into(), slots(rule.bindings));
     Value::Object(value)
 }
 
-fn conditions(value: &mut Map<String, Value>, tests: &[Test]) {
+fn conditions(value: &mut Map<String, Value>, tests: &[Condition]) {
     if tests.is_empty() {
         return;
     }
     let tests = tests.iter().map(|test| match *test {
-        Test::Is(path, text) => json!({"is": [path, text]}),
-        Test::Not(path, text) => json!({"not": [path, text]}),
-        Test::Has(path) => json!({"has": path}),
-        Test::Lacks(path) => json!({"lacks": path}),
+        Condition::Is(path, text) => json!({"is": [path, text]}),
+        Condition::Not(path, text) => json!({"not": [path, text]}),
+        Condition::Has(path) => json!({"has": path}),
+        Condition::Lacks(path) => json!({"lacks": path}),
     });
     value.insert("when".into(), tests.collect());
 }
 
-pub(crate) fn slots(slots: &[Slot]) -> Value {
+pub(crate) fn slots(slots: &[Binding]) -> Value {
     Value::Object(slots.iter().map(|(name, source)| ((*name).to_owned(), self::source(source))).collect())
 }
 
@@ -176,41 +178,41 @@ pub(crate) fn constant(value: Constant) -> Value {
     }
 }
 
-fn act(act: Act) -> &'static str {
+fn act(act: Reducer) -> &'static str {
     match act {
-        Act::Work => "work",
-        Act::Outcome => "outcome",
-        Act::Abort => "abort",
-        Act::Begin => "begin",
-        Act::Snapshot => "snapshot",
-        Act::Piece => "piece",
-        Act::Block => "block",
-        Act::Message => "message",
-        Act::End => "end",
-        Act::Tool => "tool",
-        Act::History => "history",
-        Act::Count => "count",
-        Act::Replace => "replace",
-        Act::Set => "set",
-        Act::Keep => "keep",
-        Act::Usage => "usage",
-        Act::Arrive => "arrive",
-        Act::Wait => "wait",
-        Act::Waited => "waited",
-        Act::Queue => "queue",
-        Act::Compacting => "compacting",
-        Act::Compacted => "compacted",
-        Act::Retry => "retry",
-        Act::Retried => "retried",
-        Act::Ask => "ask",
-        Act::Withdraw => "withdraw",
-        Act::Notice => "notice",
-        Act::Entry => "entry",
-        Act::Draft => "draft",
-        Act::Shell => "shell",
-        Act::ShellOutput => "shellOutput",
-        Act::ShellDone => "shellDone",
-        Act::Task => "task",
-        Act::Child => "child",
+        Reducer::Work => "work",
+        Reducer::Outcome => "outcome",
+        Reducer::Abort => "abort",
+        Reducer::Begin => "begin",
+        Reducer::Snapshot => "snapshot",
+        Reducer::Piece => "piece",
+        Reducer::Block => "block",
+        Reducer::Message => "message",
+        Reducer::End => "end",
+        Reducer::Tool => "tool",
+        Reducer::History => "history",
+        Reducer::Count => "count",
+        Reducer::Replace => "replace",
+        Reducer::Set => "set",
+        Reducer::Keep => "keep",
+        Reducer::Usage => "usage",
+        Reducer::Arrive => "arrive",
+        Reducer::Wait => "wait",
+        Reducer::Waited => "waited",
+        Reducer::Queue => "queue",
+        Reducer::Compacting => "compacting",
+        Reducer::Compacted => "compacted",
+        Reducer::Retry => "retry",
+        Reducer::Retried => "retried",
+        Reducer::Ask => "ask",
+        Reducer::Withdraw => "withdraw",
+        Reducer::Notice => "notice",
+        Reducer::Entry => "entry",
+        Reducer::Draft => "draft",
+        Reducer::Shell => "shell",
+        Reducer::ShellOutput => "shellOutput",
+        Reducer::ShellDone => "shellDone",
+        Reducer::Task => "task",
+        Reducer::Child => "child",
     }
 }

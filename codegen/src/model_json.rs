@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use agentese_protocol::index::{declared_types, format_types};
-use agentese_protocol::matching::{Holds, Matching, Sameness};
+use agentese_protocol::matching::{AllowanceScope, Matching, Sameness};
 use agentese_protocol::model::{
     Answer, Command, ConstantValue, ErrorText, Event, Field, Lane, Presence, RunEffect, RunRole, Shape, Span,
     Timeout, Ty, TypeDef,
@@ -39,7 +39,7 @@ pub fn model() -> Value {
         "secrets": {
             "redacted": secrets::REDACTED,
             "members": secrets::MEMBERS,
-            "sealed": secrets::SEALED,
+            "sealed": secrets::SECRET_EVENTS,
             "suffixLength": secrets::SUFFIX_LENGTH,
             "keys": secrets::KEYS.iter().map(|shape| json!({
                 "name": shape.name, "prefix": shape.prefix, "rest": shape.rest, "also": shape.also, "scheme": shape.scheme,
@@ -223,35 +223,35 @@ fn matching_json(matching: &Matching) -> Value {
     json!({
         "members": members.map(|row| json!({"record": row.record, "member": row.member, "same": same(row.same)})).collect::<Vec<_>>(),
         "choices": matching.choices.iter().copied().flatten().map(|row| json!({
-            "record": row.record, "member": row.member, "state": row.state, "chosen": format!("{:?}", row.chosen).to_lowercase(),
+            "record": row.record, "member": row.member, "state": row.state, "chosen": format!("{:?}", row.effect).to_lowercase(),
         })).collect::<Vec<_>>(),
         "tokens": matching.tokens.iter().map(|row| json!({"pattern": row.pattern, "same": same(row.same)})).collect::<Vec<_>>(),
-        "marks": matching.marks,
-        "dialogMarks": matching.dialog_marks,
-        "strands": matching.strands,
-        "slips": matching.slips,
+        "marks": matching.event_keys,
+        "dialogMarks": matching.dialog_keys,
+        "strands": matching.stream_keys,
+        "slips": matching.transient_members,
         "deltas": matching.deltas.iter().map(|row| json!({"event": row.event, "text": row.text})).collect::<Vec<_>>(),
         "snapshots": matching.snapshots.map(|row| json!({
             "begins": row.begins, "grows": row.grows, "ends": row.ends, "message": row.message, "within": row.within,
         })),
         "tools": matching.tools.map(|row| json!({"begins": row.begins, "ends": row.ends, "call": row.call})),
         "allowances": allowances.map(|row| json!({
-            "name": row.name, "everywhere": row.holds == Holds::Everywhere, "says": row.says, "reason": row.reason,
+            "name": row.name, "everywhere": row.scope == AllowanceScope::Everywhere, "says": row.statement, "reason": row.reason,
         })).collect::<Vec<_>>(),
     })
 }
 
 /// Returns a frame that distinguishes revisions.
-fn sign(sign: &dialect::Sign) -> Value {
+fn sign(sign: &dialect::Fingerprint) -> Value {
     match *sign {
-        dialect::Sign::Event(event) => json!({"event": event}),
-        dialect::Sign::EventMember(event, member) => json!({"event": event, "with": member}),
-        dialect::Sign::EventWithout(event, member) => json!({"event": event, "without": member}),
-        dialect::Sign::AnswerMember(command, member) => json!({"answer": command, "with": member}),
-        dialect::Sign::AnswerWithout(command, member) => json!({"answer": command, "without": member}),
-        dialect::Sign::AnswerBare(command) => json!({"answer": command, "without": "data"}),
-        dialect::Sign::BareEvent => json!({"events": "bare"}),
-        dialect::Sign::WrappedEvent => json!({"events": "wrapped"}),
+        dialect::Fingerprint::Event(event) => json!({"event": event}),
+        dialect::Fingerprint::EventMember(event, member) => json!({"event": event, "with": member}),
+        dialect::Fingerprint::EventWithout(event, member) => json!({"event": event, "without": member}),
+        dialect::Fingerprint::AnswerMember(command, member) => json!({"answer": command, "with": member}),
+        dialect::Fingerprint::AnswerWithout(command, member) => json!({"answer": command, "without": member}),
+        dialect::Fingerprint::AnswerBare(command) => json!({"answer": command, "without": "data"}),
+        dialect::Fingerprint::BareEvent => json!({"events": "bare"}),
+        dialect::Fingerprint::WrappedEvent => json!({"events": "wrapped"}),
     }
 }
 
@@ -279,7 +279,7 @@ fn dialect_json(index: &Index) -> Value {
         "parent": row.parent.map(|parent| format!("{}@{}", parent.name, index.revision.parent.unwrap_or_default())),
         "without": row.without,
         "framing": framing,
-        "case": match row.case { dialect::Case::Camel => "camel", dialect::Case::Snake => "snake" },
+        "case": match row.case { dialect::NameCase::Camel => "camel", dialect::NameCase::Snake => "snake" },
         "eventsOpen": row.events_open,
         "eventMembers": row.event_members.iter().map(field).collect::<Vec<_>>(),
         "dialogFrames": index.dialog_frames().map(|frames| json!({

@@ -1,19 +1,19 @@
 //! The statements of events about the outcome of a run, in the form of the tables of typed clients.
 
 use agentese_protocol::Index;
-use agentese_protocol::meaning::{Act, Constant, On, Rule, Source, Test, resolve};
+use agentese_protocol::meaning::{Condition, Constant, Reducer, Rule, RuleTarget, Source, resolve};
 
 /// The statement of an event about the outcome of a run.
 #[derive(Debug)]
-pub struct Outcome {
+pub struct OutcomeRule {
     /// The list whose items contain the outcome.
     pub over: Option<&'static str>,
     /// The conditions, all of which have to hold.
-    pub when: &'static [Test],
+    pub when: &'static [Condition],
     /// The outcome, unless `words` gives another: `failed`, `aborted`, `retried` or `fine`.
-    pub told: &'static str,
+    pub outcome: &'static str,
     /// A member, and the outcome for each of its values.
-    pub words: Option<(&'static str, Vec<(&'static str, &'static str)>)>,
+    pub value_outcomes: Option<(&'static str, Vec<(&'static str, &'static str)>)>,
     /// The paths of the reason.
     pub message: Vec<&'static str>,
     /// The reason, if the event does not contain one.
@@ -25,10 +25,11 @@ pub struct Outcome {
 }
 
 /// Returns the statements of an event, in order.
-pub fn of_event(index: &Index, event: &str) -> Vec<Outcome> {
+pub fn of_event(index: &Index, event: &str) -> Vec<OutcomeRule> {
     let rules = resolve(index).rules;
-    let is_it =
-        |rule: &&Rule| rule.act == Act::Outcome && matches!(rule.on, On::Event(name) if name == event);
+    let is_it = |rule: &&Rule| {
+        rule.reducer == Reducer::Outcome && matches!(rule.on, RuleTarget::Event(name) if name == event)
+    };
     rules.iter().filter(is_it).map(outcome).collect()
 }
 
@@ -37,26 +38,26 @@ pub fn parts(path: &str) -> Vec<&str> {
     path.split('.').filter(|name| !name.is_empty()).collect()
 }
 
-fn outcome(rule: &Rule) -> Outcome {
-    let mut outcome = Outcome {
+fn outcome(rule: &Rule) -> OutcomeRule {
+    let mut outcome = OutcomeRule {
         over: rule.over,
         when: rule.when,
-        told: "fine",
-        words: None,
+        outcome: "fine",
+        value_outcomes: None,
         message: Vec::new(),
         text: "",
         code: Vec::new(),
         retryable: false,
     };
-    for (slot, source) in rule.slots {
+    for (slot, source) in rule.bindings {
         match (*slot, source) {
-            ("told", Source::Is(Constant::Text(told))) => outcome.told = told,
+            ("told", Source::Is(Constant::Text(told))) => outcome.outcome = told,
             ("told", Source::Map(path, words)) => {
                 let word = |(word, told): &(&'static str, Constant)| match told {
                     Constant::Text(told) => (*word, *told),
                     other => panic!("`told` is no {other:?}"),
                 };
-                outcome.words = Some((path, words.iter().map(word).collect()));
+                outcome.value_outcomes = Some((path, words.iter().map(word).collect()));
             }
             ("message", Source::Is(Constant::Text(text))) => outcome.text = text,
             ("message", source) => outcome.message = paths(source),

@@ -16,7 +16,7 @@ mod signature;
 mod tables;
 mod types;
 
-pub use recognition::Recognised;
+pub use recognition::DialectVocabulary;
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! The report on a later revision names its changes, and their effects on old clients. The revisions are made up.
 
-use agentese_codegen::changes::{Change, Changes, How, all, between};
+use agentese_codegen::changes::{Change, ChangeKind, Changes, all, between};
 use agentese_protocol::Index;
 use agentese_protocol::model::{Command, Event, Field, Presence, RunEffect, Shape, TypeDef};
 
@@ -44,15 +44,15 @@ fn a_revision_does_not_differ_from_itself() {
 }
 
 #[test]
-fn a_command_that_is_added_is_survived_and_one_that_is_removed_is_not() {
+fn a_client_survives_an_added_command_and_not_a_removed_one() {
     let added = only(|later| {
         let first = later.commands[0];
         later.commands.push(leak(Command { name: "frobnicate", wire: "frobnicate", ..*first }));
     });
-    assert_eq!((added.change, added.what, added.name.as_str()), (How::Added, "command", "frobnicate"));
+    assert_eq!((added.change, added.what, added.name.as_str()), (ChangeKind::Added, "command", "frobnicate"));
     assert!(added.survives);
     let removed = only(|later| later.commands.retain(|command| command.wire != "get_messages"));
-    assert_eq!((removed.change, removed.name.as_str()), (How::Removed, "get_messages"));
+    assert_eq!((removed.change, removed.name.as_str()), (ChangeKind::Removed, "get_messages"));
     assert!(!removed.survives);
 }
 
@@ -69,7 +69,7 @@ fn a_value_that_is_removed_counts_where_clients_send_it() {
     let sent = without_last("StreamingBehavior");
     assert_eq!(
         (sent.change, sent.what, sent.name.as_str()),
-        (How::Removed, "value", "StreamingBehavior.followUp")
+        (ChangeKind::Removed, "value", "StreamingBehavior.followUp")
     );
     assert!(!sent.survives, "{sent:?}");
     let received = without_last("StopReason");
@@ -89,7 +89,10 @@ fn a_member_made_optional_counts_where_agents_send_it() {
         let def = optional(later.type_def("SessionState").unwrap(), "sessionId");
         put(later, def);
     });
-    assert_eq!((received.change, received.name.as_str()), (How::MadeOptional, "SessionState.sessionId"));
+    assert_eq!(
+        (received.change, received.name.as_str()),
+        (ChangeKind::MadeOptional, "SessionState.sessionId")
+    );
     assert!(!received.survives);
     let sent = only(|later| {
         let params = later.commands.iter().find(|command| command.wire == "prompt").unwrap().params.unwrap();
@@ -98,13 +101,13 @@ fn a_member_made_optional_counts_where_agents_send_it() {
     });
     assert_eq!(
         (sent.change, sent.what, sent.name.as_str()),
-        (How::MadeOptional, "parameter", "prompt.message")
+        (ChangeKind::MadeOptional, "parameter", "prompt.message")
     );
     assert!(sent.survives);
 }
 
 #[test]
-fn a_parameter_that_has_to_be_sent_is_not_survived() {
+fn a_client_does_not_survive_a_new_required_parameter() {
     let add = |presence: Presence| {
         only(|later| {
             let params =
@@ -125,7 +128,7 @@ fn an_event_with_another_name_is_one_change() {
         let row = later.events.iter_mut().find(|event| event.name == "turn_start").unwrap();
         *row = leak(Event { name: "model_turn_start", ..**row });
     });
-    assert_eq!((renamed.change, renamed.what), (How::Renamed, "event"));
+    assert_eq!((renamed.change, renamed.what), (ChangeKind::Renamed, "event"));
     assert_eq!(
         (renamed.before.as_deref(), renamed.after.as_deref()),
         (Some("turn_start"), Some("model_turn_start"))
@@ -134,12 +137,12 @@ fn an_event_with_another_name_is_one_change() {
 }
 
 #[test]
-fn an_event_that_does_not_end_the_run_any_more_is_not_survived() {
+fn a_client_does_not_survive_an_event_that_no_longer_ends_the_run() {
     let change = only(|later| {
         let row = later.events.iter_mut().find(|event| event.name == "agent_end").unwrap();
         *row = leak(Event { run: RunEffect::None, ..**row });
     });
-    assert_eq!((change.change, change.what, change.survives), (How::Changed, "run", false));
+    assert_eq!((change.change, change.what, change.survives), (ChangeKind::Changed, "run", false));
 }
 
 #[test]
@@ -148,12 +151,13 @@ fn every_pair_of_revisions_has_its_changes() {
     assert!(pairs.contains(&("pi@0.55".to_owned(), "pi@1.5".to_owned())), "{pairs:?}");
     let later = Index::named("pi@1.5").unwrap();
     let found = between(&pi(), &later);
-    let is =
-        |how: How, name: &str| found.changes.iter().any(|change| change.change == how && change.name == name);
+    let is = |how: ChangeKind, name: &str| {
+        found.changes.iter().any(|change| change.change == how && change.name == name)
+    };
     assert!(
-        is(How::Added, "get_entries")
-            && is(How::Renamed, "compaction_start")
-            && is(How::MadeOptional, "SessionState.model")
+        is(ChangeKind::Added, "get_entries")
+            && is(ChangeKind::Renamed, "compaction_start")
+            && is(ChangeKind::MadeOptional, "SessionState.model")
     );
 }
 

@@ -44,7 +44,7 @@ fn a_file_that_was_edited_deleted_or_added_fails_with_the_command() {
 }
 
 #[test]
-fn every_generated_file_says_so_in_its_beginning_and_lives_where_generated_files_live() {
+fn every_generated_file_has_the_banner_and_is_in_a_generated_folder() {
     for artefact in artefacts() {
         let path = artefact.path.display().to_string();
         let head: String = artefact.text.chars().take(400).collect();

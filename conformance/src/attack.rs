@@ -35,11 +35,11 @@ use serde_json::{Value, json};
 
 use crate::player::PlayError;
 pub use surfaces::Surfaces;
-use victim::Field;
+use victim::AgentConfig;
 
 /// Parameters of the attacks.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct AttackOptions {
     /// Random seed.
     pub seed: u64,
     /// Approximate time limit for all attacks together.
@@ -60,12 +60,12 @@ pub struct Plan {
 #[derive(Debug, Clone, Copy)]
 pub struct Attack {
     name: &'static str,
-    says: &'static str,
-    carry_out: for<'a> fn(&'a mut Round) -> Work<'a>,
+    description: &'static str,
+    run: for<'a> fn(&'a mut AttackContext) -> AttackFuture<'a>,
 }
 
 /// An attack in progress.
-type Work<'a> = Pin<Box<dyn Future<Output = Result<Counts, Trouble>> + 'a>>;
+type AttackFuture<'a> = Pin<Box<dyn Future<Output = Result<Counts, AttackError>> + 'a>>;
 
 impl Attack {
     /// All attacks, in the order of their execution.
@@ -93,8 +93,8 @@ impl Attack {
     }
 
     /// Returns the actions of the attack and the required properties.
-    pub fn says(&self) -> &'static str {
-        self.says
+    pub fn description(&self) -> &'static str {
+        self.description
     }
 }
 
@@ -103,47 +103,47 @@ type Counts = Vec<(&'static str, u64)>;
 
 /// Context of an attack.
 #[derive(Debug)]
-struct Round {
-    field: Field,
+struct AttackContext {
+    config: AgentConfig,
     rng: Rng,
     /// No further action starts after this time. At least one action is always performed.
     deadline: Instant,
     starts: usize,
 }
 
-impl Round {
-    fn goes_on(&self) -> bool {
+impl AttackContext {
+    fn has_time(&self) -> bool {
         Instant::now() < self.deadline
     }
 }
 
 /// Reason for an early end of an attack.
 #[derive(Debug)]
-enum Trouble {
+enum AttackError {
     /// The agent violated a requirement.
-    Found(String),
+    Finding(String),
     /// The attack does not apply to the agent or to this machine.
-    NotHere(String),
+    NotApplicable(String),
     /// The environment of the attack failed.
-    Ground(String),
+    Environment(String),
 }
 
-impl Trouble {
-    fn found(text: impl Into<String>) -> Self {
-        Self::Found(text.into())
+impl AttackError {
+    fn finding(text: impl Into<String>) -> Self {
+        Self::Finding(text.into())
     }
 }
 
 /// Findings of an attack that continues after its first finding.
 #[derive(Debug, Default)]
-struct Findings(Vec<String>);
+struct AttackFindings(Vec<String>);
 
-impl Findings {
+impl AttackFindings {
     /// Records a finding and returns `None`. Any other error ends the attack.
-    fn note<T>(&mut self, result: Result<T, Trouble>) -> Result<Option<T>, Trouble> {
+    fn record<T>(&mut self, result: Result<T, AttackError>) -> Result<Option<T>, AttackError> {
         match result {
             Ok(value) => Ok(Some(value)),
-            Err(Trouble::Found(text)) => {
+            Err(AttackError::Finding(text)) => {
                 if !self.0.contains(&text) {
                     self.0.push(text);
                 }
@@ -154,8 +154,8 @@ impl Findings {
     }
 
     /// Returns the counts if there are no findings.
-    fn or(self, counts: Counts) -> Result<Counts, Trouble> {
-        if self.0.is_empty() { Ok(counts) } else { Err(Trouble::Found(self.0.join("\n"))) }
+    fn finish(self, counts: Counts) -> Result<Counts, AttackError> {
+        if self.0.is_empty() { Ok(counts) } else { Err(AttackError::Finding(self.0.join("\n"))) }
     }
 
     fn is_empty(&self) -> bool {
@@ -163,32 +163,32 @@ impl Findings {
     }
 }
 
-impl From<PlayError> for Trouble {
+impl From<PlayError> for AttackError {
     fn from(error: PlayError) -> Self {
-        Self::Ground(error.to_string())
+        Self::Environment(error.to_string())
     }
 }
 
 /// Outcome of an attack.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum AttackOutcome {
     /// No finding.
     Held,
     /// A finding, with its description.
     Found(String),
     /// The attack does not apply to the agent or to this machine, with the reason.
-    NotHere(String),
+    Skipped(String),
     /// The attack failed to run, with the reason.
     Broken(String),
 }
 
 /// A completed attack.
 #[derive(Debug, Clone)]
-pub struct Carried {
+pub struct AttackResult {
     /// The attack.
     pub attack: Attack,
     /// Outcome of the attack.
-    pub outcome: Outcome,
+    pub outcome: AttackOutcome,
     /// Actions with their counts.
     pub counts: Counts,
     /// Duration of the attack.
@@ -196,8 +196,12 @@ pub struct Carried {
 }
 
 /// Runs the attacks of a plan in order, and passes each result to `over`.
-pub async fn attack(profile: &Profile, plan: &Plan, mut over: impl FnMut(&Carried)) -> Vec<Carried> {
-    let field = Field {
+pub async fn attack(
+    profile: &Profile,
+    plan: &AttackOptions,
+    mut on_result: impl FnMut(&AttackResult),
+) -> Vec<AttackResult> {
+    let config = AgentConfig {
         profile: profile.clone(),
         command: plan.command.clone(),
         memory: plan.memory,
@@ -209,73 +213,73 @@ pub async fn attack(profile: &Profile, plan: &Plan, mut over: impl FnMut(&Carrie
         let begun = Instant::now();
         // Each attack has a seed of its own, so that it behaves the same when run alone.
         let own = attack.name().bytes().fold(plan.seed, |seed, byte| seed.rotate_left(8) ^ u64::from(byte));
-        let mut round = Round {
-            field: field.clone(),
+        let mut context = AttackContext {
+            config: config.clone(),
             rng: Rng::with_seed(own),
             deadline: begun + share,
             starts: plan.starts,
         };
-        let (outcome, counts) = match (attack.carry_out)(&mut round).await {
-            Ok(counts) => (Outcome::Held, counts),
-            Err(Trouble::Found(text)) => (Outcome::Found(text), Counts::new()),
-            Err(Trouble::NotHere(text)) => (Outcome::NotHere(text), Counts::new()),
-            Err(Trouble::Ground(text)) => (Outcome::Broken(text), Counts::new()),
+        let (outcome, counts) = match (attack.run)(&mut context).await {
+            Ok(counts) => (AttackOutcome::Held, counts),
+            Err(AttackError::Finding(text)) => (AttackOutcome::Found(text), Counts::new()),
+            Err(AttackError::NotApplicable(text)) => (AttackOutcome::Skipped(text), Counts::new()),
+            Err(AttackError::Environment(text)) => (AttackOutcome::Broken(text), Counts::new()),
         };
-        let carried = Carried { attack: *attack, outcome, counts, took: begun.elapsed() };
-        over(&carried);
-        all.push(carried);
+        let result = AttackResult { attack: *attack, outcome, counts, took: begun.elapsed() };
+        on_result(&result);
+        all.push(result);
     }
     all
 }
 
-impl Carried {
+impl AttackResult {
     /// Returns one line, and further lines for findings.
     pub fn text(&self) -> String {
         let counts: Vec<String> = self.counts.iter().map(|(what, count)| format!("{count} {what}")).collect();
         let name = self.attack.name();
         let took = self.took.as_secs_f64();
         match &self.outcome {
-            Outcome::Held => format!("held       {name} ({took:.1} s): {}\n", counts.join(", ")),
-            Outcome::Found(text) => {
+            AttackOutcome::Held => format!("held       {name} ({took:.1} s): {}\n", counts.join(", ")),
+            AttackOutcome::Found(text) => {
                 let text = text.replace('\n', "\n           ");
-                format!("FOUND      {name} ({took:.1} s): {text}\n           {}\n", self.attack.says())
+                format!("FOUND      {name} ({took:.1} s): {text}\n           {}\n", self.attack.description())
             }
-            Outcome::NotHere(text) => format!("skipped: {name} ({text})\n"),
-            Outcome::Broken(text) => format!("BROKEN     {name}: {text}\n"),
+            AttackOutcome::Skipped(text) => format!("skipped: {name} ({text})\n"),
+            AttackOutcome::Broken(text) => format!("BROKEN     {name}: {text}\n"),
         }
     }
 
     fn json(&self) -> Value {
         let (outcome, text) = match &self.outcome {
-            Outcome::Held => ("held", None),
-            Outcome::Found(text) => ("found", Some(text)),
-            Outcome::NotHere(text) => ("skipped", Some(text)),
-            Outcome::Broken(text) => ("broken", Some(text)),
+            AttackOutcome::Held => ("held", None),
+            AttackOutcome::Found(text) => ("found", Some(text)),
+            AttackOutcome::Skipped(text) => ("skipped", Some(text)),
+            AttackOutcome::Broken(text) => ("broken", Some(text)),
         };
         let counts: serde_json::Map<String, Value> =
             self.counts.iter().map(|(what, count)| ((*what).to_owned(), json!(count))).collect();
         json!({
-            "attack": self.attack.name(), "says": self.attack.says(), "outcome": outcome, "reason": text,
+            "attack": self.attack.name(), "says": self.attack.description(), "outcome": outcome, "reason": text,
             "counts": counts, "seconds": self.took.as_secs_f64(),
         })
     }
 }
 
 /// Returns the report as JSON.
-pub fn json(profile: &Profile, plan: &Plan, all: &[Carried]) -> Value {
+pub fn json(profile: &Profile, plan: &AttackOptions, all: &[AttackResult]) -> Value {
     json!({
         "attack_report": 1, "agent": profile.agent, "dialect": profile.dialect, "seed": plan.seed,
         "seconds": plan.time.as_secs_f64(), "memory_mib": plan.memory,
-        "attacks": all.iter().map(Carried::json).collect::<Vec<_>>(),
+        "attacks": all.iter().map(AttackResult::json).collect::<Vec<_>>(),
     })
 }
 
 /// Returns the exit code. 0: no finding; 1: a finding; 2: an attack could not run.
-pub fn exit_code(all: &[Carried]) -> u8 {
-    let any = |wanted: fn(&Outcome) -> bool| all.iter().any(|carried| wanted(&carried.outcome));
+pub fn exit_code(all: &[AttackResult]) -> u8 {
+    let any = |wanted: fn(&AttackOutcome) -> bool| all.iter().any(|result| wanted(&result.outcome));
     match (
-        any(|outcome| matches!(outcome, Outcome::Found(_))),
-        any(|outcome| matches!(outcome, Outcome::Broken(_))),
+        any(|outcome| matches!(outcome, AttackOutcome::Found(_))),
+        any(|outcome| matches!(outcome, AttackOutcome::Broken(_))),
     ) {
         (true, _) => 1,
         (_, true) => 2,

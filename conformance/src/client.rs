@@ -38,18 +38,18 @@ pub use self::checks::CHECKS;
 use self::checks::Checks;
 use self::driver::Driver;
 use self::input::Input;
-use self::ledger::Ledger;
-use self::manner::Manner;
+use self::ledger::ReportTracker;
+use self::manner::LineEncoder;
 pub use self::many::{ClientRun, run_client};
-use self::plan::{Move, plan};
-pub use self::probes::{Probe, probes};
-use self::relay::Door;
+use self::plan::{PlannedAction, plan};
+pub use self::probes::{ClientOnlyCase, client_only_cases};
+use self::relay::Listener;
 pub use self::relay::{COMMAND, relay};
-pub(crate) use self::shown::shown;
-use self::stage::{Stage, Stop};
-use crate::judge::Judged;
+pub(crate) use self::shown::covered_items;
+use self::stage::{ClientCaseRunner, EarlyEnd};
+use crate::judge::Judgement;
 use crate::recording::{Recorder, Recording};
-use crate::replay::ends_at_work;
+use crate::replay::ends_during_run;
 use crate::transcript::{Record, Transcript};
 use crate::verdict::Verdict;
 
@@ -66,9 +66,9 @@ pub struct Client {
 
 /// Outcome of a case.
 #[derive(Debug, Clone)]
-pub struct ClientJudged {
+pub struct ClientJudgement {
     /// Judgement of the case.
-    pub judged: Judged,
+    pub judgement: Judgement,
     /// Name of the library, as reported by its driver.
     pub library: Option<String>,
 }
@@ -78,115 +78,123 @@ pub struct ClientJudged {
 /// A case is not applicable, with a reason, if no client library can play it, or if this library lacks a
 /// feature. If the driver does not start, or does not start the agent, the verdict is
 /// [`Verdict::Inconclusive`].
-pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client) -> ClientJudged {
-    let unclear = |error: &dyn std::fmt::Display| Stop::Unclear(format!("the dialect: {error}"));
-    let part = agentese::dynamic::spec(&case.dialect).map_err(|error| unclear(&error)).and_then(|spec| {
-        let moves = plan(spec, case, golden).map_err(Stop::Unsupported)?;
-        let cut = ends_at_work(spec, &before_close(golden));
-        Ok(Part { spec, moves, cut, manner: Manner::default(), rush: false })
+pub async fn judge_client(case: &Scenario, golden: &Transcript, client: &Client) -> ClientJudgement {
+    let unclear = |error: &dyn std::fmt::Display| EarlyEnd::Inconclusive(format!("the dialect: {error}"));
+    let script = agentese::dynamic::spec(&case.dialect).map_err(|error| unclear(&error)).and_then(|spec| {
+        let moves = plan(spec, case, golden).map_err(EarlyEnd::Unsupported)?;
+        let cut = ends_during_run(spec, &before_close(golden));
+        Ok(AgentScript {
+            spec,
+            actions: moves,
+            ends_mid_run: cut,
+            encoder: LineEncoder::default(),
+            rush: false,
+        })
     });
-    judge_part(case, part, &golden.header, client).await
+    judge_script(case, script, &golden.header, client).await
 }
 
 /// The agent's moves in a case, and their spelling.
-struct Part {
+struct AgentScript {
     spec: &'static Spec,
-    moves: Vec<Move>,
+    actions: Vec<PlannedAction>,
     /// `true` if the agent ends, or the connection closes, during a run.
-    cut: bool,
-    manner: Manner,
+    ends_mid_run: bool,
+    encoder: LineEncoder,
     /// `true` if calls do not wait for the client's reports.
     rush: bool,
 }
 
-async fn judge_part(
+async fn judge_script(
     case: &Scenario,
-    part: Result<Part, Stop>,
+    script: Result<AgentScript, EarlyEnd>,
     header: &TranscriptHeader,
     client: &Client,
-) -> ClientJudged {
+) -> ClientJudgement {
     let recorder = Recorder::default();
-    let judged = Judged {
+    let judgement = Judgement {
         case: case.clone(),
         findings: Vec::new(),
         frames: 0,
         agreed: 0,
         recording: None,
         requests: Vec::new(),
-        set_aside: None,
+        early_verdict: None,
     };
-    let mut judged = ClientJudged { judged, library: None };
-    let outcome = match part {
-        Ok(part) => play(case, part, client, &recorder, &mut judged).await,
+    let mut judgement = ClientJudgement { judgement, library: None };
+    let outcome = match script {
+        Ok(part) => play(case, part, client, &recorder, &mut judgement).await,
         Err(stop) => Err(stop),
     };
     let records = recorder.records();
     // The declared coverage of a case is about agents.
-    judged.judged.case.covers = Some(shown(&case.dialect, &records));
-    judged.judged.recording = Some(Recording { header: header.clone(), records });
-    judged.judged.set_aside = match outcome {
-        Ok(()) | Err(Stop::Judged) => None,
-        Err(Stop::Unsupported(reason)) => Some((Verdict::NotApplicable, reason)),
-        Err(Stop::Unclear(reason)) => Some((Verdict::Inconclusive, reason)),
+    judgement.judgement.case.covers = Some(covered_items(&case.dialect, &records));
+    judgement.judgement.recording = Some(Recording { header: header.clone(), records });
+    judgement.judgement.early_verdict = match outcome {
+        Ok(()) | Err(EarlyEnd::CheckFailed) => None,
+        Err(EarlyEnd::Unsupported(reason)) => Some((Verdict::NotApplicable, reason)),
+        Err(EarlyEnd::Inconclusive(reason)) => Some((Verdict::Inconclusive, reason)),
     };
-    judged
+    judgement
 }
 
 async fn play(
     case: &Scenario,
-    part: Part,
+    script: AgentScript,
     client: &Client,
     recorder: &Recorder,
-    judged: &mut ClientJudged,
-) -> Result<(), Stop> {
-    let unclear = |what: &str, error: &dyn std::fmt::Display| Stop::Unclear(format!("{what}: {error}"));
+    judgement: &mut ClientJudgement,
+) -> Result<(), EarlyEnd> {
+    let unclear =
+        |what: &str, error: &dyn std::fmt::Display| EarlyEnd::Inconclusive(format!("{what}: {error}"));
     let directory = tempfile::Builder::new().prefix("agentese-client-").tempdir();
     let directory = directory.map_err(|error| unclear("cannot make a directory for the run", &error))?;
-    let door = Door::open(directory.path()).map_err(|error| unclear("cannot open a socket", &error))?;
-    let start = DriverStart::new(&case.dialect, agent(client, &door));
+    let listener =
+        Listener::bind(directory.path()).map_err(|error| unclear("cannot open a socket", &error))?;
+    let start = DriverStart::new(&case.dialect, agent_command(client, &listener));
     let (readers, inbox) = unbounded_channel();
     let driver =
         Driver::start(&client.driver, readers.clone()).map_err(|error| unclear("the driver", &error))?;
     let entered = readers.clone();
-    let door = tokio::spawn(async move {
-        if let Ok((ears, mouth)) = door.enter().await {
-            let _ = entered.send(Input::Agent(ears, mouth));
+    let listener = tokio::spawn(async move {
+        if let Ok((reader, writer)) = listener.accept().await {
+            let _ = entered.send(Input::Agent(reader, writer));
         }
     });
-    let mut stage = Stage {
-        spec: part.spec,
+    let mut runner = ClientCaseRunner {
+        spec: script.spec,
         recorder,
         driver,
         inbox,
-        readers,
+        inbox_sender: readers,
         patience: client.patience,
-        cut: part.cut,
-        manner: part.manner,
-        rush: part.rush,
+        ends_mid_run: script.ends_mid_run,
+        encoder: script.encoder,
+        rush: script.rush,
         checks: Checks::default(),
-        ledger: Ledger::default(),
-        mouth: None,
+        tracker: ReportTracker::default(),
+        agent_writer: None,
         ready: None,
-        awaited: None,
-        owed: Vec::new(),
-        last: HashMap::new(),
+        expected_line: None,
+        library_commands: Vec::new(),
+        last_answers: HashMap::new(),
         records: 0,
         lines: Vec::new(),
         closing: false,
-        deaf: false,
+        agent_stdin_closed: false,
         client_closed: false,
         agent_ended: false,
         closed: false,
         driver_ended: false,
     };
-    let outcome = stage.play(start, &part.moves).await;
-    door.abort();
-    judged.library = stage.ready.take().map(|ready| ready.library);
-    (judged.judged.frames, judged.judged.agreed) = stage.ledger.count();
-    judged.judged.findings = stage.checks.findings(case.level.unwrap_or(CheckLevel::Should));
+    let outcome = runner.play(start, &script.actions).await;
+    listener.abort();
+    judgement.library = runner.ready.take().map(|ready| ready.library);
+    (judgement.judgement.frames, judgement.judgement.agreed) = runner.tracker.count();
+    judgement.judgement.findings = runner.checks.findings(case.level.unwrap_or(CheckLevel::Should));
     // Ends the agent's process, so that the driver need not wait for it.
-    drop(stage.mouth.take());
-    stage.driver.end().await;
+    drop(runner.agent_writer.take());
+    runner.driver.end().await;
     outcome
 }
 
@@ -199,7 +207,7 @@ fn before_close(golden: &Transcript) -> Transcript {
 }
 
 /// Returns the command line of the agent.
-fn agent(client: &Client, door: &Door) -> Vec<String> {
+fn agent_command(client: &Client, listener: &Listener) -> Vec<String> {
     let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
-    vec![text(&client.program), COMMAND.to_owned(), text(door.path())]
+    vec![text(&client.program), COMMAND.to_owned(), text(listener.path())]
 }

@@ -7,13 +7,13 @@ use std::collections::HashMap;
 use agentese::frame::{FrameError, ServerFrame};
 use agentese::framing::FrameText;
 use agentese::spec::{Dialect, Spec};
-use agentese::wire::{Eventful as _, Named as _};
+use agentese::wire::{EventUnion as _, NamedUnion as _};
 use agentese::{omp, opal, operator, pi, pisces};
 use serde_json::Value;
 
 /// Role of an agent's line. Undeclared names are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum LineRole {
     /// A command succeeded.
     Success { command: String },
     /// A failed command, or an unreadable line.
@@ -26,13 +26,13 @@ pub(crate) enum Line {
 
 /// Commands of the client by the JSON text of their ids: in some dialects, answers do not name the command.
 #[derive(Debug, Default)]
-pub(crate) struct Asked {
+pub(crate) struct SentCommands {
     commands: HashMap<String, String>,
     /// The beginning of a line that the client sends in several writes.
-    begun: String,
+    partial_line: String,
 }
 
-impl Asked {
+impl SentCommands {
     /// Returns the command with this id.
     pub(crate) fn command(&self, id: &Value) -> Option<String> {
         self.commands.get(&id.to_string()).cloned()
@@ -43,49 +43,51 @@ impl Asked {
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
 /// Decodes a line of an agent.
-pub(crate) type Decode = fn(&FrameText, &Asked) -> Result<Line, FrameError>;
+pub(crate) type LineDecoder = fn(&FrameText, &SentCommands) -> Result<LineRole, FrameError>;
 
-const DIALECTS: [(&[&Spec], Decode); 5] = [
-    (pi::Pi::REVISIONS, line::<pi::Pi>),
-    (omp::Omp::REVISIONS, line::<omp::Omp>),
-    (pisces::Pisces::REVISIONS, line::<pisces::Pisces>),
-    (operator::Operator::REVISIONS, line::<operator::Operator>),
-    (opal::Opal::REVISIONS, line::<opal::Opal>),
+const DIALECTS: [(&[&Spec], LineDecoder); 5] = [
+    (pi::Pi::REVISIONS, line_role::<pi::Pi>),
+    (omp::Omp::REVISIONS, line_role::<omp::Omp>),
+    (pisces::Pisces::REVISIONS, line_role::<pisces::Pisces>),
+    (operator::Operator::REVISIONS, line_role::<operator::Operator>),
+    (opal::Opal::REVISIONS, line_role::<opal::Opal>),
 ];
 
-/// Returns the decoder for a dialect (`NAME@REVISION`), or `None` if the dialect is unknown.
-pub(crate) fn decode(dialect: &str) -> Option<(&'static Spec, Decode)> {
+/// Returns the decoder for a dialect (`MIN_NAME_LENGTH@REVISION`), or `None` if the dialect is unknown.
+pub(crate) fn decode(dialect: &str) -> Option<(&'static Spec, LineDecoder)> {
     DIALECTS.into_iter().find_map(|(revisions, decode)| {
         revisions.iter().find(|spec| spec.id() == dialect).map(|spec| (*spec, decode))
     })
 }
 
-fn line<D: Dialect>(line: &FrameText, asked: &Asked) -> Result<Line, FrameError> {
-    Ok(match ServerFrame::<D>::decode(line, |id| asked.command(id))? {
-        ServerFrame::Success { command, .. } => Line::Success { command },
-        ServerFrame::Failure { .. } => Line::Failure,
+fn line_role<D: Dialect>(line: &FrameText, commands: &SentCommands) -> Result<LineRole, FrameError> {
+    Ok(match ServerFrame::<D>::decode(line, |id| commands.command(id))? {
+        ServerFrame::Success { command, .. } => LineRole::Success { command },
+        ServerFrame::Failure { .. } => LineRole::Failure,
         ServerFrame::Event(event) => {
-            Line::Event { name: event.event_type().to_owned(), known: event.is_known() }
+            LineRole::Event { name: event.event_type().to_owned(), known: event.is_known() }
         }
-        ServerFrame::Dialog { dialog, .. } => Line::Dialog { name: dialog.name().to_owned(), known: true },
+        ServerFrame::Dialog { dialog, .. } => {
+            LineRole::Dialog { name: dialog.name().to_owned(), known: true }
+        }
         ServerFrame::UnknownDialog(members) => {
             let name = members.get("method").and_then(Value::as_str).unwrap_or_default();
-            Line::Dialog { name: name.to_owned(), known: false }
+            LineRole::Dialog { name: name.to_owned(), known: false }
         }
     })
 }
 
 /// Records the commands and their ids, for dialects whose answers do not name the command. One write may
 /// contain several lines, or a part of one.
-pub(crate) fn note(written: &FrameText, asked: &mut Asked) {
+pub(crate) fn record_commands(written: &FrameText, commands: &mut SentCommands) {
     for line in written.as_str().split('\n') {
         let line = line.trim_start_matches(BYTE_ORDER_MARK);
-        asked.begun.push_str(line);
+        commands.partial_line.push_str(line);
         let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
-        let Some(frame) = parse(line).or_else(|| parse(&asked.begun)) else { continue };
-        asked.begun.clear();
+        let Some(frame) = parse(line).or_else(|| parse(&commands.partial_line)) else { continue };
+        commands.partial_line.clear();
         if let (Some(id), Some(method)) = (frame.get("id"), frame["method"].as_str()) {
-            asked.commands.insert(id.to_string(), method.to_owned());
+            commands.commands.insert(id.to_string(), method.to_owned());
         }
     }
 }
@@ -102,8 +104,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_known_however_they_are_written() {
-        let mut asked = Asked::default();
+    fn commands_are_recognized_in_any_spelling() {
+        let mut sent_commands = SentCommands::default();
         for written in [
             "\u{feff}{\"id\":1,\"method\":\"a\"}",
             "{\"id\":2,\"method\":\"b\"}\n{\"id\":3,\"method\":\"c\"}\n{\"id\":4,",
@@ -111,9 +113,9 @@ mod tests {
             "no JSON",
             "{\"id\":5,\"method\":\"e\"}",
         ] {
-            note(&FrameText::from(written.to_owned()), &mut asked);
+            record_commands(&FrameText::from(written.to_owned()), &mut sent_commands);
         }
-        let commands = (1..=5).map(|id: u8| asked.command(&id.into()).unwrap()).collect::<String>();
+        let commands = (1..=5).map(|id: u8| sent_commands.command(&id.into()).unwrap()).collect::<String>();
         assert_eq!(commands, "abcde");
     }
 }

@@ -17,14 +17,14 @@ use crate::transcript::{Record, Transcript};
 use evidence::Evidence;
 
 pub use live::{DetectError, detect_case, detect_live};
-pub use stranger::Stranger;
+pub use stranger::NotAnAgentError;
 
 /// Largest number of lines to weigh: more lines only repeat the evidence.
 const LINES: usize = 300;
 
 /// A dialect that the agent may speak.
 #[derive(Debug, Clone)]
-pub struct Guess {
+pub struct DialectGuess {
     /// The dialect, in the revision that fits best.
     pub spec: &'static Spec,
     /// Probability among the declared dialects, from 0 to 1; the sum over all guesses is 1.
@@ -33,7 +33,7 @@ pub struct Guess {
     pub reasons: Vec<Reason>,
     /// `true` if a frame belongs to the dialect: an event of its own, an answer with the required members, a
     /// failure with its text. Framing alone proves little: other programs speak JSON-RPC too.
-    pub is_shown: bool,
+    pub is_confirmed: bool,
 }
 
 /// An observation.
@@ -49,7 +49,7 @@ pub struct Reason {
 ///
 /// # Errors
 /// If the output does not come from an agent: it is empty, it has no JSON, or it repeats the input.
-pub fn detect(transcript: &Transcript) -> Result<Vec<Guess>, Stranger> {
+pub fn detect(transcript: &Transcript) -> Result<Vec<DialectGuess>, NotAnAgentError> {
     let mut lines = Vec::new();
     let mut left = LINES;
     for record in &transcript.records {
@@ -66,16 +66,16 @@ pub fn detect(transcript: &Transcript) -> Result<Vec<Guess>, Stranger> {
 }
 
 /// Weighs lines: the ones to the agent (`true`) and the ones from the agent.
-fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
-    stranger::look(lines)?;
-    let mut guesses: Vec<Guess> = REVISIONS
+fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<DialectGuess>, NotAnAgentError> {
+    stranger::check_agent(lines)?;
+    let mut guesses: Vec<DialectGuess> = REVISIONS
         .iter()
         .enumerate()
         .filter_map(|(place, revisions)| {
             let all: Vec<_> = revisions.iter().map(|spec| guess(lines, spec)).collect();
             // A sign of a revision weighs more than a good fit: a younger revision fits more, as it declares
             // more. Without signs, the first revision with the best fit wins.
-            let fit = |(guess, signs): &(Guess, f64)| (*signs, guess.confidence);
+            let fit = |(guess, signs): &(DialectGuess, f64)| (*signs, guess.confidence);
             let best = (0..all.len())
                 .reduce(|best, next| if fit(&all[next]) > fit(&all[best]) { next } else { best })?;
             // The score leaves out signs of revisions, which are no evidence for the dialect. It also leaves
@@ -84,7 +84,7 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
                 all[..=best].iter().map(|(guess, _)| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
             let (guess, _) = all.into_iter().nth(best)?;
             // If the evidence is equal, an extended dialect is preferred over its extensions.
-            Some(Guess { confidence: score - 0.1 * place as f64, ..guess })
+            Some(DialectGuess { confidence: score - 0.1 * place as f64, ..guess })
         })
         .collect();
     let best = guesses.iter().map(|guess| guess.confidence).fold(f64::NEG_INFINITY, f64::max);
@@ -98,7 +98,7 @@ fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<Guess>, Stranger> {
 
 /// Weighs lines for one revision. The guess has the score in place of the confidence. The second value is the
 /// weight of the signs of this revision, which is not part of the score.
-fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> (Guess, f64) {
+fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> (DialectGuess, f64) {
     let mut evidence = Evidence::new(spec);
     for (is_sent, line) in lines {
         if *is_sent {
@@ -107,13 +107,13 @@ fn guess(lines: &[(bool, &FrameText)], spec: &'static Spec) -> (Guess, f64) {
             evidence.received(line);
         }
     }
-    let is_shown = evidence.is_shown();
+    let is_shown = evidence.is_confirmed();
     let (mut reasons, signs) = evidence.reasons();
     let weight = |reasons: &[Reason]| reasons.iter().map(|reason| reason.weight).sum::<f64>();
     let (score, of_signs) = (weight(&reasons), weight(&signs));
     reasons.extend(signs);
     reasons.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
-    (Guess { spec, confidence: score, reasons, is_shown }, of_signs)
+    (DialectGuess { spec, confidence: score, reasons, is_confirmed: is_shown }, of_signs)
 }
 
 #[cfg(test)]
@@ -122,7 +122,7 @@ mod tests {
     use crate::transcript::recorded;
 
     /// Returns the most probable revision of pi for these lines.
-    fn said(lines: &[(bool, &str)]) -> String {
+    fn best_revision(lines: &[(bool, &str)]) -> String {
         let lines: Vec<_> = lines.iter().map(|(is_sent, line)| (*is_sent, FrameText::from(*line))).collect();
         let lines: Vec<_> = lines.iter().map(|(is_sent, line)| (*is_sent, line)).collect();
         let guesses = weigh(&lines).unwrap();
@@ -130,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn what_an_idle_agent_knows_tells_its_revision() {
+    fn known_commands_of_an_idle_agent_reveal_its_revision() {
         let tree = (true, r#"{"id":"1","type":"get_tree"}"#);
         let known = r#"{"id":"1","type":"response","command":"get_tree","success":true,"data":{"tree":[],"leafId":null}}"#;
-        assert_eq!(said(&[tree, (false, known)]), "pi@1.5");
+        assert_eq!(best_revision(&[tree, (false, known)]), "pi@1.5");
         let unknown =
             r#"{"type":"response","command":"get_tree","success":false,"error":"Unknown command: get_tree"}"#;
-        assert_eq!(said(&[tree, (false, unknown)]), "pi@0.55");
+        assert_eq!(best_revision(&[tree, (false, unknown)]), "pi@0.55");
     }
 
     #[test]

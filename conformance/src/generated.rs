@@ -6,8 +6,8 @@ pub mod opal;
 pub mod operator;
 pub mod pi;
 pub mod pisces;
+pub mod rules;
 pub mod types;
-pub mod words;
 
 use crate::matching::tables::Tables;
 

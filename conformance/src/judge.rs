@@ -16,16 +16,16 @@ use agentese::types::{CheckLevel, ModelRequest, Profile, Scenario};
 use crate::Transcript;
 use crate::matching::checks::EXIT;
 use crate::matching::{Choices, Comparison, Rules, compare, expectations, shown};
-use crate::player::{Played, check_requests};
+use crate::player::{PlayResult, check_requests};
 use crate::recording::Recording;
 use crate::suite::{Suite, SuiteError};
 use crate::verdict::{Finding, Mismatch, Outcome, Verdict};
 
-pub use played::{could_not_play, not_for};
+pub use played::{could_not_play, not_applicable_case};
 
 /// Judgement of a case.
 #[derive(Debug, Clone)]
-pub struct Judged {
+pub struct Judgement {
     /// The case.
     pub case: Scenario,
     /// The checks, in order.
@@ -39,17 +39,17 @@ pub struct Judged {
     /// Requests to the model.
     pub requests: Vec<ModelRequest>,
     /// Verdict and reason, if the case was not judged.
-    pub set_aside: Option<(Verdict, String)>,
+    pub early_verdict: Option<(Verdict, String)>,
 }
 
-impl Judged {
+impl Judgement {
     /// Returns the verdict, with checks of at least this level. Checks of the level *info* never make a case
     /// fail.
     pub fn verdict(&self, least: CheckLevel) -> Verdict {
-        if let Some((verdict, _)) = &self.set_aside {
+        if let Some((verdict, _)) = &self.early_verdict {
             return *verdict;
         }
-        let counted = || self.findings.iter().filter(|finding| counts(finding.level, least));
+        let counted = || self.findings.iter().filter(|finding| can_fail(finding.level, least));
         if counted().any(|finding| matches!(finding.outcome, Outcome::Failed(_))) {
             Verdict::Fail
         } else if counted().any(|finding| matches!(finding.outcome, Outcome::Unclear(_))) {
@@ -63,12 +63,12 @@ impl Judged {
 }
 
 /// Returns `true` if a check of this level can make a case fail. `least` is the least level that counts.
-pub fn counts(level: CheckLevel, least: CheckLevel) -> bool {
-    level != CheckLevel::Info && shows(level, least)
+pub fn can_fail(level: CheckLevel, least: CheckLevel) -> bool {
+    level != CheckLevel::Info && is_visible(level, least)
 }
 
 /// Returns `true` if a check of this level is shown. `least` is the least level to show.
-pub fn shows(level: CheckLevel, least: CheckLevel) -> bool {
+pub fn is_visible(level: CheckLevel, least: CheckLevel) -> bool {
     let weight = |level| CheckLevel::ALL.iter().position(|known| *known == level);
     weight(level) <= weight(least)
 }
@@ -80,9 +80,9 @@ pub fn shows(level: CheckLevel, least: CheckLevel) -> bool {
 pub fn judge(
     case: &Scenario,
     profile: &Profile,
-    played: &Played,
+    played: &PlayResult,
     suite: &Suite,
-) -> Result<Judged, SuiteError> {
+) -> Result<Judgement, SuiteError> {
     let observed = played.recording.transcript()?;
     let golden = suite.golden(&case.dialect, &case.name)?;
     let level = case.level.unwrap_or(CheckLevel::Should);
@@ -107,7 +107,8 @@ pub fn judge(
                 true => broken::compare(rules, &comparison),
                 false => compare(rules, &comparison),
             };
-            findings.extend(compared.findings.into_iter().filter(|finding| !is_told(finding, played)));
+            findings
+                .extend(compared.findings.into_iter().filter(|finding| !repeats_scenario(finding, played)));
             // Reports a problem with the end of the process only once.
             ended = findings.iter().any(|finding| finding.check == EXIT && finding.outcome != Outcome::Held);
             (frames, agreed) = (compared.frames, compared.agreed);
@@ -119,7 +120,9 @@ pub fn judge(
         findings.push(end);
     }
     let expected = expectations::check(case, &observed).into_iter();
-    findings.extend(expected.map(|finding| if played.unsent { broken::excused(finding) } else { finding }));
+    findings.extend(
+        expected.map(|finding| if played.unsent { broken::excuse_missing_frames(finding) } else { finding }),
+    );
     findings.push(frames::frames(&case.dialect, golden.as_ref(), &observed));
     findings.push(lines::lines(&played.recording));
     findings.push(lines::leaks(&observed));
@@ -128,34 +131,34 @@ pub fn judge(
     if level == CheckLevel::Info {
         findings.iter_mut().for_each(|finding| finding.level = CheckLevel::Info);
     }
-    Ok(Judged {
+    Ok(Judgement {
         case: case.clone(),
         findings,
         frames,
         agreed,
         recording: Some(played.recording.clone()),
         requests: played.requests.clone(),
-        set_aside: None,
+        early_verdict: None,
     })
 }
 
 /// Returns `true` if the finding only repeats the finding of `scenario` that the scenario broke off.
-fn is_told(finding: &Finding, played: &Played) -> bool {
+fn repeats_scenario(finding: &Finding, played: &PlayResult) -> bool {
     match (&finding.outcome, &played.broke_off) {
-        (Outcome::Failed(mismatch), Some(reason)) => mismatch.says.ends_with(reason.as_str()),
+        (Outcome::Failed(mismatch), Some(reason)) => mismatch.message.ends_with(reason.as_str()),
         _ => false,
     }
 }
 
 /// Returns the findings about the model's requests.
-fn requests(case: &Scenario, profile: &Profile, played: &Played) -> impl Iterator<Item = Finding> {
+fn requests(case: &Scenario, profile: &Profile, played: &PlayResult) -> impl Iterator<Item = Finding> {
     let findings = check_requests(case, profile, &played.requests);
     findings.into_iter().map(|finding| {
         let outcome = match finding.failure {
             None => Outcome::Held,
-            Some(_) if finding.missing && played.unsent => broken::not_seen(),
+            Some(_) if finding.missing && played.unsent => broken::not_checked(),
             Some(failure) => Outcome::Failed(Mismatch {
-                says: format!("{}: {failure}", finding.says),
+                message: format!("{}: {failure}", finding.description),
                 path: finding.path,
                 ..Mismatch::default()
             }),
@@ -165,14 +168,14 @@ fn requests(case: &Scenario, profile: &Profile, played: &Played) -> impl Iterato
 }
 
 /// Creates the outcome of a failed check without a frame.
-fn failed(says: impl Into<String>) -> Outcome {
-    Outcome::Failed(Mismatch { says: says.into(), ..Mismatch::default() })
+fn failed(message: impl Into<String>) -> Outcome {
+    Outcome::Failed(Mismatch { message: message.into(), ..Mismatch::default() })
 }
 
 /// Creates the outcome of a check that failed because of a line.
-fn wrong_line(transcript: &Transcript, at: usize, says: String) -> Outcome {
+fn wrong_line(transcript: &Transcript, at: usize, message: String) -> Outcome {
     Outcome::Failed(Mismatch {
-        says,
+        message,
         found: shown::line(transcript, at),
         before: shown::before(transcript, at),
         ..Mismatch::default()

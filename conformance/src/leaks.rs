@@ -73,8 +73,8 @@ pub fn known_leaks(text: &str, secrets: &[(String, String)]) -> Vec<Leak> {
     standing.map(|(name, value)| leak(&format!("the value of the variable {name}"), value)).collect()
 }
 
-fn leak(kind: &str, word: &str) -> Leak {
-    Leak { kind: kind.to_owned(), beginning: word.chars().take(6).collect() }
+fn leak(kind: &str, secret: &str) -> Leak {
+    Leak { kind: kind.to_owned(), beginning: secret.chars().take(6).collect() }
 }
 
 #[cfg(test)]
@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_looks_like_a_key_is_found() {
+    fn texts_that_look_like_keys_are_found() {
         let table = [
             ("sk-ant-api03-abcdefghijklmnop", "a key of a model provider"),
             ("x ghp_abcdefghijklmnopqrst y", "a GitHub token"),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_redacted_and_ordinary_text_are_not() {
+    fn redacted_and_ordinary_texts_are_not_reported() {
         for text in [
             r#"{"apiKey":"[redacted]","tokens":{"input":12345678}}"#,
             "the sk-learn package, task-1234567890123456, 3f2a9c70-5b1e-4a53-9a35-0f2f6a0c1b2d",

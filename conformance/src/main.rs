@@ -28,7 +28,7 @@ async fn main() -> ExitCode {
     match cli::run(arguments).await {
         Ok(code) => code,
         Err(error) => {
-            eprintln!("error: {}", told(&error));
+            eprintln!("error: {}", describe_error(&error));
             ExitCode::from(2)
         }
     }
@@ -36,7 +36,7 @@ async fn main() -> ExitCode {
 
 /// Formats an error with its causes. Omits causes that the text already contains. Omits the system's message
 /// for a missing program, because the error describes that.
-fn told(error: &anyhow::Error) -> String {
+fn describe_error(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
         let said = cause.to_string();

@@ -18,5 +18,5 @@ pub mod path;
 pub mod pattern;
 pub(crate) mod shown;
 
-pub use golden::{Choices, Compared, Comparison, Rules, checks, compare, tables};
+pub use golden::{Choices, Comparison, ComparisonResult, Rules, checks, compare, tables};
 pub use pattern::{Pattern, PatternError};

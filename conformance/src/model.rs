@@ -34,7 +34,7 @@ use tokio_util::task::TaskTracker;
 
 pub use history::history_faults;
 
-use device::Device;
+use device::DeviceLogin;
 
 /// Error at the start of the scripted model.
 #[derive(Debug, thiserror::Error)]
@@ -79,15 +79,15 @@ pub struct ScriptedModel {
 
 #[derive(Debug)]
 struct Shared {
-    state: Mutex<State>,
-    device: Mutex<Device>,
+    state: Mutex<ModelState>,
+    device: Mutex<DeviceLogin>,
     address: SocketAddr,
     /// Notifies of each request.
-    asked: watch::Sender<()>,
+    request_notifier: watch::Sender<()>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ModelState {
     playlist: Playlist,
     requests: Vec<ModelRequest>,
     log: Option<std::fs::File>,
@@ -95,10 +95,10 @@ struct State {
 
 impl Shared {
     /// Selects the answer to a request, and records the request.
-    fn take(&self, mut request: ModelRequest, body: &str) -> (Turn, ModelRequest) {
+    fn select_answer(&self, mut request: ModelRequest, body: &str) -> (Turn, ModelRequest) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let user = received::last_user(&request);
-        let turn = state.playlist.next(&agentese_script::Asked {
+        let turn = state.playlist.next(&agentese_script::RequestProperties {
             user: &user,
             system: request.system.as_deref().unwrap_or_default(),
             model: request.model.as_deref().unwrap_or_default(),
@@ -115,7 +115,7 @@ impl Shared {
         }
         state.requests.push(request.clone());
         drop(state);
-        self.asked.send_replace(());
+        self.request_notifier.send_replace(());
         (turn, request)
     }
 }
@@ -143,13 +143,13 @@ impl ScriptedModel {
         let listen = |source| ModelError::Listen { port: options.port, source };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
-        let device = Device::new(script.device.clone().unwrap_or_default());
-        let state = State { playlist: Playlist::new(script), requests: Vec::new(), log };
+        let device = DeviceLogin::new(script.device.clone().unwrap_or_default());
+        let state = ModelState { playlist: Playlist::new(script), requests: Vec::new(), log };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
             device: Mutex::new(device),
             address,
-            asked: watch::Sender::new(()),
+            request_notifier: watch::Sender::new(()),
         });
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         tasks.spawn(accept(listener, shared.clone(), stop.clone(), tasks.clone()));
@@ -173,7 +173,7 @@ impl ScriptedModel {
 
     /// Returns a receiver that is notified of each further request.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
-        self.shared.asked.subscribe()
+        self.shared.request_notifier.subscribe()
     }
 
     /// Stops the server and waits until its connections are closed.

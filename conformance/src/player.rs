@@ -37,8 +37,8 @@ pub(crate) use layout::RunDirectory;
 pub use needs::{commands, needs};
 pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
-pub use room::Room;
-pub(crate) use room::Rooms;
+pub use room::JobSlot;
+pub(crate) use room::JobSlots;
 
 use agent::Agent;
 
@@ -63,13 +63,13 @@ pub struct PlayOptions {
     /// breaks off and the agent is ended.
     pub limit: Option<Duration>,
     /// Share of the case in the limit of concurrent cases.
-    pub room: Room,
+    pub slot: JobSlot,
     /// Cancels the scenario.
     pub stop: CancellationToken,
 }
 
 /// Reason in the report of a cancelled scenario.
-pub const STOPPED: &str = "it was interrupted";
+pub const INTERRUPTED: &str = "it was interrupted";
 
 impl Default for PlayOptions {
     fn default() -> Self {
@@ -80,7 +80,7 @@ impl Default for PlayOptions {
             keep: false,
             model_log: None,
             limit: None,
-            room: Room::default(),
+            slot: JobSlot::default(),
             stop: CancellationToken::new(),
         }
     }
@@ -88,7 +88,7 @@ impl Default for PlayOptions {
 
 /// Result of a run.
 #[derive(Debug, Clone)]
-pub struct Played {
+pub struct PlayResult {
     /// Recorded lines, redacted.
     pub recording: Recording,
     /// Requests to the model, not redacted.
@@ -96,7 +96,7 @@ pub struct Played {
     /// Reason why the scenario broke off, if it did; for example, a wait that timed out.
     pub broke_off: Option<String>,
     /// `true` if the scenario broke off at a wait that timed out while the agent was still running.
-    pub in_vain: bool,
+    pub wait_timed_out: bool,
     /// `true` if the scenario broke off before the client had sent everything: the agent cannot answer the
     /// rest.
     pub unsent: bool,
@@ -111,14 +111,18 @@ pub struct Played {
 /// # Errors
 /// If the case cannot be played at all: the agent does not start, a file cannot be written, a pattern is
 /// invalid. A fault of the agent is not an error but a part of [`Played`].
-pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> Result<Played, PlayError> {
+pub async fn play(
+    case: &Scenario,
+    profile: &Profile,
+    options: &PlayOptions,
+) -> Result<PlayResult, PlayError> {
     let steps = steps::prepare(case, profile)?;
-    let Ground { model, directory, variables, redactions, environment, argv } =
-        lay_out(case, profile, options).await?;
+    let CaseEnv { model, directory, variables, redactions, environment, argv } =
+        prepare_env(case, profile, options).await?;
     let grace = case.exit_grace_ms.or(profile.exit_grace_ms).map_or(EXIT_GRACE, Duration::from_millis);
     let recorder = Arc::new(Recorder::default());
     let agent = Agent::start(&argv, directory.work(), &environment, recorder.clone())?;
-    let mut stage = steps::Stage {
+    let mut stage = steps::CaseRunner {
         agent,
         model: model.as_ref(),
         recorder: recorder.clone(),
@@ -126,21 +130,21 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         environment,
         work: directory.work().to_owned(),
         patience: options.patience * options.slowness,
-        room: options.room.clone(),
+        slot: options.slot.clone(),
         cursor: 0,
         at: 0,
-        in_vain: false,
+        wait_timed_out: false,
     };
     let broke_off = tokio::select! {
         reason = stage.play(&steps) => reason,
-        () = options.stop.cancelled() => Some(STOPPED.to_owned()),
-        limit = over(options.limit) => Some(format!("the case took longer than {} s", limit.as_secs_f64())),
+        () = options.stop.cancelled() => Some(INTERRUPTED.to_owned()),
+        limit = wait_for_limit(options.limit) => Some(format!("the case took longer than {} s", limit.as_secs_f64())),
     };
     if let Some(reason) = &broke_off {
         recorder.control("player_error", Some(reason.clone()));
     }
-    let in_vain = broke_off.is_some() && stage.in_vain;
-    let unsent = broke_off.is_some() && steps::say_something(&steps[stage.at..]);
+    let in_vain = broke_off.is_some() && stage.wait_timed_out;
+    let unsent = broke_off.is_some() && steps::sends_input(&steps[stage.at..]);
     stage.agent.finish(grace.mul_f64(options.patience * options.slowness)).await;
 
     let recording = Recording { header: header(case, profile, &argv), records: recorder.records() };
@@ -149,11 +153,11 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
         model.stop().await;
     }
     let kept = options.keep.then(|| directory.keep());
-    Ok(Played {
+    Ok(PlayResult {
         recording: recording.map(|text| redactions.text(text)),
         requests,
         broke_off: broke_off.map(|reason| redactions.text(&reason)),
-        in_vain,
+        wait_timed_out: in_vain,
         unsent,
         patience: options.patience,
         directory: kept,
@@ -162,7 +166,7 @@ pub async fn play(case: &Scenario, profile: &Profile, options: &PlayOptions) -> 
 
 /// Requirements for the start of an agent: a directory with the files of profile and case, a model, a
 /// command line and an environment.
-pub(crate) struct Ground {
+pub(crate) struct CaseEnv {
     pub(crate) model: Option<ScriptedModel>,
     pub(crate) directory: RunDirectory,
     variables: Variables,
@@ -171,7 +175,7 @@ pub(crate) struct Ground {
     pub(crate) argv: Vec<String>,
 }
 
-impl Ground {
+impl CaseEnv {
     /// Returns the value of a variable, or an empty text if there is no such variable.
     pub(crate) fn variable(&self, name: &str) -> String {
         self.variables.text(&format!("${{{name}}}"))
@@ -179,11 +183,11 @@ impl Ground {
 }
 
 /// Prepares everything except the agent itself.
-pub(crate) async fn lay_out(
+pub(crate) async fn prepare_env(
     case: &Scenario,
     profile: &Profile,
     options: &PlayOptions,
-) -> Result<Ground, PlayError> {
+) -> Result<CaseEnv, PlayError> {
     let model = match &case.model {
         None => None,
         Some(script) => {
@@ -206,7 +210,7 @@ pub(crate) async fn lay_out(
     let found = package(command).map(|folder| folder.to_string_lossy().into_owned());
     variables.set("PACKAGE", found.unwrap_or_default());
     let redactions = Redactions::of_run(profile, &variables, &directory, &host);
-    directory.lay_out(case, profile, &variables)?;
+    directory.write_files(case, profile, &variables)?;
 
     let environment = environment(case, profile, &variables);
     for command in case.setup.iter().flatten() {
@@ -217,11 +221,11 @@ pub(crate) async fn lay_out(
         }
     }
     let argv = argv(case, profile, options, &variables)?;
-    Ok(Ground { model, directory, variables, redactions, environment, argv })
+    Ok(CaseEnv { model, directory, variables, redactions, environment, argv })
 }
 
 /// Waits until the limit is over, and returns the limit. Waits forever without a limit.
-async fn over(limit: Option<Duration>) -> Duration {
+async fn wait_for_limit(limit: Option<Duration>) -> Duration {
     match limit {
         None => std::future::pending().await,
         Some(limit) => {

@@ -52,8 +52,8 @@ pub async fn tee(
     let (stdout, stdin, child) = Transport::from_child(agent)?.into_parts();
     let (client_in, client_out, _) = client.into_parts();
     let recorder = Arc::new(Recorder::default());
-    let to_agent = tokio::spawn(pass(client_in, stdin, Direction::ToAgent, recorder.clone()));
-    let mut to_client = tokio::spawn(pass(stdout, client_out, Direction::ToClient, recorder.clone()));
+    let to_agent = tokio::spawn(forward(client_in, stdin, PipeDirection::ToAgent, recorder.clone()));
+    let mut to_client = tokio::spawn(forward(stdout, client_out, PipeDirection::ToClient, recorder.clone()));
     let exit = match child {
         None => Exit::default(),
         Some(child) => {
@@ -79,13 +79,13 @@ pub async fn tee(
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum PipeDirection {
     ToAgent,
     ToClient,
 }
 
 /// Passes bytes on as they come, and records the lines.
-async fn pass(mut from: BoxReader, mut to: BoxWriter, direction: Direction, recorder: Arc<Recorder>) {
+async fn forward(mut from: BoxReader, mut to: BoxWriter, direction: PipeDirection, recorder: Arc<Recorder>) {
     let mut line: Vec<u8> = Vec::new();
     let mut buffer = Vec::with_capacity(64 << 10);
     loop {
@@ -100,7 +100,7 @@ async fn pass(mut from: BoxReader, mut to: BoxWriter, direction: Direction, reco
         let mut rest = &buffer[..];
         while let Some(end) = memchr::memchr(b'\n', rest) {
             line.extend_from_slice(&rest[..end]);
-            write_down(&recorder, direction, &line, true);
+            record_line(&recorder, direction, &line, true);
             line.clear();
             rest = &rest[end + 1..];
         }
@@ -110,22 +110,22 @@ async fn pass(mut from: BoxReader, mut to: BoxWriter, direction: Direction, reco
         }
     }
     if !line.is_empty() {
-        write_down(&recorder, direction, &line, false);
+        record_line(&recorder, direction, &line, false);
     }
     match direction {
-        Direction::ToAgent => recorder.control("stdin_closed", None),
-        Direction::ToClient => recorder.end(),
+        PipeDirection::ToAgent => recorder.control("stdin_closed", None),
+        PipeDirection::ToClient => recorder.end(),
     }
     // Dropping the writer ends the input of the other side.
 }
 
-fn write_down(recorder: &Recorder, direction: Direction, line: &[u8], is_whole: bool) {
+fn record_line(recorder: &Recorder, direction: PipeDirection, line: &[u8], is_whole: bool) {
     let text = String::from_utf8_lossy(line);
     match (direction, is_whole) {
-        (Direction::ToAgent, true) => recorder.sent(&format!("{text}\n")),
-        (Direction::ToAgent, false) => recorder.sent(&text),
-        (Direction::ToClient, true) => recorder.received(&text, None),
-        (Direction::ToClient, false) => recorder.received(&text, Some("")),
+        (PipeDirection::ToAgent, true) => recorder.sent(&format!("{text}\n")),
+        (PipeDirection::ToAgent, false) => recorder.sent(&text),
+        (PipeDirection::ToClient, true) => recorder.received(&text, None),
+        (PipeDirection::ToClient, false) => recorder.received(&text, Some("")),
     }
 }
 

@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_sent_becomes_a_record_for_each_line() {
+    fn sent_text_becomes_a_record_for_each_line() {
         let recorder = Recorder::default();
         recorder.sent("{\"a\":1}\n{\"b\":2}\r\npart");
         recorder.sent("\n");
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_end_where_they_end() {
+    fn runs_of_a_character_are_counted_exactly() {
         for character in ['x', '\u{e9}', '\u{20ac}', '\u{1f600}'] {
             for count in [1, 2, 1024, 3071, 3072, 3073, 20_000] {
                 let text = format!("{}y{character}", character.to_string().repeat(count));
@@ -376,7 +376,7 @@ mod tests {
 
     /// The lines of one agent are timed while the long line of another one is recorded.
     #[tokio::test]
-    async fn a_long_line_is_recorded_beside_other_work() {
+    async fn a_long_line_is_recorded_without_blocking() {
         let recorder = Arc::new(Recorder::default());
         let (release, released) = std::sync::mpsc::channel();
         let (hold, holds) = tokio::sync::oneshot::channel();
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_has_the_time_of_its_reading() {
+    fn a_record_has_the_time_at_which_its_line_was_read() {
         let recorder = Recorder::default();
         std::thread::sleep(std::time::Duration::from_millis(3));
         recorder.received_bytes(b"{}", None, recorder.start);
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_stays_what_it_is() {
+    fn writing_to_a_device_does_not_replace_it() {
         let folder = tempfile::tempdir().unwrap();
         // Uses a link, so that a failure replaces the link and not the device.
         let device = folder.path().join("null");

@@ -7,13 +7,13 @@
 //! commands, because the agent's reaction is unknown.
 //!
 //! Deviations from the recorded client are not failures, because clients differ in the members that they
-//! leave out. The caller may receive a [`Remark`] for each deviation.
+//! leave out. The caller may receive a [`Deviation`] for each deviation.
 
 use std::collections::HashMap;
 
 use agentese::framing::{FrameReader, FrameText, Incoming};
-use agentese::route::{Routed, route};
-use agentese::spec::{Answer, RunEffect, Spec};
+use agentese::route::{RoutedFrame, route};
+use agentese::spec::{AnswerTiming, RunEffect, Spec};
 use agentese::transport::{BoxReader, BoxWriter, Transport};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
@@ -21,7 +21,7 @@ use tokio::io::AsyncWriteExt;
 use crate::transcript::{Record, Transcript};
 
 /// Error code of a refusal in JSON-RPC, from the range for servers.
-const REFUSED: i32 = -32000;
+const REFUSED_CODE: i32 = -32000;
 
 /// Error of a replay.
 #[derive(Debug, thiserror::Error)]
@@ -54,7 +54,7 @@ pub async fn replay(
 /// A deviation of the client from the recorded one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Remark {
+pub enum Deviation {
     /// A command that the transcript does not have at this place.
     Unexpected {
         /// The line.
@@ -84,27 +84,27 @@ pub async fn replay_with(
     spec: &'static Spec,
     transcript: &Transcript,
     transport: Transport,
-    remark: impl FnMut(Remark) + Send,
+    on_deviation: impl FnMut(Deviation) + Send,
 ) -> Result<(), ReplayError> {
     let Transport { reader, writer, .. } = transport;
-    let mut player = Player {
+    let mut player = ReplayPlayer {
         spec,
         frames: FrameReader::new(reader),
         writer,
-        heard: Vec::new(),
+        pending_lines: Vec::new(),
         ids: HashMap::new(),
         anonymous: Vec::new(),
         last: HashMap::new(),
-        is_at_work: false,
-        remark,
+        is_run_active: false,
+        on_deviation,
     };
     for record in &transcript.records {
         match record {
-            Record::Sent(line) => player.hear(line).await?,
-            Record::Received(line) => player.say(line).await?,
+            Record::Sent(line) => player.expect_command(line).await?,
+            Record::Received(line) => player.send_line(line).await?,
             Record::Control(control) if control.event == "exit" => {
                 // Ends the output if the recorded agent ended during a run.
-                if ends_at_work(spec, transcript) {
+                if ends_during_run(spec, transcript) {
                     player.writer.shutdown().await?;
                     return Ok(());
                 }
@@ -115,15 +115,15 @@ pub async fn replay_with(
     }
     // Answers further commands until the client closes its end.
     while let Some(line) = player.next().await? {
-        (player.remark)(Remark::Unexpected { line: line.as_str().to_owned(), waiting: None });
-        player.improvise(&line).await?;
+        (player.on_deviation)(Deviation::Unexpected { line: line.as_str().to_owned(), waiting: None });
+        player.answer_unrecorded(&line).await?;
     }
     player.writer.shutdown().await?;
     Ok(())
 }
 
 /// Returns `true` if a run is active after the transcript's last event about a run.
-pub fn ends_at_work(spec: &Spec, transcript: &Transcript) -> bool {
+pub fn ends_during_run(spec: &Spec, transcript: &Transcript) -> bool {
     transcript
         .received()
         .map(|line| run_effect(spec, line))
@@ -135,17 +135,17 @@ pub fn ends_at_work(spec: &Spec, transcript: &Transcript) -> bool {
 /// Returns the effect of an agent's line on a run.
 fn run_effect(spec: &Spec, line: &FrameText) -> RunEffect {
     match route(spec, line) {
-        Ok(Routed::Event { kind, .. }) => kind.spec().map_or(RunEffect::None, |event| event.run),
+        Ok(RoutedFrame::Event { kind, .. }) => kind.spec().map_or(RunEffect::None, |event| event.run),
         _ => RunEffect::None,
     }
 }
 
-struct Player<R> {
+struct ReplayPlayer<R> {
     spec: &'static Spec,
     frames: FrameReader<BoxReader>,
     writer: BoxWriter,
     /// Lines of the client that wait to be handled.
-    heard: Vec<FrameText>,
+    pending_lines: Vec<FrameText>,
     /// Raw ids of the transcript, and the client's ids in their place.
     ids: HashMap<String, Option<Value>>,
     /// Commands that the recorded client sent without an id, with this client's ids.
@@ -153,70 +153,70 @@ struct Player<R> {
     /// Last answer to each command.
     last: HashMap<String, Value>,
     /// `true` if a run is active after all lines so far.
-    is_at_work: bool,
-    remark: R,
+    is_run_active: bool,
+    on_deviation: R,
 }
 
-impl<R: FnMut(Remark) + Send> Player<R> {
+impl<R: FnMut(Deviation) + Send> ReplayPlayer<R> {
     async fn next(&mut self) -> Result<Option<FrameText>, ReplayError> {
-        while self.heard.is_empty() {
+        while self.pending_lines.is_empty() {
             let mut batch = Vec::new();
             if self.frames.next_batch(&mut batch).await? == 0 {
                 return Ok(None);
             }
             for incoming in batch {
                 match incoming {
-                    Incoming::Frame(frame) => self.heard.push(frame),
+                    Incoming::Frame(frame) => self.pending_lines.push(frame),
                     Incoming::Fault(fault) => {
-                        (self.remark)(Remark::Unreadable { reason: fault.to_string() });
+                        (self.on_deviation)(Deviation::Unreadable { reason: fault.to_string() });
                     }
                 }
             }
         }
-        Ok(Some(self.heard.remove(0)))
+        Ok(Some(self.pending_lines.remove(0)))
     }
 
-    fn name_of(&self, frame: &Value) -> Option<String> {
+    fn command_name(&self, frame: &Value) -> Option<String> {
         let member = if self.spec.framing_is_flat() { "type" } else { "method" };
         frame.get(member).and_then(Value::as_str).map(str::to_owned)
     }
 
     /// Waits for the recorded command of the client.
-    async fn hear(&mut self, recorded: &FrameText) -> Result<(), ReplayError> {
+    async fn expect_command(&mut self, recorded: &FrameText) -> Result<(), ReplayError> {
         let expected: Value = serde_json::from_str(recorded.as_str()).unwrap_or(Value::Null);
-        let name = self.name_of(&expected);
+        let name = self.command_name(&expected);
         loop {
             let Some(line) = self.next().await? else {
                 let waiting = name.unwrap_or_else(|| expected.to_string());
                 return Err(ReplayError::ClientEnded { waiting });
             };
-            let said: Value = serde_json::from_str(line.as_str()).unwrap_or(Value::Null);
-            if self.name_of(&said) == name {
-                if !same(&said, &expected) {
+            let actual: Value = serde_json::from_str(line.as_str()).unwrap_or(Value::Null);
+            if self.command_name(&actual) == name {
+                if !is_equivalent(&actual, &expected) {
                     let (line, recorded) = (line.as_str().to_owned(), recorded.as_str().to_owned());
-                    (self.remark)(Remark::Different { line, recorded });
+                    (self.on_deviation)(Deviation::Different { line, recorded });
                 }
                 if let Some(id) = expected.get("id") {
-                    self.ids.insert(id.to_string(), said.get("id").cloned());
+                    self.ids.insert(id.to_string(), actual.get("id").cloned());
                     if let Some(name) = name {
                         self.ids.insert(format!("command {id}"), Some(Value::from(name)));
                     }
                 } else if let Some(name) = name {
-                    self.anonymous.push((name, said.get("id").cloned()));
+                    self.anonymous.push((name, actual.get("id").cloned()));
                 }
                 return Ok(());
             }
             let waiting = Some(name.clone().unwrap_or_else(|| recorded.as_str().to_owned()));
-            (self.remark)(Remark::Unexpected { line: line.as_str().to_owned(), waiting });
-            self.improvise(&line).await?;
+            (self.on_deviation)(Deviation::Unexpected { line: line.as_str().to_owned(), waiting });
+            self.answer_unrecorded(&line).await?;
         }
     }
 
     /// Sends a line of the recorded agent, with the client's ids.
-    async fn say(&mut self, line: &FrameText) -> Result<(), ReplayError> {
+    async fn send_line(&mut self, line: &FrameText) -> Result<(), ReplayError> {
         match run_effect(self.spec, line) {
             RunEffect::None => {}
-            effect => self.is_at_work = matches!(effect, RunEffect::Begins | RunEffect::Holds),
+            effect => self.is_run_active = matches!(effect, RunEffect::Begins | RunEffect::Holds),
         }
         let Ok(mut frame) = serde_json::from_str::<Value>(line.as_str()) else {
             return self.write(line.as_str()).await;
@@ -253,10 +253,11 @@ impl<R: FnMut(Remark) + Send> Player<R> {
     }
 
     /// Answers a command that the transcript does not have here.
-    async fn improvise(&mut self, line: &FrameText) -> Result<(), ReplayError> {
-        let said: Value = serde_json::from_str(line.as_str()).unwrap_or(Value::Null);
-        let Some(name) = self.name_of(&said) else { return Ok(()) };
-        let Some(command) = self.spec.command(&name).filter(|command| command.answer != Answer::Never) else {
+    async fn answer_unrecorded(&mut self, line: &FrameText) -> Result<(), ReplayError> {
+        let actual: Value = serde_json::from_str(line.as_str()).unwrap_or(Value::Null);
+        let Some(name) = self.command_name(&actual) else { return Ok(()) };
+        let Some(command) = self.spec.command(&name).filter(|command| command.answer != AnswerTiming::Never)
+        else {
             return Ok(());
         };
         let is_flat = self.spec.framing_is_flat();
@@ -272,15 +273,15 @@ impl<R: FnMut(Remark) + Send> Player<R> {
                 json!({"type": "response", "command": name, "success": false, "error": refusal})
             }
             None if command.reads => json!({"jsonrpc": "2.0", "result": {}}),
-            None => json!({"jsonrpc": "2.0", "error": {"code": REFUSED, "message": refusal}}),
+            None => json!({"jsonrpc": "2.0", "error": {"code": REFUSED_CODE, "message": refusal}}),
         };
         let data = if is_flat { "data" } else { "result" };
         if let (Some(busy), Some(data)) = (busy, answer.get_mut(data)) {
             // A client asks if the agent is busy. Later events are in the transcript, and have not been sent
             // yet.
-            data[busy] = Value::Bool(self.is_at_work);
+            data[busy] = Value::Bool(self.is_run_active);
         }
-        set_id(&mut answer, said.get("id").cloned());
+        set_id(&mut answer, actual.get("id").cloned());
         self.write(&answer.to_string()).await
     }
 
@@ -305,17 +306,20 @@ fn set_id(frame: &mut Value, id: Option<Value>) {
 
 /// Returns `true` if two lines of a client are equivalent. Ids are the client's own, paths depend on its
 /// machine, and null is the same as an absent member.
-fn same(said: &Value, recorded: &Value) -> bool {
-    match (said, recorded) {
+fn is_equivalent(actual: &Value, recorded: &Value) -> bool {
+    match (actual, recorded) {
         (Value::Object(said), Value::Object(recorded)) => {
             let names = said.keys().chain(recorded.keys()).filter(|name| *name != "id");
             names.into_iter().all(|name| {
-                same(said.get(name).unwrap_or(&Value::Null), recorded.get(name).unwrap_or(&Value::Null))
+                is_equivalent(
+                    said.get(name).unwrap_or(&Value::Null),
+                    recorded.get(name).unwrap_or(&Value::Null),
+                )
             })
         }
         (Value::Array(said), Value::Array(recorded)) => {
             said.len() == recorded.len()
-                && said.iter().zip(recorded).all(|(said, recorded)| same(said, recorded))
+                && said.iter().zip(recorded).all(|(said, recorded)| is_equivalent(said, recorded))
         }
         (Value::String(said), Value::String(recorded)) => {
             said == recorded || said.contains('/') && recorded.contains('/') || recorded.starts_with("<prose")

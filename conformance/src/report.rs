@@ -18,10 +18,10 @@ use agentese::types::{
     ReportTotals, ReportTotalsBuilder, SuiteReport, SuiteReportBuilder,
 };
 
-use crate::judge::counts;
+use crate::judge::can_fail;
 use crate::recording::Recording;
-use crate::run::{Expected, Ran, apply};
-use crate::verdict::{Finding, Mismatch, Outcome, Shown, Verdict};
+use crate::run::{CaseResult, ExpectedFailuresFile, apply};
+use crate::verdict::{Finding, LineExcerpt, Mismatch, Outcome, Verdict};
 
 /// Facts about a run beside its cases.
 #[derive(Debug, Clone)]
@@ -54,7 +54,7 @@ pub struct Report {
 impl Report {
     /// Sums up a run. Marks expected failures if there are any, and adds wrong lines of their file to the
     /// problems.
-    pub fn new(facts: &Facts<'_>, ran: Vec<Ran>, expected: Option<&Expected>) -> Self {
+    pub fn new(facts: &Facts<'_>, ran: Vec<CaseResult>, expected: Option<&ExpectedFailuresFile>) -> Self {
         let mut cases: Vec<ReportCase> = ran.iter().map(|ran| case(ran, facts.level)).collect();
         let problems = match expected {
             Some(expected) => apply(expected, &mut cases, facts.known, facts.level),
@@ -69,7 +69,7 @@ impl Report {
             notes.push(format!(
                 "too little was judged: {covered:.0} % of the cases, and {least:.0} % are demanded"
             ));
-        } else if covered < LITTLE && !cases.is_empty() {
+        } else if covered < LOW_COVERAGE && !cases.is_empty() {
             notes.push(format!(
                 "little was judged: {covered:.0} % of the cases; the rest is not applicable or inconclusive"
             ));
@@ -96,7 +96,7 @@ impl Report {
         .build();
         data.interrupted = facts.interrupted.then_some(true);
         data.notes = (!notes.is_empty()).then_some(notes);
-        Report { data, recordings: ran.into_iter().map(|ran| ran.judged.recording).collect() }
+        Report { data, recordings: ran.into_iter().map(|ran| ran.judgement.recording).collect() }
     }
 
     /// Returns the report as JSON, by the schema `sdk-rust/schema/formats/suite-report.json`.
@@ -108,7 +108,7 @@ impl Report {
 }
 
 /// Percentage of the cases below which a run without failures proves little.
-const LITTLE: f64 = 50.0;
+const LOW_COVERAGE: f64 = 50.0;
 
 /// Returns the percentage of the cases that were judged.
 fn covered(cases: &[ReportCase]) -> f64 {
@@ -164,8 +164,8 @@ fn totals(cases: &[ReportCase]) -> ReportTotals {
     .build()
 }
 
-fn case(ran: &Ran, level: CheckLevel) -> ReportCase {
-    let judged = &ran.judged;
+fn case(ran: &CaseResult, level: CheckLevel) -> ReportCase {
+    let judged = &ran.judgement;
     let verdict = match judged.verdict(level) {
         Verdict::Pass => CaseVerdict::Pass,
         Verdict::Lenient => CaseVerdict::Lenient,
@@ -184,17 +184,20 @@ fn case(ran: &Ran, level: CheckLevel) -> ReportCase {
         checks: judged.findings.iter().map(check).collect(),
     }
     .build();
-    case.reason =
-        judged.set_aside.as_ref().map(|(_, reason)| reason.clone()).or_else(|| unclear(judged, level));
+    case.reason = judged
+        .early_verdict
+        .as_ref()
+        .map(|(_, reason)| reason.clone())
+        .or_else(|| inconclusive_reason(judged, level));
     case.ms = ran.took.map(millis);
     case
 }
 
 /// Returns the reason why a case that was played is inconclusive.
-fn unclear(judged: &crate::judge::Judged, level: CheckLevel) -> Option<String> {
+fn inconclusive_reason(judged: &crate::judge::Judgement, level: CheckLevel) -> Option<String> {
     let is_inconclusive = judged.verdict(level) == Verdict::Inconclusive;
     let reasons = judged.findings.iter().filter_map(|finding| match &finding.outcome {
-        Outcome::Unclear(reason) if counts(finding.level, level) => Some(reason.clone()),
+        Outcome::Unclear(reason) if can_fail(finding.level, level) => Some(reason.clone()),
         _ => None,
     });
     reasons.filter(|_| is_inconclusive).reduce(|all, reason| format!("{all}; {reason}"))
@@ -215,10 +218,10 @@ fn check(finding: &Finding) -> ReportCheck {
     match &finding.outcome {
         Outcome::Held => {}
         Outcome::Unclear(reason) => check.says = Some(reason.clone()),
-        Outcome::Failed(mismatch) => show(&mut check, mismatch),
+        Outcome::Failed(mismatch) => fill_mismatch(&mut check, mismatch),
         Outcome::Allowed { allowance, mismatch } => {
             check.allowance = Some(allowance.clone());
-            show(&mut check, mismatch);
+            fill_mismatch(&mut check, mismatch);
         }
     }
     check
@@ -235,9 +238,9 @@ fn cut(line: &str) -> String {
     }
 }
 
-fn show(check: &mut ReportCheck, mismatch: &Mismatch) {
-    let frame = |shown: &Shown| ReportFrame::new(shown.record as u64, shown.dir, cut(&shown.line));
-    check.says = Some(mismatch.says.clone());
+fn fill_mismatch(check: &mut ReportCheck, mismatch: &Mismatch) {
+    let frame = |shown: &LineExcerpt| ReportFrame::new(shown.record as u64, shown.dir, cut(&shown.line));
+    check.says = Some(mismatch.message.clone());
     check.path = (!mismatch.path.is_empty()).then(|| mismatch.path.clone());
     check.expected = mismatch.expected.as_ref().map(frame);
     check.found = mismatch.found.as_ref().map(frame);

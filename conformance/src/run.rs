@@ -18,15 +18,15 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::judge::{Judged, could_not_play, judge, not_for};
-use crate::player::{PlayOptions, Room, Rooms, STOPPED, not_applicable, play};
+use crate::judge::{Judgement, could_not_play, judge, not_applicable_case};
+use crate::player::{INTERRUPTED, JobSlot, JobSlots, PlayOptions, not_applicable, play};
 use crate::suite::Suite;
 use crate::verdict::Verdict;
 
 pub use defaults::{default_jobs, profile_for};
-pub(crate) use expected::without_places;
-pub use expected::{Expected, apply};
-pub use probe::{Probe, probe};
+pub(crate) use expected::without_indexes;
+pub use expected::{ExpectedFailuresFile, apply};
+pub use probe::{ProbeResult, probe};
 pub use select::{Selection, SelectionError, select};
 
 /// Options of a run.
@@ -70,26 +70,26 @@ impl Default for RunOptions {
 
 /// A judged case.
 #[derive(Debug, Clone)]
-pub struct Ran {
+pub struct CaseResult {
     /// Judgement of the case.
-    pub judged: Judged,
+    pub judgement: Judgement,
     /// Duration of the case; `None` if it was not played.
     pub took: Option<Duration>,
     /// Directory of the case, if it was kept.
-    pub kept: Option<PathBuf>,
+    pub kept_directory: Option<PathBuf>,
     /// `true` if a wait of the client timed out, so that the case was not played to its end.
-    pub in_vain: bool,
+    pub wait_timed_out: bool,
 }
 
-impl Ran {
+impl CaseResult {
     /// Creates the result of a case that was not played.
-    pub(crate) fn set_aside(judged: Judged) -> Self {
-        Self { judged, took: None, kept: None, in_vain: false }
+    pub(crate) fn not_played(judgement: Judgement) -> Self {
+        Self { judgement, took: None, kept_directory: None, wait_timed_out: false }
     }
 
     /// Creates the result of a case that was played.
-    pub(crate) fn played(judged: Judged, took: Duration) -> Self {
-        Self { took: Some(took), ..Self::set_aside(judged) }
+    pub(crate) fn played(judged: Judgement, took: Duration) -> Self {
+        Self { took: Some(took), ..Self::not_played(judged) }
     }
 }
 
@@ -97,9 +97,9 @@ impl Ran {
 #[derive(Debug)]
 pub enum Progress<'a> {
     /// A case began.
-    Began(&'a str),
+    Started(&'a str),
     /// A case was judged.
-    Judged(&'a Ran),
+    Finished(&'a CaseResult),
 }
 
 /// Plays and judges cases. Never fails: a case that cannot be played is inconclusive, with the reason.
@@ -112,23 +112,25 @@ pub async fn run(
     profile: &Profile,
     cases: &[Scenario],
     options: &RunOptions,
-    tell: &mut dyn FnMut(Progress<'_>),
-) -> Vec<Ran> {
-    let mut outcome: Vec<Option<Ran>> = cases.iter().map(|case| set_aside(case, profile)).collect();
+    on_progress: &mut dyn FnMut(Progress<'_>),
+) -> Vec<CaseResult> {
+    let mut outcome: Vec<Option<CaseResult>> =
+        cases.iter().map(|case| not_applicable_result(case, profile)).collect();
     for ran in outcome.iter().flatten() {
-        tell(Progress::Judged(ran));
+        on_progress(Progress::Finished(ran));
     }
     let shared = Arc::new((suite.clone(), profile.clone(), options.clone()));
-    let play = |case: Scenario, room: Room| {
+    let play = |case: Scenario, room: JobSlot| {
         let shared = shared.clone();
         async move { run_case(&case, room, &shared).await }
     };
     let (mut all_in_vain, mut played) = (true, 0);
     for _ in 0..scouts::ROUNDS {
-        let scouts = scouts::chosen(cases, &outcome);
+        let scouts = scouts::preflight_cases(cases, &outcome);
         let first: Vec<Scenario> = scouts.iter().map(|at| cases[*at].clone()).collect();
-        let ran = play_all(&first, first.iter().map(|_| None).collect(), options.jobs, &play, tell).await;
-        all_in_vain &= !ran.is_empty() && ran.iter().all(|ran| ran.in_vain);
+        let ran =
+            play_all(&first, first.iter().map(|_| None).collect(), options.jobs, &play, on_progress).await;
+        all_in_vain &= !ran.is_empty() && ran.iter().all(|ran| ran.wait_timed_out);
         played += ran.len();
         for (at, ran) in scouts.into_iter().zip(ran) {
             outcome[at] = Some(ran);
@@ -141,27 +143,29 @@ pub async fn run(
         let reason = format!("not played: the client waited in vain in each of the first {played}");
         let rest = cases.iter().zip(&mut outcome).filter(|(_, ran)| ran.is_none());
         for (case, ran) in rest {
-            tell(Progress::Judged(ran.insert(Ran::set_aside(could_not_play(case, reason.as_str())))));
+            on_progress(Progress::Finished(
+                ran.insert(CaseResult::not_played(could_not_play(case, reason.as_str()))),
+            ));
         }
     }
-    play_all(cases, outcome, options.jobs, play, tell).await
+    play_all(cases, outcome, options.jobs, play, on_progress).await
 }
 
 /// Largest number of running cases for each job. The cases beyond the number of jobs wait for silent agents,
 /// or did so before.
-const WAITING: usize = 8;
+const MAX_WAITING_PER_JOB: usize = 8;
 
 /// Plays the cases without an outcome, one per job.
-pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
+pub(crate) async fn play_all<F: Future<Output = CaseResult> + Send + 'static>(
     cases: &[Scenario],
-    mut outcome: Vec<Option<Ran>>,
+    mut outcome: Vec<Option<CaseResult>>,
     jobs: usize,
-    play: impl Fn(Scenario, Room) -> F,
-    tell: &mut dyn FnMut(Progress<'_>),
-) -> Vec<Ran> {
+    play: impl Fn(Scenario, JobSlot) -> F,
+    on_progress: &mut dyn FnMut(Progress<'_>),
+) -> Vec<CaseResult> {
     let jobs = u32::try_from(jobs.max(1)).unwrap_or(u32::MAX);
-    let most = jobs.saturating_mul(WAITING as u32);
-    let (rooms, all) = (Rooms::new(jobs), Arc::new(Semaphore::new(most as usize)));
+    let most = jobs.saturating_mul(MAX_WAITING_PER_JOB as u32);
+    let (rooms, all) = (JobSlots::new(jobs), Arc::new(Semaphore::new(most as usize)));
     let (news, mut heard) = mpsc::unbounded_channel();
     let left: Vec<usize> = order(cases).into_iter().filter(|at| outcome[*at].is_none()).collect();
     let begin = async move {
@@ -172,7 +176,7 @@ pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
             let (room, part) = if cases[at].alone == Some(true) { (jobs, most) } else { (1, 1) };
             // Takes the places here, so that cases begin in their order. The semaphore is never closed.
             let part = all.clone().acquire_many_owned(part).await;
-            let room = rooms.take(room).await;
+            let room = rooms.acquire(room).await;
             let (playing, news) = (play(cases[at].clone(), room.clone()), news.clone());
             tasks.spawn(async move {
                 let _ = news.send((at, None));
@@ -187,9 +191,9 @@ pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
     let hear = async {
         while let Some((at, ran)) = heard.recv().await {
             match ran {
-                None => tell(Progress::Began(&cases[at].name)),
+                None => on_progress(Progress::Started(&cases[at].name)),
                 Some(ran) => {
-                    tell(Progress::Judged(&ran));
+                    on_progress(Progress::Finished(&ran));
                     outcome[at] = Some(ran);
                 }
             }
@@ -197,7 +201,7 @@ pub(crate) async fn play_all<F: Future<Output = Ran> + Send + 'static>(
     };
     tokio::join!(begin, hear);
     // A case without an outcome panicked.
-    let missing = |case| Ran::set_aside(could_not_play(case, "the suite itself failed"));
+    let missing = |case| CaseResult::not_played(could_not_play(case, "the suite itself failed"));
     outcome.into_iter().zip(cases).map(|(ran, case)| ran.unwrap_or_else(|| missing(case))).collect()
 }
 
@@ -209,14 +213,14 @@ fn order(cases: &[Scenario]) -> Vec<usize> {
     order
 }
 
-fn set_aside(case: &Scenario, profile: &Profile) -> Option<Ran> {
-    not_applicable(case, profile).map(|reason| Ran::set_aside(not_for(case, reason)))
+fn not_applicable_result(case: &Scenario, profile: &Profile) -> Option<CaseResult> {
+    not_applicable(case, profile).map(|reason| CaseResult::not_played(not_applicable_case(case, reason)))
 }
 
-async fn run_case(case: &Scenario, room: Room, shared: &Arc<(Suite, Profile, RunOptions)>) -> Ran {
+async fn run_case(case: &Scenario, room: JobSlot, shared: &Arc<(Suite, Profile, RunOptions)>) -> CaseResult {
     let (_, profile, options) = &**shared;
     if options.stop.is_cancelled() {
-        return Ran::set_aside(could_not_play(case, "the run was interrupted before"));
+        return CaseResult::not_played(could_not_play(case, "the run was interrupted before"));
     }
     let begin = Instant::now();
     let play_options = PlayOptions {
@@ -225,18 +229,18 @@ async fn run_case(case: &Scenario, room: Room, shared: &Arc<(Suite, Profile, Run
         slowness: options.slowness,
         keep: options.keep,
         model_log: options.model_log.clone(),
-        room,
+        slot: room,
         limit: Some(options.limit),
         stop: options.stop.clone(),
     };
     let played = play(case, profile, &play_options).await;
     let (kept, in_vain) = match &played {
-        Ok(played) => (played.directory.clone(), played.in_vain),
+        Ok(played) => (played.directory.clone(), played.wait_timed_out),
         Err(_) => (None, false),
     };
     let judged = match played {
         Err(error) => could_not_play(case, error.to_string()),
-        Ok(played) if played.broke_off.as_deref() == Some(STOPPED) => could_not_play(case, STOPPED),
+        Ok(played) if played.broke_off.as_deref() == Some(INTERRUPTED) => could_not_play(case, INTERRUPTED),
         Ok(played) => {
             let (case, shared) = (case.clone(), shared.clone());
             // Long lines take seconds, in which other cases are played.
@@ -249,15 +253,19 @@ async fn run_case(case: &Scenario, room: Room, shared: &Arc<(Suite, Profile, Run
             judged.await.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
         }
     };
-    Ran { kept, in_vain, ..Ran::played(judged, begin.elapsed()) }
+    CaseResult {
+        kept_directory: kept,
+        wait_timed_out: in_vain,
+        ..CaseResult::played(judged, begin.elapsed())
+    }
 }
 
 /// Sets all cases aside for one reason, for example if the agent does not start.
-pub fn none_played(cases: &[Scenario], reason: &str) -> Vec<Ran> {
-    cases.iter().map(|case| Ran::set_aside(could_not_play(case, reason))).collect()
+pub fn none_played(cases: &[Scenario], reason: &str) -> Vec<CaseResult> {
+    cases.iter().map(|case| CaseResult::not_played(could_not_play(case, reason))).collect()
 }
 
 /// Returns `true` if no case of a run is inconclusive.
-pub fn is_conclusive(ran: &[Ran], level: CheckLevel) -> bool {
-    ran.iter().all(|ran| ran.judged.verdict(level) != Verdict::Inconclusive)
+pub fn is_conclusive(ran: &[CaseResult], level: CheckLevel) -> bool {
+    ran.iter().all(|ran| ran.judgement.verdict(level) != Verdict::Inconclusive)
 }

@@ -11,7 +11,7 @@ use include_dir::{Dir, include_dir};
 
 use crate::file::{self, FileError};
 use crate::transcript::{Transcript, TranscriptError};
-use crate::words::instead;
+use crate::words::suggest;
 
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 static PROFILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles");
@@ -41,9 +41,9 @@ pub enum SuiteError {
     Transcript(#[from] TranscriptError),
 }
 
-/// Source of cases (`cases/DIALECT/NAME.json`), profiles (`profiles/NAME.json`), golden transcripts
-/// (`transcripts/DIALECT/NAME.jsonl`), other recordings of the same case (`alternatives/DIALECT/NAME.jsonl`)
-/// and expected failures (`expected/NAME.json`).
+/// Source of cases (`cases/DIALECT/MIN_NAME_LENGTH.json`), profiles (`profiles/MIN_NAME_LENGTH.json`), golden transcripts
+/// (`transcripts/DIALECT/MIN_NAME_LENGTH.jsonl`), other recordings of the same case (`alternatives/DIALECT/MIN_NAME_LENGTH.jsonl`)
+/// and expected failures (`expected/MIN_NAME_LENGTH.json`).
 #[derive(Debug, Clone, Default)]
 pub struct Suite {
     folder: Option<PathBuf>,
@@ -70,7 +70,7 @@ impl Suite {
         names
     }
 
-    /// Returns the cases of a dialect's revision (`NAME@REVISION`), in order of their names. `NAME` alone is
+    /// Returns the cases of a dialect's revision (`MIN_NAME_LENGTH@REVISION`), in order of their names. `MIN_NAME_LENGTH` alone is
     /// the first revision.
     ///
     /// # Errors
@@ -229,7 +229,7 @@ impl Suite {
 }
 
 fn unknown(what: &'static str, name: &str, known: &[String], all: &str) -> SuiteError {
-    SuiteError::Unknown { what, name: name.to_owned(), known: instead(name, known, all) }
+    SuiteError::Unknown { what, name: name.to_owned(), known: suggest(name, known, all) }
 }
 
 fn stem(path: &Path) -> String {

@@ -54,20 +54,20 @@ pub enum Outcome {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Mismatch {
     /// Description of the difference.
-    pub says: String,
+    pub message: String,
     /// Path in the frame, as in `message.content[0].text`; empty for the frame as a whole.
     pub path: String,
     /// The expected frame; `None` if no frame was expected.
-    pub expected: Option<Shown>,
+    pub expected: Option<LineExcerpt>,
     /// The found frame; `None` if no frame was found.
-    pub found: Option<Shown>,
+    pub found: Option<LineExcerpt>,
     /// Frames before it, oldest first.
-    pub before: Vec<Shown>,
+    pub before: Vec<LineExcerpt>,
 }
 
 /// A line of a transcript in the form for reports.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Shown {
+pub struct LineExcerpt {
     /// Index of the line's record in its transcript, from 0.
     pub record: usize,
     /// Direction of the line.

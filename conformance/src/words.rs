@@ -3,9 +3,9 @@
 /// Number of names up to which all are listed; of more, only similar ones.
 const FEW: usize = 12;
 /// Number of suggestions.
-const SUGGESTED: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 /// Least similarity of a suggestion; equal names have 1.
-const LIKE: f64 = 0.45;
+const MIN_SIMILARITY: f64 = 0.45;
 
 /// Formats a number with its noun: `1 case`, `2 cases`.
 pub fn counted(count: usize, one: &str, many: &str) -> String {
@@ -15,7 +15,7 @@ pub fn counted(count: usize, one: &str, many: &str) -> String {
 
 /// Describes alternatives to an unknown name: all names if there are few, else similar ones. `all` describes
 /// the place of the full list.
-pub fn instead(name: &str, known: &[String], all: &str) -> String {
+pub fn suggest(name: &str, known: &[String], all: &str) -> String {
     if known.len() <= FEW {
         return format!("there are: {}", known.join(", "));
     }
@@ -28,15 +28,17 @@ pub fn instead(name: &str, known: &[String], all: &str) -> String {
 /// Returns the names that are most similar to a wrong one, the most similar first. The list is empty if no
 /// name is similar.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    let mut found: Vec<(f64, &str)> =
-        known.map(|known| (likeness(name, known), known)).filter(|(likeness, _)| *likeness >= LIKE).collect();
+    let mut found: Vec<(f64, &str)> = known
+        .map(|known| (similarity(name, known), known))
+        .filter(|(likeness, _)| *likeness >= MIN_SIMILARITY)
+        .collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     found.dedup();
-    found.into_iter().take(SUGGESTED).map(|(_, name)| name).collect()
+    found.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
 /// Compares the letters in order, and also pairs of letters in any order, for names with swapped parts.
-fn likeness(name: &str, known: &str) -> f64 {
+fn similarity(name: &str, known: &str) -> f64 {
     strsim::normalized_damerau_levenshtein(name, known).max(strsim::sorensen_dice(name, known))
 }
 
@@ -54,28 +56,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_singular_and_nothing_else_is() {
+    fn only_one_is_singular() {
         let said: Vec<String> = [0, 1, 2].map(|count| counted(count, "case", "cases")).into();
         assert_eq!(said, ["0 cases", "1 case", "2 cases"]);
     }
 
     #[test]
-    fn what_is_like_a_name_is_suggested_the_likest_first() {
+    fn similar_names_are_suggested_most_similar_first() {
         let known = ["bash-abort", "bash-basic", "bash-errors", "fork", "set-model", "tool-bash-anthropic"];
         let of = |name| nearest(name, known.into_iter());
         assert_eq!(of("bash-basi")[0], "bash-basic");
         assert_eq!(of("basic-bash")[0], "bash-basic");
         assert_eq!(of("frok"), ["fork"]);
         assert_eq!(of("zzz"), [""; 0]);
-        assert!(of("bash").len() <= SUGGESTED);
+        assert!(of("bash").len() <= MAX_SUGGESTIONS);
     }
 
     #[test]
-    fn few_names_are_told_in_full() {
+    fn few_names_are_listed_in_full() {
         let names = |count: usize| (0..count).map(|at| format!("name-{at}")).collect::<Vec<_>>();
-        assert_eq!(instead("x", &names(2), "`list` has all"), "there are: name-0, name-1");
-        assert_eq!(instead("x", &names(50), "`list` has all"), "`list` has all");
-        let said = instead("name-00", &names(50), "`list` has all");
+        assert_eq!(suggest("x", &names(2), "`list` has all"), "there are: name-0, name-1");
+        assert_eq!(suggest("x", &names(50), "`list` has all"), "`list` has all");
+        let said = suggest("name-00", &names(50), "`list` has all");
         assert_eq!(said, "did you mean `name-0`, `name-10` or `name-20`? `list` has all");
         assert_eq!(
             (either(&[]), either(&["a"]), either(&["a", "b"])),

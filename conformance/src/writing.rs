@@ -19,7 +19,7 @@ pub fn shuffle(value: &mut Value, rng: &mut fastrand::Rng) {
 }
 
 /// A piece of JSON text.
-enum Piece<'a> {
+enum JsonPiece<'a> {
     /// Text within the quotes of a string or a name.
     Quoted(&'a str),
     /// Text outside of quotes.
@@ -27,11 +27,11 @@ enum Piece<'a> {
 }
 
 /// Splits a line into plain and quoted pieces in turn, without the quotes.
-fn pieces(line: &str) -> Vec<Piece<'_>> {
+fn pieces(line: &str) -> Vec<JsonPiece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = line;
     while let Some(start) = rest.find('"') {
-        pieces.push(Piece::Plain(&rest[..start]));
+        pieces.push(JsonPiece::Plain(&rest[..start]));
         let text = &rest[start + 1..];
         let mut escaped = false;
         let end = text.bytes().position(|byte| {
@@ -40,10 +40,10 @@ fn pieces(line: &str) -> Vec<Piece<'_>> {
             ends
         });
         let end = end.unwrap_or(text.len());
-        pieces.push(Piece::Quoted(&text[..end]));
+        pieces.push(JsonPiece::Quoted(&text[..end]));
         rest = text.get(end + 1..).unwrap_or_default();
     }
-    pieces.push(Piece::Plain(rest));
+    pieces.push(JsonPiece::Plain(rest));
     pieces
 }
 
@@ -54,8 +54,8 @@ fn rewritten(
 ) -> String {
     pieces(line).into_iter().fold(String::with_capacity(line.len() * 2), |mut text, piece| {
         match piece {
-            Piece::Plain(piece) => text.push_str(&plain(piece)),
-            Piece::Quoted(piece) => {
+            JsonPiece::Plain(piece) => text.push_str(&plain(piece)),
+            JsonPiece::Quoted(piece) => {
                 text.push('"');
                 text.push_str(&quoted(piece));
                 text.push('"');
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_same_json() {
+    fn other_spellings_are_the_same_json() {
         for seed in 0..50 {
             let mut rng = fastrand::Rng::with_seed(seed);
             is_same(&spaced(LINE, &mut rng));

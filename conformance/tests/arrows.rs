@@ -37,7 +37,7 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Crates of the server that its facade re-exports.
-const FAMILY: &[&str] = &[
+const SERVER_CRATES: &[&str] = &[
     "agentese-server-base",
     "agentese-server-dialects",
     "agentese-server-engine",
@@ -51,7 +51,7 @@ const FAMILY: &[&str] = &[
 
 /// Sources of the server, one folder for each of its crates.
 fn sources_of_the_server() -> Vec<String> {
-    let crates = FAMILY.iter().map(|name| name.replacen("agentese-server-", "server/", 1) + "/src");
+    let crates = SERVER_CRATES.iter().map(|name| name.replacen("agentese-server-", "server/", 1) + "/src");
     crates.chain(["server/src".to_owned()]).collect()
 }
 
@@ -92,7 +92,7 @@ fn arrows_point_one_way() {
                 "agentese-server-tools",
             ],
         ),
-        ("server", FAMILY),
+        ("server", SERVER_CRATES),
         (
             "bridge",
             &[
@@ -148,7 +148,7 @@ fn reaches(members: &BTreeMap<String, BTreeSet<String>>, from: &str, to: &str) -
 }
 
 #[test]
-fn the_graph_of_crates_is_what_cargo_knows() {
+fn the_graph_of_crates_matches_cargo_metadata() {
     const BEGIN: &str = "<!-- crates -->\n";
     const END: &str = "<!-- /crates -->\n";
     let mut graph = "```mermaid\ngraph TD\n".to_owned();
@@ -199,7 +199,7 @@ fn crates_for_work_on_the_project_are_not_published() {
 }
 
 #[test]
-fn the_declaration_depends_on_nothing() {
+fn the_declaration_has_no_dependencies() {
     let manifest = std::fs::read_to_string(root().join("protocol/Cargo.toml")).unwrap();
     let section = manifest.split("[dependencies]").nth(1).unwrap().split('[').next().unwrap();
     assert_eq!(section.trim(), "", "the declaration has dependencies");
@@ -413,7 +413,7 @@ fn hand_written_files_know_no_vocabulary() {
 /// Checks the layers of the server within its crates: the modules that the files of each module may use. Between crates
 /// [`arrows_point_one_way`] checks the manifests.
 #[test]
-fn the_layers_of_the_server_know_only_those_below_them() {
+fn server_layers_use_only_lower_layers() {
     let below =
         ["config", "export", "prompt", "providers", "resources", "roles", "session", "tools", "ui", "world"];
     let and = |more: &[&'static str]| below.iter().chain(more).copied().collect::<Vec<_>>();

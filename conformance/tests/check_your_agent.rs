@@ -31,11 +31,11 @@ fn commands() -> Vec<&'static str> {
 }
 
 /// A folder with `conformance` in it, and a folder with the program, as after the installation.
-struct Clone {
+struct RepositoryClone {
     folder: tempfile::TempDir,
 }
 
-impl Clone {
+impl RepositoryClone {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let link = |from: &Path, to: PathBuf| std::os::unix::fs::symlink(from, to).unwrap();
@@ -66,7 +66,7 @@ impl Clone {
 #[test]
 fn every_command_of_the_page_runs() {
     let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
-    let clone = Clone::new();
+    let clone = RepositoryClone::new();
     let (installs, commands): (Vec<_>, Vec<_>) =
         commands().into_iter().partition(|command| command.starts_with("cargo install "));
     assert_eq!(installs, ["cargo install --path conformance"]);
@@ -82,7 +82,7 @@ fn every_command_of_the_page_runs() {
                 let shown = ["  -> {", "  <- {", "\"id\":\"after\"", "  -- exit 0"];
                 assert!(shown.iter().all(|part| said.contains(part)), "{said}");
             }
-            "run" => judged(&said),
+            "run" => check_report(&said),
             other => panic!("`{other}` is run and nothing looks at what it says"),
         }
     }
@@ -93,7 +93,7 @@ fn every_command_of_the_page_runs() {
 }
 
 /// Checks the report of the example: some cases pass, the others are not applicable, and no case fails.
-fn judged(said: &str) {
+fn check_report(said: &str) {
     let summary = said
         .lines()
         .find(|line| line.contains(" against echo_agent in "))
@@ -150,7 +150,7 @@ fn the_files_of_the_page_are_of_their_formats() {
 
 /// The links of the page lead to files.
 #[test]
-fn the_links_of_the_page_lead_somewhere() {
+fn the_links_of_the_page_lead_to_files() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs");
     let targets: Vec<&str> = PAGE.split("](").skip(1).map(|rest| &rest[..rest.find(')').unwrap()]).collect();
     assert!(targets.len() > 5);
@@ -162,7 +162,7 @@ fn the_links_of_the_page_lead_somewhere() {
 
 /// A claim has to exclude cases; otherwise it would have no effect.
 #[test]
-fn a_claim_takes_cases_away() {
+fn a_claim_excludes_cases() {
     let suite = Suite::embedded();
     let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/echo_agent.profile.json");
     let mut profile: Profile = file::load(Path::new(example), "profile").unwrap();
@@ -247,7 +247,7 @@ fn failures(report: &Value) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn an_agent_of_a_few_commands_is_caught_where_it_is_wrong() {
+fn each_defect_of_a_small_agent_is_caught() {
     let _playing = PLAYING.lock().unwrap_or_else(PoisonError::into_inner);
     let sound = report(AGENT, PLAIN);
     assert_eq!(failures(&sound), [], "{sound:#}");

@@ -15,7 +15,7 @@ fn stdout(output: &Output) -> String {
 }
 
 #[test]
-fn list_shows_cases_by_dialect_and_by_what_they_cover() {
+fn list_filters_cases_by_dialect_and_covered_item() {
     let all = stdout(&run(&["list"]));
     assert!(all.lines().count() > 250, "{all}");
     let few = stdout(&run(&["list", "--dialect", "pi", "--covering", "command fork"]));
@@ -31,7 +31,7 @@ fn list_shows_cases_by_dialect_and_by_what_they_cover() {
 }
 
 #[test]
-fn errors_are_one_line_and_name_what_there_is() {
+fn errors_are_one_line_and_list_the_valid_names() {
     let folder = tempfile::tempdir().unwrap();
     let script = folder.path().join("script.json");
     std::fs::write(&script, r#"{"responses": [{"txt": "x"}]}"#).unwrap();
@@ -74,7 +74,7 @@ fn errors_are_one_line_and_name_what_there_is() {
 
 /// A missing program is reported once, in plain English.
 #[test]
-fn a_program_that_is_not_there_is_said_once() {
+fn a_missing_program_is_reported_once() {
     for arguments in [
         &["detect", "--", "agentese-no-such-program"][..],
         &["detect", "--profile", "pi", "--", "agentese-no-such-program"],
@@ -100,7 +100,7 @@ fn a_case_in_a_file_is_no_case_for_a_client() {
 
 /// The model as a server: prints its address, logs requests, and ends on a signal.
 #[test]
-fn the_model_serves_until_it_is_told_to_end() {
+fn the_model_serves_until_a_signal() {
     use std::io::{Read as _, Write as _};
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -163,7 +163,7 @@ fn detect_names_the_dialect_of_a_transcript() {
 
 /// Probes a program: one that plays a transcript answers as the agent did.
 #[test]
-fn detect_asks_a_program() {
+fn detect_probes_a_program() {
     let program = env!("CARGO_BIN_EXE_agentese-conformance");
     let output = run(&["detect", "--", program, "replay", "--dialect", "pi", "auto-flags"]);
     assert!(stdout(&output).starts_with("pi@0.55"), "{}", stdout(&output));
@@ -181,7 +181,7 @@ fn detect_asks_a_program() {
 /// Both agents get the same commands and answer with the same state; the live one has a command that the
 /// document lacks.
 #[test]
-fn detect_tells_revisions_of_operator_apart() {
+fn detect_distinguishes_revisions_of_operator() {
     let seed = r#"
         state='{"phase":"idle","is_streaming":false,"session_file":"/s/a.jsonl","session_id":"s1","session_name":null,"context_tokens":12,"context_window":200000,"message_count":1}'
         said() { printf '{"type":"response","command":"%s","success":%s,"id":"%s"}\n' "$1" "$2" "$id"; }
@@ -206,7 +206,7 @@ fn detect_tells_revisions_of_operator_apart() {
 
 /// A program that is not an agent is reported as such, with the exit code for unknown dialects.
 #[test]
-fn detect_knows_what_is_no_agent() {
+fn detect_reports_programs_that_are_no_agents() {
     let echo = "not an agent: it sends back what it is sent";
     let of = |arguments: &[&str], script: &str| {
         let mut all = vec!["detect"];
@@ -260,7 +260,7 @@ fn misspelt_claims_are_refused_when_the_profile_is_loaded() {
 
 /// The agent starts in another directory, from which a relative argument names no file.
 #[test]
-fn an_argument_that_is_a_file_here_is_named_where_the_agent_does_not_speak() {
+fn a_relative_file_argument_is_named_for_a_silent_agent() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("my_agent.sh"), "exit 0\n").unwrap();
     let hint = "`my_agent.sh` is a file here, but arguments are not resolved: give an absolute path";

@@ -15,7 +15,7 @@ use agentese_protocol::dialect::Behavior;
 use regex::Regex;
 use serde_json::Value;
 
-use edges::{EDGES, Written};
+use edges::{ClientInput, EDGES};
 
 /// Cases for framing, written by hand. They have expectations and no golden transcript.
 const FRAMING: &[&str] = &[
@@ -162,14 +162,14 @@ fn every_documented_failure_of_pi_has_a_case() {
 /// The coverage of a case has to be true: the client sends the commands, and the golden transcript has the
 /// events and dialogs.
 #[test]
-fn cases_cover_what_they_say() {
+fn cases_cover_their_declared_items() {
     let suite = Suite::embedded();
     let mut astray = Vec::new();
     for dialect in sets(&suite) {
         let index = index(&dialect);
         let declared = declared(&index);
         for case in suite.cases(&dialect).unwrap() {
-            let sent: String = case.steps.iter().map(said).collect();
+            let sent: String = case.steps.iter().map(step_text).collect();
             let golden = suite.golden(&dialect, &case.name).unwrap();
             // The expectations of a case cover items in the same way as a recording.
             let expected = serde_json::to_string(&case.expect.clone().unwrap_or_default()).unwrap();
@@ -181,7 +181,7 @@ fn cases_cover_what_they_say() {
             let lines = golden.iter().flat_map(|golden| golden.received());
             let received: String =
                 lines.map(|line| line.as_str().replace(' ', "") + "\n").chain([expected]).collect();
-            let written = Written::of(&case, &received);
+            let written = ClientInput::of(&case, &received);
             for covers in case.covers.iter().flatten() {
                 let place = format!("{dialect}/{}: {covers}", case.name);
                 let (kind, name) = covers.split_once(' ').unwrap();
@@ -200,7 +200,7 @@ fn cases_cover_what_they_say() {
     assert!(astray.is_empty(), "their steps do not go there: {astray:#?}");
 }
 
-fn said(step: &ScenarioStep) -> String {
+fn step_text(step: &ScenarioStep) -> String {
     match step {
         ScenarioStep::Send(step) => step.send.to_string(),
         // An escape is also a way to write a name.
@@ -246,7 +246,7 @@ fn expectations_are_patterns_and_have_names_of_their_own() {
             for expectation in case.expect.iter().flatten() {
                 let name = expectations::name(expectation);
                 let place = format!("{dialect}/{}: {name}", case.name);
-                expectations::prove(expectation).unwrap_or_else(|error| panic!("{place}: {error}"));
+                expectations::check_patterns(expectation).unwrap_or_else(|error| panic!("{place}: {error}"));
                 assert!(names.insert(name), "{place} is there twice");
                 count += 1;
             }

@@ -52,7 +52,7 @@ fn is_there(name: &str, sources: &[(PathBuf, String)]) -> bool {
 }
 
 #[test]
-fn every_row_says_how_far_it_is_covered_and_names_a_test() {
+fn every_row_has_a_coverage_and_names_a_test() {
     let page = std::fs::read_to_string(root().join("docs/faults.md")).unwrap();
     let (_, table) = page.split_once("## Row by row").unwrap();
     let sources = test_sources();

@@ -64,7 +64,7 @@ fn the_program_has_all_files() {
 }
 
 #[test]
-fn what_is_wrong_is_refused() {
+fn invalid_files_are_rejected() {
     let case = |member: &str, value: Value| {
         let mut case = json!({"scenario": 1, "name": "n", "dialect": "pi@0.55", "title": "t", "steps": []});
         case[member] = value;

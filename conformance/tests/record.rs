@@ -58,7 +58,7 @@ const ECHO: &str =
     r#"while read -r line; do echo "{\"type\":\"echo\",\"of\":$line}"; done; echo bye >&2; exit 5"#;
 
 #[tokio::test]
-async fn bytes_pass_through_and_what_is_kept_is_redacted() {
+async fn bytes_pass_through_and_the_recording_is_redacted() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("deep/session.jsonl");
     let here = std::env::current_dir().unwrap();
@@ -97,7 +97,7 @@ async fn bytes_pass_through_and_what_is_kept_is_redacted() {
 }
 
 #[tokio::test]
-async fn nothing_is_kept_where_a_key_is_left() {
+async fn a_recording_with_a_key_is_not_written() {
     let table = [
         (r#"{"text":"-----BEGIN RSA PRIVATE KEY----- abcdefghijklmnopqrst"}"#, "record 1 has a private key"),
         (r#"{"text":"it is tooth-and-nail"}"#, "record 1 has the value of the variable RECORD_TEST_TOKEN"),

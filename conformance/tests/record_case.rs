@@ -64,7 +64,7 @@ fn responses(case: &Scenario) -> Value {
 }
 
 #[test]
-fn what_the_model_said_is_the_script() {
+fn model_answers_become_the_script() {
     assert_eq!(responses(&made("pi", "prompt-text-anthropic")).as_array().unwrap().len(), 1);
     // An answer with the history of another session adds nothing to the script.
     assert_eq!(
@@ -76,7 +76,7 @@ fn what_the_model_said_is_the_script() {
 }
 
 #[test]
-fn what_the_agent_made_up_is_captured() {
+fn generated_values_are_captured() {
     let steps = |case: &Scenario| serde_json::to_value(&case.steps).unwrap();
     let opal = steps(&made("opal", "12_ask_user"));
     assert_eq!(opal[1]["capture"], json!({"V1": "result.session_id"}));

@@ -9,7 +9,7 @@ use agentese::frame::ClientFrame;
 use agentese::spec::{Dialect, RunRole};
 use agentese::tap::{Diagnostic, Tap};
 use agentese::transport::memory_pair;
-use agentese::wire::Eventful;
+use agentese::wire::EventUnion;
 use agentese::{Error, RpcClient, Run, omp, opal, operator, pi, pisces};
 use agentese_conformance::transcript::{Record, Transcript, recorded};
 use futures::future::BoxFuture;
@@ -19,15 +19,16 @@ use serde_json::{Map, Value};
 mod long;
 use long::LONG;
 
-type Start<D> = fn(RpcClient<D>, String, Map<String, Value>) -> BoxFuture<'static, Result<Run<D>, Error>>;
+type PromptStarter<D> =
+    fn(RpcClient<D>, String, Map<String, Value>) -> BoxFuture<'static, Result<Run<D>, Error>>;
 
 /// Collects diagnostics about frames that the client could not place.
 #[derive(Default)]
-struct Odd(std::sync::Mutex<Vec<String>>);
+struct DiagnosticLog(std::sync::Mutex<Vec<String>>);
 
-struct OddTap(Arc<Odd>);
+struct DiagnosticTap(Arc<DiagnosticLog>);
 
-impl Tap for OddTap {
+impl Tap for DiagnosticTap {
     fn diagnostic(&self, diagnostic: &Diagnostic) {
         if matches!(diagnostic, Diagnostic::Noise { .. } | Diagnostic::Framing(_)) {
             self.0.0.lock().unwrap().push(format!("{diagnostic:?}"));
@@ -46,7 +47,7 @@ fn is_event<D: Dialect>(line: &Value) -> bool {
 }
 
 /// Counts of the runs in a recording: a run ends if its last possible end has come and nothing follows.
-struct Played {
+struct SessionCounts {
     /// Last event of each run that ended.
     last: Vec<String>,
     runs: usize,
@@ -54,11 +55,11 @@ struct Played {
     events: usize,
 }
 
-async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) -> Played {
+async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: PromptStarter<D>) -> SessionCounts {
     let spec = D::SPEC;
     let (ours, theirs) = memory_pair(1 << 20);
-    let odd = Arc::new(Odd::default());
-    let client = RpcClient::<D>::builder().tap(OddTap(odd.clone())).connect(ours);
+    let odd = Arc::new(DiagnosticLog::default());
+    let client = RpcClient::<D>::builder().tap(DiagnosticTap(odd.clone())).connect(ours);
     let mut events = client.events().unwrap();
     let played = transcript.clone();
     let player = tokio::spawn(async move { agentese_conformance::replay(spec, &played, theirs).await });
@@ -111,8 +112,8 @@ async fn drive<D: Dialect>(name: &str, transcript: Transcript, start: Start<D>) 
             }
         }
     }
-    let mut played = Played { last: Vec::new(), runs: runs.len(), ended: 0, events: seen };
-    let cut = agentese_conformance::replay::ends_at_work(spec, &transcript);
+    let mut played = SessionCounts { last: Vec::new(), runs: runs.len(), ended: 0, events: seen };
+    let cut = agentese_conformance::replay::ends_during_run(spec, &transcript);
     for run in runs {
         match run.await.unwrap() {
             Ok(run) => match run.wait().await {
@@ -165,8 +166,8 @@ fn is_about_writing(name: &str) -> bool {
 
 /// Plays all recordings of a dialect. `expected` has the number of sessions, the number of prompts, and the
 /// number of completed runs. Runs of cut sessions, and refused prompts, are not completed.
-async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: Start<D>) {
-    let mut total = Played { last: Vec::new(), runs: 0, ended: 0, events: 0 };
+async fn all<D: Dialect>(dialect: &str, expected: (usize, usize, usize), start: PromptStarter<D>) {
+    let mut total = SessionCounts { last: Vec::new(), runs: 0, ended: 0, events: 0 };
     let mut sessions = 0;
     for (name, transcript) in recorded(dialect).unwrap() {
         if is_about_writing(&name) {
@@ -258,7 +259,7 @@ async fn opal_sessions() {
 /// Commands that are not in the recording get an answer if they change nothing. All others are refused,
 /// because the agent's reaction is unknown.
 #[tokio::test]
-async fn what_the_recording_does_not_have_is_refused() {
+async fn unrecorded_commands_are_rejected() {
     async fn of<D: Dialect>(dialect: &str, name: &str, reads: &str, changes: &str) {
         let path = agentese_conformance::transcript::folder(dialect).join(format!("{name}.jsonl"));
         let transcript = Transcript::load(&path).unwrap();

@@ -216,7 +216,7 @@ fn read(text: &str) -> BTreeMap<(String, String), usize> {
 }
 
 #[test]
-fn counts_of_words_that_are_not_used_only_fall() {
+fn counts_of_banned_words_only_fall() {
     let counts = measure();
     let file = std::fs::read_to_string(counts_file());
     let mut changed = file.is_err();
@@ -243,7 +243,7 @@ fn counts_of_words_that_are_not_used_only_fall() {
 }
 
 #[test]
-fn every_crate_and_every_source_file_is_in_a_package_that_is_counted() {
+fn every_source_file_belongs_to_a_counted_package() {
     let listed = std::process::Command::new("git").arg("ls-files").current_dir(root()).output().unwrap();
     assert!(listed.status.success(), "git lists no files: {}", String::from_utf8_lossy(&listed.stderr));
     let listed = String::from_utf8(listed.stdout).unwrap();
@@ -281,7 +281,7 @@ fn comments_are_found_in_three_languages_and_code_in_them_is_not_read() {
 }
 
 #[test]
-fn each_rule_matches_a_line_that_breaks_it_and_no_other() {
+fn each_rule_matches_only_lines_that_break_it() {
     let broken = [
         ("opener", "What became of the run.", "Returns what became of it."),
         ("people", "Nobody waits.", "No caller waits."),

@@ -30,7 +30,7 @@ pub mod terminals;
 pub mod updates;
 
 use crate::dialect::{
-    Behavior, Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd,
+    Behavior, Dialect, Edges, EndOfInput, Framing, HandlerFailure, NameCase, ResponseOrder, Revision, RunEnd,
     TextPieces,
 };
 use crate::matching::{Matching, Sessions};
@@ -74,7 +74,7 @@ pub const ACP: Dialect = Dialect {
     parent: None,
     without: &[],
     framing: Framing::JsonRpc { notification: "session/update" },
-    case: Case::Camel,
+    case: NameCase::Camel,
     events_open: false,
     event_members: &[],
     dialog_frames: None,
@@ -135,11 +135,11 @@ pub const ACP: Dialect = Dialect {
         choices: &[],
         wording: &[],
         tokens: &[],
-        marks: &[],
-        fine_marks: &[],
-        strands: &[],
-        dialog_marks: &[],
-        slips: &[],
+        event_keys: &[],
+        fine_event_keys: &[],
+        stream_keys: &[],
+        dialog_keys: &[],
+        transient_members: &[],
         deltas: &[],
         snapshots: None,
         tools: None,

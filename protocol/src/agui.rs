@@ -19,7 +19,7 @@ mod meaning;
 pub mod messages;
 
 use crate::dialect::{
-    Behavior, Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder, Revision, RunEnd,
+    Behavior, Dialect, Edges, EndOfInput, Framing, HandlerFailure, NameCase, ResponseOrder, Revision, RunEnd,
     TextPieces,
 };
 use crate::matching::{Matching, Sessions};
@@ -63,7 +63,7 @@ pub const AGUI: Dialect = Dialect {
     parent: None,
     without: &[],
     framing: Framing::Flat,
-    case: Case::Camel,
+    case: NameCase::Camel,
     events_open: true,
     event_members: &[],
     dialog_frames: None,
@@ -87,11 +87,11 @@ pub const AGUI: Dialect = Dialect {
         choices: &[],
         wording: &[],
         tokens: &[],
-        marks: &[],
-        fine_marks: &[],
-        strands: &[],
-        dialog_marks: &[],
-        slips: &[],
+        event_keys: &[],
+        fine_event_keys: &[],
+        stream_keys: &[],
+        dialog_keys: &[],
+        transient_members: &[],
         deltas: &[],
         snapshots: None,
         tools: None,

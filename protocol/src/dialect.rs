@@ -21,7 +21,7 @@ pub enum Framing {
 
 /// The spelling of member names. Names in declarations are verbatim; this value informs readers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Case {
+pub enum NameCase {
     /// `thinkingLevel`.
     Camel,
     /// `thinking_level`.
@@ -170,7 +170,7 @@ pub struct Chunks {
 
 /// A property of frames that distinguishes revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum Fingerprint {
     /// An event of that type.
     Event(&'static str),
     /// An event of that type with that member.
@@ -231,9 +231,9 @@ pub struct Revision {
     /// Behavior of the agent that is independent of frames.
     pub behavior: Behavior,
     /// Properties of frames that only this revision and later ones have.
-    pub shows: &'static [Sign],
+    pub shows: &'static [Fingerprint],
     /// Properties of frames that only earlier revisions have.
-    pub excludes: &'static [Sign],
+    pub excludes: &'static [Fingerprint],
     /// Changes to rows in other files. A revision with many changes uses spans in the rows instead.
     pub changes: &'static [Change],
 }
@@ -267,7 +267,7 @@ pub struct Dialect {
     /// Framing of the dialect.
     pub framing: Framing,
     /// Spelling of member names.
-    pub case: Case,
+    pub case: NameCase,
     /// `true` if other types of events may appear and are preserved.
     pub events_open: bool,
     /// Members of every event in addition to its own.

@@ -50,7 +50,7 @@ macro_rules! entry {
         $crate::model::Row::Dialog(&$name::ROW)
     };
     ($kind:ident $name:ident) => {
-        $crate::model::Row::Type(&<$name as $crate::typed::Declared>::DEF)
+        $crate::model::Row::Type(&<$name as $crate::typed::DeclaredType>::DEF)
     };
 }
 
@@ -100,18 +100,18 @@ macro_rules! declared {
         #[doc = $doc]
         #[derive(Debug)]
         pub struct $name;
-        impl $crate::typed::Typed for $name {
+        impl $crate::typed::WireType for $name {
             const TY: $crate::model::Ty = $crate::model::Ty::Named(stringify!($name));
         }
         impl $crate::typed::Member for $name {
             const PRESENCE: $crate::model::Presence = $crate::model::Presence::Required;
-            const MEMBER: $crate::model::Ty = <$name as $crate::typed::Typed>::TY;
+            const MEMBER: $crate::model::Ty = <$name as $crate::typed::WireType>::TY;
         }
         impl $crate::typed::Data for $name {
-            const DATA: Option<$crate::model::Ty> = Some(<$name as $crate::typed::Typed>::TY);
+            const DATA: Option<$crate::model::Ty> = Some(<$name as $crate::typed::WireType>::TY);
             const NULLABLE: bool = false;
         }
-        impl $crate::typed::Declared for $name {
+        impl $crate::typed::DeclaredType for $name {
             const DEF: $crate::model::TypeDef = $crate::model::TypeDef {
                 name: stringify!($name),
                 doc: $doc,
@@ -120,7 +120,7 @@ macro_rules! declared {
                 span: $span,
             };
         }
-        const _: () = $crate::check::type_def(&<$name as $crate::typed::Declared>::DEF);
+        const _: () = $crate::check::type_def(&<$name as $crate::typed::DeclaredType>::DEF);
     };
 }
 
@@ -191,7 +191,7 @@ macro_rules! params_name {
 }
 macro_rules! params_def {
     ($name:ident { $($fields:tt)* }) => {
-        Some(&<$name as $crate::typed::Declared>::DEF)
+        Some(&<$name as $crate::typed::DeclaredType>::DEF)
     };
     ($($other:tt)*) => {
         None
@@ -213,13 +213,13 @@ macro_rules! row {
             None
         }
         const _: () = $crate::check::distinct(&[ $(
-            $crate::check::tag_value(&<$variant as $crate::typed::Declared>::DEF, stringify!($tag))
+            $crate::check::tag_value(&<$variant as $crate::typed::DeclaredType>::DEF, stringify!($tag))
         ),* ]);
     };
     (choice $name:ident [$doc:expr] [$span:expr] [] [] $($arm:ident($ty:ty)),* $(,)?) => {
         $crate::dsl::declared! { $name [$doc] [$span]
             $crate::model::Shape::Choice { alternatives: &[ $( $crate::model::Alternative {
-                name: stringify!($arm), ty: <$ty as $crate::typed::Typed>::TY
+                name: stringify!($arm), ty: <$ty as $crate::typed::WireType>::TY
             } ),* ] },
             None
         }
@@ -308,7 +308,7 @@ macro_rules! row {
         pub const $name: $crate::model::Event = $crate::model::Event {
             name: stringify!($name),
             doc: $doc,
-            payload: &<$payload as $crate::typed::Declared>::DEF,
+            payload: &<$payload as $crate::typed::DeclaredType>::DEF,
             run: $crate::dsl::or_default!(
                 [$($crate::model::RunEffect::$run $( (stringify!($member)) )?)?]
                 $crate::model::RunEffect::None),
@@ -343,12 +343,12 @@ macro_rules! row {
                 name: stringify!($name),
                 wire: $crate::dsl::or_default!([$($wire)?] stringify!($name)),
                 doc: $doc,
-                params: &<$params as $crate::typed::Declared>::DEF,
-                answer: $crate::dsl::optional!($( <$answer as $crate::typed::Typed>::TY )?),
+                params: &<$params as $crate::typed::DeclaredType>::DEF,
+                answer: $crate::dsl::optional!($( <$answer as $crate::typed::WireType>::TY )?),
                 frames: $crate::dsl::optional!($( $crate::model::OwnFrames {
                     request: $frame,
                     answer: $crate::dsl::optional!($($answered)?),
-                    progress: $crate::dsl::optional!($( $( ($progress, <$shown as $crate::typed::Typed>::TY) )? )?),
+                    progress: $crate::dsl::optional!($( $( ($progress, <$shown as $crate::typed::WireType>::TY) )? )?),
                 } )?),
                 fallback: $crate::dsl::optional!($( stringify!($fallback) )?),
                 expires: $crate::dsl::optional!($($expires)?),

@@ -43,15 +43,15 @@ impl Index {
     /// Creates the index of a single revision. Never fails: rustc and the const checks ensure consistency, and the
     /// tests of this crate check the references.
     pub fn exact(dialect: &'static Dialect, revision: &'static Revision) -> Self {
-        Self::seen(dialect, revision, &View::exact(dialect, revision))
+        Self::from_view(dialect, revision, &View::exact(dialect, revision))
     }
 
     /// Creates the index of all revisions, for clients.
     pub fn client(dialect: &'static Dialect) -> Self {
-        Self::seen(dialect, dialect.pinned(), &View::client(dialect))
+        Self::from_view(dialect, dialect.pinned(), &View::client(dialect))
     }
 
-    fn seen(dialect: &'static Dialect, revision: &'static Revision, view: &View) -> Self {
+    fn from_view(dialect: &'static Dialect, revision: &'static Revision, view: &View) -> Self {
         let mut index = Index {
             dialect,
             revision,

@@ -2,17 +2,17 @@
 //! counterpart of [`crate::meaning`] for writing.
 //!
 //! [`INTENTS`] names the common operations of the dialects, with neutral parameters and results. A dialect's table of
-//! [`Carrier`]s is declared next to its rows. It names the command that carries an intent, the source of its parameters
-//! ([`Send`]), and the location of the neutral results in the answer ([`Slot`]). The tables are data: one small
+//! [`CommandMapping`]s is declared next to its rows. It names the command that carries an intent, the source of its parameters
+//! ([`ParamSource`]), and the location of the neutral results in the answer ([`Binding`]). The tables are data: one small
 //! interpreter in each language makes calls by them (`sdk-rust/src/any/`).
 
 mod neutral;
 mod resolve;
 
-use crate::meaning::{Constant, Reader, Slot};
+use crate::meaning::{Binding, Constant, Reader};
 
 pub use neutral::INTENTS;
-pub use resolve::{Resolved, resolve};
+pub use resolve::{ResolvedIntents, resolve};
 
 /// An operation that a client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -124,7 +124,7 @@ pub struct Param {
 
 /// A neutral result.
 #[derive(Debug, Clone, Copy)]
-pub struct Gives {
+pub struct ResultSpec {
     /// Name of the result; a dot in it separates an object from its member.
     pub name: &'static str,
     /// Meaning of the result.
@@ -133,20 +133,20 @@ pub struct Gives {
 
 /// The handling of an intent for an agent whose dialect has no command for it.
 #[derive(Debug, Clone, Copy)]
-pub enum Without {
+pub enum Fallback {
     /// The intent is not supported, for this reason.
     Lost(&'static str),
     /// An intermediary between the agent and a client can answer the intent from earlier frames, by this method.
     Seen(&'static str),
     /// Other intents replace it, if the dialect has them, with this difference.
-    Through(&'static [Intent], Differs),
+    Through(&'static [Intent], Divergence),
 }
 
 /// A difference from the definition of an intent.
 #[derive(Debug, Clone, Copy)]
-pub struct Differs {
+pub struct Divergence {
     /// Description of the difference.
-    pub says: &'static str,
+    pub description: &'static str,
     /// Parts that differ after such a command: paths in the neutral form, as `session.id` and `message<shell>`, or
     /// [`ORDER`], [`ANSWERS`], [`CALLS`], [`STOPPED`], [`SHELLS`], [`EVENTS`], [`GOES_ON`], [`HISTORY`].
     pub changes: &'static [&'static str],
@@ -182,45 +182,45 @@ pub const GOES_ON: &str = "goesOn";
 pub const HISTORY: &str = "history";
 
 /// Creates a difference with a description.
-pub const fn says(says: &'static str) -> Differs {
-    Differs { says, changes: &[], busy: false, refuses: false, with: &[], of: &[] }
+pub const fn divergence(says: &'static str) -> Divergence {
+    Divergence { description: says, changes: &[], busy: false, refuses: false, with: &[], of: &[] }
 }
 
-impl Differs {
+impl Divergence {
     /// Returns the difference with the parts that differ after such a command.
     #[must_use]
     pub const fn changes(self, changes: &'static [&'static str]) -> Self {
-        Differs { changes, ..self }
+        Divergence { changes, ..self }
     }
 
     /// Returns the difference for commands during a run only.
     #[must_use]
     pub const fn when_busy(self) -> Self {
-        Differs { busy: true, ..self }
+        Divergence { busy: true, ..self }
     }
 
     /// Returns the difference for an agent with its own rules for rejections.
     #[must_use]
     pub const fn refuses(self) -> Self {
-        Differs { refuses: true, ..self }
+        Divergence { refuses: true, ..self }
     }
 
     /// Returns the difference for a command with one of these parameters.
     #[must_use]
     pub const fn with(self, with: &'static [&'static str]) -> Self {
-        Differs { with, ..self }
+        Divergence { with, ..self }
     }
 
     /// Returns the difference for these revisions of the agent only.
     #[must_use]
     pub const fn of(self, of: &'static [&'static str]) -> Self {
-        Differs { of, ..self }
+        Divergence { of, ..self }
     }
 }
 
 /// An intent as defined for every dialect and language.
 #[derive(Debug, Clone, Copy)]
-pub struct Neutral {
+pub struct IntentSpec {
     /// The intent.
     pub intent: Intent,
     /// Name of the intent.
@@ -230,14 +230,14 @@ pub struct Neutral {
     /// Parameters of the intent.
     pub params: &'static [Param],
     /// Results of the intent.
-    pub gives: &'static [Gives],
+    pub results: &'static [ResultSpec],
     /// Handling of the intent for a dialect without a command for it.
-    pub without: Without,
+    pub without: Fallback,
 }
 
 /// The source of a command's parameter.
 #[derive(Debug, Clone, Copy)]
-pub enum Send {
+pub enum ParamSource {
     /// The neutral parameter; the command's parameter is omitted if it is absent.
     From(&'static str),
     /// A constant.
@@ -248,99 +248,99 @@ pub enum Send {
 
 /// The command that carries an intent.
 #[derive(Debug, Clone, Copy)]
-pub struct Carrier {
+pub struct CommandMapping {
     /// The intent.
     pub intent: Intent,
     /// Wire name of the command.
     pub command: &'static str,
     /// Parameters of the command, except the id of the session.
-    pub sends: &'static [(&'static str, Send)],
+    pub params: &'static [(&'static str, ParamSource)],
     /// Neutral results, with paths that start at an object with `params` and `data` of the answer.
-    pub gives: &'static [Slot],
+    pub results: &'static [Binding],
     /// Differences from the definition of the intent.
-    pub differs: &'static [Differs],
+    pub divergences: &'static [Divergence],
     /// Differences of a bridge between a client of the dialect and an agent of another dialect. Agents of the dialect
     /// behave so; bridges do not.
-    pub alone: &'static [Differs],
+    pub bridge_divergences: &'static [Divergence],
 }
 
 /// Creates a carrier without parameters and results.
-pub const fn carries(intent: Intent, command: &'static str) -> Carrier {
-    Carrier { intent, command, sends: &[], gives: &[], differs: &[], alone: &[] }
+pub const fn mapping(intent: Intent, command: &'static str) -> CommandMapping {
+    CommandMapping { intent, command, params: &[], results: &[], divergences: &[], bridge_divergences: &[] }
 }
 
-impl Carrier {
+impl CommandMapping {
     /// Returns the carrier with parameters.
     #[must_use]
-    pub const fn sends(self, sends: &'static [(&'static str, Send)]) -> Self {
-        Carrier { sends, ..self }
+    pub const fn params(self, sends: &'static [(&'static str, ParamSource)]) -> Self {
+        CommandMapping { params: sends, ..self }
     }
 
     /// Returns the carrier with results.
     #[must_use]
-    pub const fn gives(self, gives: &'static [Slot]) -> Self {
-        Carrier { gives, ..self }
+    pub const fn results(self, gives: &'static [Binding]) -> Self {
+        CommandMapping { results: gives, ..self }
     }
 
     /// Returns the carrier with differences from the definition of the intent.
     #[must_use]
-    pub const fn differs(self, differs: &'static [Differs]) -> Self {
-        Carrier { differs, ..self }
+    pub const fn divergences(self, differs: &'static [Divergence]) -> Self {
+        CommandMapping { divergences: differs, ..self }
     }
 
     /// Returns the carrier with differences of a bridge between a client of the dialect and an agent of another
     /// dialect.
     #[must_use]
-    pub const fn alone(self, alone: &'static [Differs]) -> Self {
-        Carrier { alone, ..self }
+    pub const fn bridge_divergences(self, alone: &'static [Divergence]) -> Self {
+        CommandMapping { bridge_divergences: alone, ..self }
     }
 }
 
 /// Returns the source of the neutral parameter with that name.
-pub const fn from(name: &'static str) -> Send {
-    Send::From(name)
+pub const fn from(name: &'static str) -> ParamSource {
+    ParamSource::From(name)
 }
 
 /// A command that no intent covers.
 #[derive(Debug, Clone, Copy)]
-pub struct Own {
+pub struct DialectOnly {
     /// Wire name of the command.
     pub command: &'static str,
     /// Reason for the missing intent.
     pub reason: &'static str,
     /// `true` if the adapter of the dialect answers it without the agent.
-    pub by_front: bool,
+    pub by_adapter: bool,
 }
 
 /// Creates the entry of a command that only agents of the dialect can answer.
-pub const fn own(command: &'static str, reason: &'static str) -> Own {
-    Own { command, reason, by_front: false }
+pub const fn dialect_only(command: &'static str, reason: &'static str) -> DialectOnly {
+    DialectOnly { command, reason, by_adapter: false }
 }
 
 /// Creates the entry of a command that the adapter of the dialect answers without the agent.
-pub const fn by_front(command: &'static str, reason: &'static str) -> Own {
-    Own { command, reason, by_front: true }
+pub const fn by_adapter(command: &'static str, reason: &'static str) -> DialectOnly {
+    DialectOnly { command, reason, by_adapter: true }
 }
 
 /// The parameters of a command that its intents do not cover.
 #[derive(Debug, Clone, Copy)]
-pub struct Beside {
+pub struct Companion {
     /// Wire name of the command.
     pub command: &'static str,
     /// Names of the parameters.
     pub params: &'static [&'static str],
     /// `true` if only agents of the dialect support the parameters.
-    pub lost: bool,
+    pub unsupported: bool,
 }
 
 /// Creates the entry of parameters that only agents of the dialect support.
-pub const fn lost(command: &'static str, params: &'static [&'static str]) -> Beside {
-    Beside { command, params, lost: true }
+pub const fn unsupported(command: &'static str, params: &'static [&'static str]) -> Companion {
+    Companion { command, params, unsupported: true }
 }
 
 /// Creates the entry of parameters that the adapter of the dialect implements itself, or by other intents.
-pub const fn done(command: &'static str, params: &'static [&'static str]) -> Beside {
-    Beside { command, params, lost: false }
+pub const fn handled(command: &'static str, params: &'static [&'static str]) -> Companion {
+    Companion { command, params, unsupported: false }
 }
 
 /// The mapping from intents to the commands of a dialect.
@@ -349,13 +349,13 @@ pub struct Intents {
     /// Readers of values that no frame of the meaning has.
     pub readers: &'static [Reader],
     /// Commands by intent. Of several commands for one intent, the first one in the agent's revision applies.
-    pub carriers: &'static [Carrier],
+    pub mappings: &'static [CommandMapping],
     /// Commands that no intent covers.
-    pub own: &'static [Own],
+    pub dialect_only: &'static [DialectOnly],
     /// Parameters of other commands that no intent covers.
-    pub beside: &'static [Beside],
+    pub companions: &'static [Companion],
     /// Events without their own meaning that the adapter of the dialect generates from other events.
-    pub made: &'static [&'static str],
+    pub derived_events: &'static [&'static str],
     /// Dialogs that a tool of the dialect's agents sends, with the name of the tool. Models of other agents have no
     /// such tool.
     pub by_tool: &'static [(&'static str, &'static str)],
@@ -363,11 +363,17 @@ pub struct Intents {
 
 impl Intents {
     /// The mapping without additions to that of the parent.
-    pub const NONE: Intents =
-        Intents { readers: &[], carriers: &[], own: &[], beside: &[], made: &[], by_tool: &[] };
+    pub const NONE: Intents = Intents {
+        readers: &[],
+        mappings: &[],
+        dialect_only: &[],
+        companions: &[],
+        derived_events: &[],
+        by_tool: &[],
+    };
 }
 
 /// Finds the neutral form of an intent. Returns `None` if there is none.
-pub fn neutral(intent: Intent) -> Option<&'static Neutral> {
+pub fn intent_spec(intent: Intent) -> Option<&'static IntentSpec> {
     INTENTS.iter().find(|row| row.intent == intent)
 }

@@ -32,4 +32,4 @@ pub use dialects::{DIALECTS, PROTOCOLS};
 pub use index::Index;
 
 /// The source text of [`matching`]. Its definitions are plain data, so that generated code can contain the same ones.
-pub const MATCHING_WORDS: &str = include_str!("matching.rs");
+pub const MATCHING_SOURCE: &str = include_str!("matching.rs");

@@ -35,7 +35,7 @@ pub struct MemberRule {
 
 /// The effect of the agent's choice on a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Chosen {
+pub enum ChoiceEffect {
     /// The member has the chosen value.
     Value,
     /// The member is present or absent.
@@ -54,12 +54,12 @@ pub struct Choice {
     /// Path of the choice in a fresh agent's answer to the probe command.
     pub state: &'static str,
     /// Effect of the choice on the member.
-    pub chosen: Chosen,
+    pub effect: ChoiceEffect,
 }
 
 /// The condition of a [`Wording`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum When {
+pub enum WordingCondition {
     /// No condition.
     Always,
     /// The boolean member is true.
@@ -75,7 +75,7 @@ pub struct Wording {
     /// Name of the record.
     pub record: &'static str,
     /// Condition of the rule.
-    pub when: When,
+    pub when: WordingCondition,
     /// Names of the members.
     pub members: &'static [&'static str],
     /// Allowance for a difference; `None` if a difference is information only.
@@ -182,14 +182,14 @@ pub struct Sessions {
 #[derive(Debug, Clone, Copy)]
 pub struct SessionFiles {
     /// Command whose answer contains the path of the file, and the location of the path in the answer.
-    pub told: (&'static str, &'static str),
+    pub reported_by: (&'static str, &'static str),
     /// Command that opens the session of a file, and the location of the path in its parameters.
     pub opened: (&'static str, &'static str),
 }
 
 /// The scope of an allowance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Holds {
+pub enum AllowanceScope {
     /// All cases in which the difference occurs.
     Everywhere,
     /// The cases that name the allowance, within their bounds.
@@ -202,7 +202,7 @@ pub struct Entries {
     /// Name of the member with the list.
     pub member: &'static str,
     /// Members that identify an entry.
-    pub marks: &'static [&'static str],
+    pub keys: &'static [&'static str],
     /// Members of an entry that may differ.
     pub free: &'static [&'static str],
 }
@@ -291,9 +291,9 @@ pub struct Allowance {
     /// Name of the allowance.
     pub name: &'static str,
     /// Scope of the allowance.
-    pub holds: Holds,
+    pub scope: AllowanceScope,
     /// Description of the allowed difference.
-    pub says: &'static str,
+    pub statement: &'static str,
     /// Reason, in our wording of the document.
     pub reason: &'static str,
     /// Kind of the difference.
@@ -301,7 +301,7 @@ pub struct Allowance {
 }
 
 /// Placeholders in documented failures for texts of the agent itself. Other placeholders refer to the request.
-pub const OWN_WORDS: &[&str] = &["reason", "remedy"];
+pub const OWN_PLACEHOLDERS: &[&str] = &["reason", "remedy"];
 
 /// The rules for the comparison of a dialect's transcripts.
 #[derive(Debug, Clone, Copy)]
@@ -315,15 +315,15 @@ pub struct Matching {
     /// Parts of texts that differ from run to run.
     pub tokens: &'static [Token],
     /// Members that distinguish events of one type.
-    pub marks: &'static [&'static str],
+    pub event_keys: &'static [&'static str],
     /// Additional distinguishing members, for events of which some are missing for a reason.
-    pub fine_marks: &'static [&'static str],
+    pub fine_event_keys: &'static [&'static str],
     /// Members that identify concurrent streams: events with different values have no order relative to each other.
-    pub strands: &'static [&'static str],
+    pub stream_keys: &'static [&'static str],
     /// Members that distinguish dialogs of one method: the first one present applies.
-    pub dialog_marks: &'static [&'static str],
+    pub dialog_keys: &'static [&'static str],
     /// Members of a message's blocks that agents leave in their events while it grows; they are not compared.
-    pub slips: &'static [&'static str],
+    pub transient_members: &'static [&'static str],
     /// Events with pieces of texts.
     pub deltas: &'static [Delta],
     /// Events with growing messages.

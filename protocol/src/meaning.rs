@@ -1,6 +1,6 @@
 //! The meaning of frames for a conversation: the effect of each event, answer and command on its parts.
 //!
-//! A dialect's table of [`Rule`]s is declared next to its rows. A rule names a row, an effect ([`Act`]) and the
+//! A dialect's table of [`Rule`]s is declared next to its rows. A rule names a row, an effect ([`Reducer`]) and the
 //! location of its values in the frame ([`Source`]). A [`Reader`] maps a message or a block of the dialect to the
 //! neutral form. The tables are data: one small interpreter in each language applies them to frames and has no
 //! knowledge of any vocabulary (`sdk-ts/src/ui/`).
@@ -10,11 +10,11 @@
 
 mod resolve;
 
-pub use resolve::{Resolved, resolve};
+pub use resolve::{ResolvedMeaning, resolve};
 
 /// The row of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum On {
+pub enum RuleTarget {
     /// An event, by its type. Paths start at the event.
     Event(&'static str),
     /// A command when it is sent, by its wire name. Paths start at its parameters.
@@ -29,7 +29,7 @@ pub enum On {
 
 /// The effect of a rule on the conversation. The doc of each effect names its slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
+pub enum Reducer {
     /// Start or end of work: `on`. The reason for a failure is in `error`, or in `refusal` if it applies only during a
     /// run. `dropped` is set if the agent discards the growing message.
     Work,
@@ -147,7 +147,7 @@ pub enum Source {
 
 /// A condition of a rule.
 #[derive(Debug, Clone, Copy)]
-pub enum Test {
+pub enum Condition {
     /// The member, as text, equals the string.
     Is(&'static str, &'static str),
     /// The member, as text, differs from the string.
@@ -159,19 +159,19 @@ pub enum Test {
 }
 
 /// A slot of an effect, or a member of a neutral record, with the source of its value.
-pub type Slot = (&'static str, Source);
+pub type Binding = (&'static str, Source);
 
 /// The effect of a row on a part of the conversation.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// Row of the rule.
-    pub on: On,
+    pub on: RuleTarget,
     /// Conditions that must all hold.
-    pub when: &'static [Test],
+    pub when: &'static [Condition],
     /// Effect of the rule.
-    pub act: Act,
+    pub reducer: Reducer,
     /// Slots with the sources of their values.
-    pub slots: &'static [Slot],
+    pub bindings: &'static [Binding],
     /// Path of a list, if the rule applies to each of its items; paths then start at the item.
     pub over: Option<&'static str>,
 }
@@ -185,34 +185,34 @@ impl Rule {
 
     /// Returns the rule with conditions.
     #[must_use]
-    pub const fn when(self, when: &'static [Test]) -> Self {
+    pub const fn when(self, when: &'static [Condition]) -> Self {
         Rule { when, ..self }
     }
 }
 
 /// Creates a rule for an event.
-pub const fn event(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
-    Rule { on: On::Event(name), when: &[], act, slots, over: None }
+pub const fn event(name: &'static str, act: Reducer, slots: &'static [Binding]) -> Rule {
+    Rule { on: RuleTarget::Event(name), when: &[], reducer: act, bindings: slots, over: None }
 }
 
 /// Creates a rule for a sent command.
-pub const fn sent(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
-    Rule { on: On::Sent(name), when: &[], act, slots, over: None }
+pub const fn sent(name: &'static str, act: Reducer, slots: &'static [Binding]) -> Rule {
+    Rule { on: RuleTarget::Sent(name), when: &[], reducer: act, bindings: slots, over: None }
 }
 
 /// Creates a rule for a successful answer.
-pub const fn answer(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
-    Rule { on: On::Answer(name), when: &[], act, slots, over: None }
+pub const fn answer(name: &'static str, act: Reducer, slots: &'static [Binding]) -> Rule {
+    Rule { on: RuleTarget::Answer(name), when: &[], reducer: act, bindings: slots, over: None }
 }
 
 /// Creates a rule for a rejected command.
-pub const fn refused(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
-    Rule { on: On::Refused(name), when: &[], act, slots, over: None }
+pub const fn refused(name: &'static str, act: Reducer, slots: &'static [Binding]) -> Rule {
+    Rule { on: RuleTarget::Refused(name), when: &[], reducer: act, bindings: slots, over: None }
 }
 
 /// Creates a rule for a dialog.
-pub const fn dialog(name: &'static str, act: Act, slots: &'static [Slot]) -> Rule {
-    Rule { on: On::Dialog(name), when: &[], act, slots, over: None }
+pub const fn dialog(name: &'static str, act: Reducer, slots: &'static [Binding]) -> Rule {
+    Rule { on: RuleTarget::Dialog(name), when: &[], reducer: act, bindings: slots, over: None }
 }
 
 /// Returns the source of the member at a path.
@@ -246,13 +246,13 @@ pub struct Case {
     /// Value of the reader's tag. Several cases may have the same value: the first one whose conditions hold applies.
     pub tag: &'static str,
     /// Conditions that must all hold.
-    pub when: &'static [Test],
+    pub when: &'static [Condition],
     /// Members with their sources.
-    pub gives: &'static [Slot],
+    pub gives: &'static [Binding],
 }
 
 /// Creates a case without conditions.
-pub const fn case(tag: &'static str, gives: &'static [Slot]) -> Case {
+pub const fn case(tag: &'static str, gives: &'static [Binding]) -> Case {
     Case { tag, when: &[], gives }
 }
 
@@ -281,7 +281,7 @@ pub struct Meaning {
     /// Rules, in the order of their application.
     pub rules: &'static [Rule],
     /// Rows without an effect on a conversation, or without an effect beyond that of other rows.
-    pub silent: &'static [On],
+    pub silent: &'static [RuleTarget],
     /// Commands whose answers provide the missed state to a view that starts late.
     pub asks: &'static [&'static str],
 }

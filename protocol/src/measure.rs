@@ -10,16 +10,16 @@ pub struct Measures {
     /// Type of the event that starts a turn, with a request to the model.
     pub turn: &'static str,
     /// Member with the cost of an answer in US dollars. `None` if the dialect does not report it.
-    pub cost: Option<Place>,
+    pub cost: Option<MemberPlace>,
     /// Event that starts a tool call.
-    pub call: Call,
+    pub call: CallEvent,
     /// Event with the result of a tool call.
-    pub result: CallResult,
+    pub result: CallResultEvent,
 }
 
 /// A member of an event.
 #[derive(Debug, Clone, Copy)]
-pub struct Place {
+pub struct MemberPlace {
     /// Type of the event.
     pub event: &'static str,
     /// Path of the member.
@@ -28,7 +28,7 @@ pub struct Place {
 
 /// The event that starts a tool call, and the paths of its members.
 #[derive(Debug, Clone, Copy)]
-pub struct Call {
+pub struct CallEvent {
     /// Type of the event.
     pub event: &'static str,
     /// Path of the call's id.
@@ -41,7 +41,7 @@ pub struct Call {
 
 /// The event with the result of a tool call, and the paths of its members.
 #[derive(Debug, Clone, Copy)]
-pub struct CallResult {
+pub struct CallResultEvent {
     /// Type of the event.
     pub event: &'static str,
     /// Path of the call's id.
@@ -56,9 +56,9 @@ pub struct CallResult {
 const PI: Measures = Measures {
     dialect: "pi",
     turn: "turn_start",
-    cost: Some(Place { event: "message_end", path: "message.usage.cost.total" }),
-    call: Call { event: "tool_execution_start", id: "toolCallId", tool: "toolName", arguments: "args" },
-    result: CallResult {
+    cost: Some(MemberPlace { event: "message_end", path: "message.usage.cost.total" }),
+    call: CallEvent { event: "tool_execution_start", id: "toolCallId", tool: "toolName", arguments: "args" },
+    result: CallResultEvent {
         event: "tool_execution_end",
         id: "toolCallId",
         failed: ("isError", "true"),
@@ -74,14 +74,14 @@ pub const MEASURES: &[Measures] = &[
     Measures {
         dialect: "operator",
         turn: "turn_start",
-        cost: Some(Place { event: "message_end", path: "message.usage.cost.total" }),
-        call: Call {
+        cost: Some(MemberPlace { event: "message_end", path: "message.usage.cost.total" }),
+        call: CallEvent {
             event: "tool_execution_start",
             id: "tool_call.id",
             tool: "tool_call.name",
             arguments: "tool_call.args",
         },
-        result: CallResult {
+        result: CallResultEvent {
             event: "tool_execution_end",
             id: "tool_result.id",
             failed: ("tool_result.is_error", "true"),
@@ -92,8 +92,8 @@ pub const MEASURES: &[Measures] = &[
         dialect: "opal",
         turn: "message_start",
         cost: None,
-        call: Call { event: "tool_execution_start", id: "call_id", tool: "tool", arguments: "args" },
-        result: CallResult {
+        call: CallEvent { event: "tool_execution_start", id: "call_id", tool: "tool", arguments: "args" },
+        result: CallResultEvent {
             event: "tool_execution_end",
             id: "call_id",
             failed: ("result.ok", "false"),

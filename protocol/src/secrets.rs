@@ -75,7 +75,7 @@ const fn scheme(name: &'static str, prefix: &'static str, rest: usize) -> KeySha
 
 /// Events that carry a key in members of any name: only the type of such a frame is shown. Clients discard the other
 /// members on arrival.
-pub const SEALED: &[&str] = &["before_provider_request"];
+pub const SECRET_EVENTS: &[&str] = &["before_provider_request"];
 
 /// Members that hold the event in frames with an envelope: `event`, also the type of such a frame, and `params` of a
 /// notification.

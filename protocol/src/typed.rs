@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use crate::model::{Presence, Ty, TypeDef};
 
 /// A marker with a type on the wire.
-pub trait Typed {
+pub trait WireType {
     /// The type on the wire.
     const TY: Ty;
 }
@@ -28,17 +28,17 @@ pub trait Data {
 }
 
 /// A type declared by a row.
-pub trait Declared {
+pub trait DeclaredType {
     /// Declaration of the type.
     const DEF: TypeDef;
 }
 
-macro_rules! words {
+macro_rules! primitives {
     ($($(#[doc = $doc:literal])* $name:ident = $ty:expr;)*) => { $(
         $(#[doc = $doc])*
         #[derive(Debug)]
         pub struct $name;
-        impl Typed for $name { const TY: Ty = $ty; }
+        impl WireType for $name { const TY: Ty = $ty; }
         impl Member for $name {
             const PRESENCE: Presence = Presence::Required;
             const MEMBER: Ty = $ty;
@@ -50,7 +50,7 @@ macro_rules! words {
     )* };
 }
 
-words! {
+primitives! {
     /// A string.
     Str = Ty::String;
     /// A boolean.
@@ -96,37 +96,37 @@ wrappers! {
     OptNull;
 }
 
-impl<T: Typed> Typed for List<T> {
+impl<T: WireType> WireType for List<T> {
     const TY: Ty = Ty::List(&T::TY);
 }
-impl<T: Typed> Typed for Map<T> {
+impl<T: WireType> WireType for Map<T> {
     const TY: Ty = Ty::Map(&T::TY);
 }
-impl<T: Typed> Member for List<T> {
+impl<T: WireType> Member for List<T> {
     const PRESENCE: Presence = Presence::Required;
     const MEMBER: Ty = Self::TY;
 }
-impl<T: Typed> Member for Map<T> {
+impl<T: WireType> Member for Map<T> {
     const PRESENCE: Presence = Presence::Required;
     const MEMBER: Ty = Self::TY;
 }
-impl<T: Typed> Data for List<T> {
+impl<T: WireType> Data for List<T> {
     const DATA: Option<Ty> = Some(Self::TY);
     const NULLABLE: bool = false;
 }
-impl<T: Typed> Member for Opt<T> {
+impl<T: WireType> Member for Opt<T> {
     const PRESENCE: Presence = Presence::Optional;
     const MEMBER: Ty = T::TY;
 }
-impl<T: Typed> Member for Nullable<T> {
+impl<T: WireType> Member for Nullable<T> {
     const PRESENCE: Presence = Presence::Nullable;
     const MEMBER: Ty = T::TY;
 }
-impl<T: Typed> Member for OptNull<T> {
+impl<T: WireType> Member for OptNull<T> {
     const PRESENCE: Presence = Presence::OptionalNullable;
     const MEMBER: Ty = T::TY;
 }
-impl<T: Typed> Data for Nullable<T> {
+impl<T: WireType> Data for Nullable<T> {
     const DATA: Option<Ty> = Some(T::TY);
     const NULLABLE: bool = true;
 }

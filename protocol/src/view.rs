@@ -11,13 +11,13 @@ use crate::model::{
 #[derive(Debug, Clone)]
 pub struct View {
     /// For each revision, the ids that it includes: its own, those of earlier revisions, and those of its parents.
-    reached: Vec<Vec<String>>,
+    included_ids: Vec<Vec<String>>,
     /// `true` if the view merges several revisions.
     merged: bool,
 }
 
 /// Returns the ids that a revision includes.
-pub fn reached(dialect: &Dialect, revision: &str) -> Vec<String> {
+pub fn included_ids(dialect: &Dialect, revision: &str) -> Vec<String> {
     let mut ids = Vec::new();
     let mut parent = None;
     for known in dialect.revisions {
@@ -28,7 +28,7 @@ pub fn reached(dialect: &Dialect, revision: &str) -> Vec<String> {
         }
     }
     if let (Some(older), Some(revision)) = (dialect.parent, parent) {
-        ids.extend(reached(older, revision));
+        ids.extend(included_ids(older, revision));
     }
     ids
 }
@@ -36,34 +36,34 @@ pub fn reached(dialect: &Dialect, revision: &str) -> Vec<String> {
 impl View {
     /// Creates the view of a single revision.
     pub fn exact(dialect: &Dialect, revision: &Revision) -> Self {
-        Self { reached: vec![reached(dialect, revision.name)], merged: false }
+        Self { included_ids: vec![included_ids(dialect, revision.name)], merged: false }
     }
 
     /// Creates the view of the first revision of every dialect, for the shared types in file formats and extensions.
     pub fn pinned() -> Self {
         let ids = crate::DIALECTS.iter().map(|dialect| format!("{}@{}", dialect.name, dialect.pinned().name));
-        Self { reached: vec![ids.collect()], merged: false }
+        Self { included_ids: vec![ids.collect()], merged: false }
     }
 
     /// Creates the view of all revisions of a dialect, for its clients.
     pub fn client(dialect: &Dialect) -> Self {
-        let of = |revision: &Revision| reached(dialect, revision.name);
-        Self { reached: dialect.revisions.iter().map(of).collect(), merged: true }
+        let of = |revision: &Revision| included_ids(dialect, revision.name);
+        Self { included_ids: dialect.revisions.iter().map(of).collect(), merged: true }
     }
 
     /// Returns `true` if the span holds in at least one revision of the view.
     pub fn has(&self, span: Span) -> bool {
-        self.reached.iter().any(|ids| span.holds(ids))
+        self.included_ids.iter().any(|ids| span.holds(ids))
     }
 
     /// Returns `true` if the span holds in all revisions of the view.
     pub fn always_has(&self, span: Span) -> bool {
-        self.reached.iter().all(|ids| span.holds(ids))
+        self.included_ids.iter().all(|ids| span.holds(ids))
     }
 
     /// Returns a type as in the view.
     pub fn type_def(&self, def: &'static TypeDef) -> &'static TypeDef {
-        let def = changed(def);
+        let def = with_changes(def);
         if is_plain(def) {
             return def;
         }
@@ -93,7 +93,7 @@ impl View {
             Shape::Strings { open, values } => {
                 let has = |value: &&StringValue| self.merged || self.has(value.span);
                 let seen = |value: &StringValue| StringValue {
-                    doc: if self.merged { noted(value.doc, value.span) } else { value.doc },
+                    doc: if self.merged { with_span_note(value.doc, value.span) } else { value.doc },
                     span: Span::ALWAYS,
                     ..*value
                 };
@@ -101,7 +101,7 @@ impl View {
             }
             shape => shape,
         };
-        let doc = if self.merged { noted(def.doc, def.span) } else { def.doc };
+        let doc = if self.merged { with_span_note(def.doc, def.span) } else { def.doc };
         Box::leak(Box::new(TypeDef { shape, doc, span: Span::ALWAYS, ..*def }))
     }
 
@@ -127,10 +127,13 @@ impl View {
         }
         let result_optional =
             row.result.is_some() && self.has(row.result_span) && !self.always_has(row.result_span);
-        let mut doc =
-            if self.merged && !self.always_has(row.span) { noted(row.doc, row.span) } else { row.doc };
+        let mut doc = if self.merged && !self.always_has(row.span) {
+            with_span_note(row.doc, row.span)
+        } else {
+            row.doc
+        };
         if result_optional {
-            doc = said(doc, "Answered with data", row.result_span);
+            doc = with_note(doc, "Answered with data", row.result_span);
         }
         Box::leak(Box::new(Command {
             doc,
@@ -165,7 +168,11 @@ impl View {
         if plain && std::ptr::eq(payload, row.payload) {
             return row;
         }
-        let doc = if self.merged && !self.always_has(row.span) { noted(row.doc, row.span) } else { row.doc };
+        let doc = if self.merged && !self.always_has(row.span) {
+            with_span_note(row.doc, row.span)
+        } else {
+            row.doc
+        };
         let run = match row.later_run {
             _ if self.has(row.run_span) => row.run,
             Some((later, span)) if self.has(span) => later,
@@ -190,7 +197,11 @@ impl View {
         if row.span == Span::ALWAYS && std::ptr::eq(params, row.params) {
             return row;
         }
-        let doc = if self.merged && !self.always_has(row.span) { noted(row.doc, row.span) } else { row.doc };
+        let doc = if self.merged && !self.always_has(row.span) {
+            with_span_note(row.doc, row.span)
+        } else {
+            row.doc
+        };
         Box::leak(Box::new(Dialog { doc, params, span: Span::ALWAYS, ..*row }))
     }
 }
@@ -202,7 +213,7 @@ fn changes() -> impl Iterator<Item = &'static Change> {
 }
 
 /// Returns a type with the changes of later revisions.
-fn changed(def: &'static TypeDef) -> &'static TypeDef {
+fn with_changes(def: &'static TypeDef) -> &'static TypeDef {
     let mut def = def;
     for change in changes() {
         let shape = match (change, def.shape) {
@@ -240,7 +251,7 @@ fn changed_event(row: &'static Event) -> &'static Event {
 
 /// Returns a type for clients: with the members and values of all revisions of all dialects.
 pub fn merged_type(def: &'static TypeDef) -> &'static TypeDef {
-    View { reached: Vec::new(), merged: true }.type_def(def)
+    View { included_ids: Vec::new(), merged: true }.type_def(def)
 }
 
 /// Returns `true` if a type is the same in all views.
@@ -277,10 +288,10 @@ fn merged(fields: &[Field]) -> Vec<Field> {
     for field in &mut all {
         if field.span != Span::ALWAYS {
             field.presence = presence(false, field.presence.is_nullable());
-            field.doc = noted(field.doc, field.span);
+            field.doc = with_span_note(field.doc, field.span);
         }
         if let Some((name, span)) = field.renamed {
-            field.doc = said(field.doc, &format!("Called `{name}`"), span);
+            field.doc = with_note(field.doc, &format!("Called `{name}`"), span);
         }
         field.span = Span::ALWAYS;
     }
@@ -297,11 +308,11 @@ fn presence(required: bool, nullable: bool) -> Presence {
 }
 
 /// Adds the revisions of a span to a doc text.
-fn noted(doc: &'static str, span: Span) -> &'static str {
-    if span == Span::ALWAYS { doc } else { said(doc, "", span) }
+fn with_span_note(doc: &'static str, span: Span) -> &'static str {
+    if span == Span::ALWAYS { doc } else { with_note(doc, "", span) }
 }
 
-fn said(doc: &'static str, what: &str, span: Span) -> &'static str {
+fn with_note(doc: &'static str, what: &str, span: Span) -> &'static str {
     let mut parts = Vec::new();
     if !span.since.is_empty() {
         parts.push(format!("since {}", span.since.join(", ")));
@@ -357,8 +368,8 @@ mod tests {
     }
 
     #[test]
-    fn an_heir_reaches_what_its_parent_had_reached() {
-        let ids = reached(&crate::dialects::pisces::PISCES, "13.18");
+    fn a_child_dialect_includes_what_its_parent_includes() {
+        let ids = included_ids(&crate::dialects::pisces::PISCES, "13.18");
         assert_eq!(ids, ["pisces@13.18", "omp@12.7", "pi@0.55"]);
     }
 }

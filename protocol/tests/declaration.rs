@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use agentese_protocol::dialect::{Framing, Sign};
+use agentese_protocol::dialect::{Fingerprint, Framing};
 use agentese_protocol::index::{declared_types, references};
 use agentese_protocol::model::{Row, RunRole, Shape, Span, TypeDef};
 use agentese_protocol::{DIALECTS, Index};
@@ -40,7 +40,7 @@ fn acp_and_ag_ui_are_declared_and_are_no_dialects() {
 }
 
 #[test]
-fn omp_takes_away_what_its_document_takes_away() {
+fn omp_removes_what_its_document_removes() {
     let omp = Index::named("omp@12.7").unwrap();
     let has = |name: &str| omp.commands.iter().any(|command| command.name == name);
     for gone in ["fork", "get_fork_messages", "get_commands"] {
@@ -166,7 +166,7 @@ fn sessions_are_named_by_declared_commands_and_members() {
             assert!(has(result(wire), member), "{wire}: {member}");
         }
         if let Some(files) = sessions.files {
-            assert!(has(result(files.told.0), files.told.1), "{files:?}");
+            assert!(has(result(files.reported_by.0), files.reported_by.1), "{files:?}");
             assert!(has(command(files.opened.0).params, files.opened.1), "{files:?}");
         }
     }
@@ -245,11 +245,13 @@ fn signs_are_rows_of_the_dialect() {
             dialect.revisions.iter().flat_map(|revision| revision.shows.iter().chain(revision.excludes))
         {
             let known = match sign {
-                Sign::Event(name) | Sign::EventMember(name, _) | Sign::EventWithout(name, _) => event(name),
-                Sign::AnswerMember(name, _) | Sign::AnswerWithout(name, _) | Sign::AnswerBare(name) => {
-                    command(name)
-                }
-                Sign::BareEvent | Sign::WrappedEvent => dialect.framing == Framing::Enveloped,
+                Fingerprint::Event(name)
+                | Fingerprint::EventMember(name, _)
+                | Fingerprint::EventWithout(name, _) => event(name),
+                Fingerprint::AnswerMember(name, _)
+                | Fingerprint::AnswerWithout(name, _)
+                | Fingerprint::AnswerBare(name) => command(name),
+                Fingerprint::BareEvent | Fingerprint::WrappedEvent => dialect.framing == Framing::Enveloped,
             };
             assert!(known, "{}: {sign:?}", dialect.name);
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use agentese_protocol::index::declared_types;
 use agentese_protocol::intent::{
-    ANSWERS, CALLS, EVENTS, GOES_ON, HISTORY, INTENTS, Intent, ORDER, SHELLS, STOPPED, Send, Without,
-    neutral, resolve,
+    ANSWERS, CALLS, EVENTS, Fallback, GOES_ON, HISTORY, INTENTS, Intent, ORDER, ParamSource, SHELLS, STOPPED,
+    intent_spec, resolve,
 };
 use agentese_protocol::meaning::Source;
 use agentese_protocol::model::{Command, Shape, Ty};
@@ -17,12 +17,12 @@ fn command<'a>(index: &'a Index, wire: &str) -> Option<&'a Command> {
 
 /// Each command carries an intent or says why it carries none.
 #[test]
-fn every_command_carries_an_intent_or_is_a_dialects_own() {
+fn every_command_has_an_intent_or_is_dialect_specific() {
     for index in Index::clients() {
         let resolved = resolve(&index);
         for row in &index.commands {
-            let carries = resolved.carriers.iter().any(|carrier| carrier.command == row.wire);
-            let own = resolved.own.iter().any(|own| own.command == row.wire);
+            let carries = resolved.mappings.iter().any(|carrier| carrier.command == row.wire);
+            let own = resolved.dialect_only.iter().any(|own| own.command == row.wire);
             assert!(carries != own, "{}: `{}` carries {carries}, own {own}", index.dialect.name, row.wire);
         }
     }
@@ -35,44 +35,46 @@ fn every_name_of_a_table_is_declared() {
     for dialect in DIALECTS {
         let index = Index::client(dialect);
         let name = dialect.name;
-        for own in dialect.intents.own {
+        for own in dialect.intents.dialect_only {
             assert!(command(&index, own.command).is_some(), "{name}: no command `{}`", own.command);
         }
         for (dialog, _) in dialect.intents.by_tool {
             assert!(index.dialogs.iter().any(|row| row.wire == *dialog), "{name}: no dialog `{dialog}`");
         }
-        for made in dialect.intents.made {
+        for made in dialect.intents.derived_events {
             assert!(index.events.iter().any(|row| row.name == *made), "{name}: no event `{made}`");
         }
-        for carrier in dialect.intents.carriers {
+        for carrier in dialect.intents.mappings {
             let row = command(&index, carrier.command);
             let row = row.unwrap_or_else(|| panic!("{name}: no command `{}`", carrier.command));
-            let intent = neutral(carrier.intent).unwrap();
-            for param in carrier.differs.iter().chain(carrier.alone).flat_map(|differs| differs.with) {
+            let intent = intent_spec(carrier.intent).unwrap();
+            for param in
+                carrier.divergences.iter().chain(carrier.bridge_divergences).flat_map(|differs| differs.with)
+            {
                 assert!(
                     member(row.params.map(Ty::Named), &[param]),
                     "{name}: `{}` takes no `{param}`",
                     row.wire
                 );
             }
-            for (param, send) in carrier.sends {
+            for (param, send) in carrier.params {
                 assert!(
                     member(row.params.map(Ty::Named), &[param]),
                     "{name}: `{}` takes no `{param}`",
                     row.wire
                 );
                 let of: &[&str] = match send {
-                    Send::From(param) => &[param],
-                    Send::Is(_) => &[],
-                    Send::Joined(params, _) => params,
+                    ParamSource::From(param) => &[param],
+                    ParamSource::Is(_) => &[],
+                    ParamSource::Joined(params, _) => params,
                 };
                 for param in of {
                     let known = intent.params.iter().any(|known| known.name == *param);
                     assert!(known, "{}: {:?} has no parameter `{param}`", row.wire, carrier.intent);
                 }
             }
-            for (slot, source) in carrier.gives {
-                let known = intent.gives.iter().any(|known| known.name == *slot);
+            for (slot, source) in carrier.results {
+                let known = intent.results.iter().any(|known| known.name == *slot);
                 assert!(known, "{}: {:?} gives no `{slot}`", row.wire, carrier.intent);
                 for path in paths(source) {
                     let names: Vec<&str> = path.split('.').filter(|name| !name.is_empty()).collect();
@@ -92,26 +94,26 @@ fn every_name_of_a_table_is_declared() {
 
 /// What a command needs is sent: from a neutral parameter that is required, or because it names the session.
 #[test]
-fn what_a_command_needs_is_sent() {
+fn required_parameters_are_sent() {
     for index in Index::clients() {
         let session = index.dialect.event_members.first().map(|member| member.name);
-        for carrier in resolve(&index).carriers {
+        for carrier in resolve(&index).mappings {
             let row = command(&index, carrier.command).unwrap();
             let Some(Shape::Record { fields, .. }) =
                 row.params.and_then(|name| index.type_def(name)).map(|def| def.shape)
             else {
                 continue;
             };
-            let intent = neutral(carrier.intent).unwrap();
+            let intent = intent_spec(carrier.intent).unwrap();
             let required =
                 |param: &str| intent.params.iter().any(|known| known.name == param && known.required);
             for field in fields.iter().filter(|field| field.presence.is_required()) {
-                let sent = carrier.sends.iter().find(|(name, _)| *name == field.name);
+                let sent = carrier.params.iter().find(|(name, _)| *name == field.name);
                 let is_there = match sent {
                     None => session == Some(field.name),
-                    Some((_, Send::From(param))) => required(param),
-                    Some((_, Send::Is(_))) => true,
-                    Some((_, Send::Joined(params, _))) => params.iter().any(|param| required(param)),
+                    Some((_, ParamSource::From(param))) => required(param),
+                    Some((_, ParamSource::Is(_))) => true,
+                    Some((_, ParamSource::Joined(params, _))) => params.iter().any(|param| required(param)),
                 };
                 assert!(is_there, "{}: nothing gives `{}` of `{}`", index.dialect.name, field.name, row.wire);
             }
@@ -121,21 +123,21 @@ fn what_a_command_needs_is_sent() {
 
 /// A parameter is sent for an intent, names the session, or says what becomes of it.
 #[test]
-fn nothing_that_a_command_takes_is_forgotten() {
+fn every_parameter_of_a_command_is_mapped() {
     for index in Index::clients() {
         let session = index.dialect.event_members.first().map(|member| member.name);
         let resolved = resolve(&index);
-        for carrier in &resolved.carriers {
+        for carrier in &resolved.mappings {
             let row = command(&index, carrier.command).unwrap();
             let Some(Shape::Record { fields, .. }) =
                 row.params.and_then(|name| index.type_def(name)).map(|def| def.shape)
             else {
                 continue;
             };
-            let beside = || resolved.beside.iter().filter(|beside| beside.command == row.wire);
+            let beside = || resolved.companions.iter().filter(|beside| beside.command == row.wire);
             let sent = |param: &str| {
-                let mut of = resolved.carriers.iter().filter(|known| known.command == row.wire);
-                of.any(|known| known.sends.iter().any(|(name, _)| *name == param))
+                let mut of = resolved.mappings.iter().filter(|known| known.command == row.wire);
+                of.any(|known| known.params.iter().any(|(name, _)| *name == param))
             };
             let named = beside().flat_map(|beside| beside.params);
             assert!(
@@ -155,25 +157,26 @@ fn nothing_that_a_command_takes_is_forgotten() {
 
 /// What is said to differ is what answers give, or one of the words for more than that.
 #[test]
-fn what_differs_is_something_that_there_is() {
-    let own = DIALECTS.iter().flat_map(|dialect| dialect.intents.carriers);
-    let carried = own.flat_map(|carrier| carrier.differs.iter().chain(carrier.alone));
+fn divergences_name_declared_items() {
+    let own = DIALECTS.iter().flat_map(|dialect| dialect.intents.mappings);
+    let carried = own.flat_map(|carrier| carrier.divergences.iter().chain(carrier.bridge_divergences));
     let through = INTENTS.iter().filter_map(|row| match &row.without {
-        Without::Through(_, how) => Some(how),
-        Without::Lost(_) | Without::Seen(_) => None,
+        Fallback::Through(_, how) => Some(how),
+        Fallback::Lost(_) | Fallback::Seen(_) => None,
     });
     let given = |place: &str| {
-        let mut all = INTENTS.iter().flat_map(|row| row.gives.iter().map(move |give| (row.name, give.name)));
+        let mut all =
+            INTENTS.iter().flat_map(|row| row.results.iter().map(move |give| (row.name, give.name)));
         all.any(|(intent, give)| give == place || format!("{intent}.{give}") == place)
     };
     let mut looked_at = 0;
     for differs in carried.chain(through) {
-        assert!(!differs.says.is_empty());
+        assert!(!differs.description.is_empty());
         for of in differs.of {
             let mut known = DIALECTS.iter().flat_map(|dialect| {
                 dialect.revisions.iter().map(|one| format!("{}@{}", dialect.name, one.name))
             });
-            assert!(known.any(|id| id == *of), "{of}: {}", differs.says);
+            assert!(known.any(|id| id == *of), "{of}: {}", differs.description);
         }
         for place in differs.changes {
             let is_message = place.strip_prefix("message<").is_some_and(|role| role.ends_with('>'));
@@ -182,7 +185,7 @@ fn what_differs_is_something_that_there_is() {
                     || is_message
                     || given(place),
                 "{place}: {}",
-                differs.says
+                differs.description
             );
             looked_at += 1;
         }
@@ -194,12 +197,12 @@ fn what_differs_is_something_that_there_is() {
 #[test]
 fn every_intent_is_carried_by_a_dialect() {
     let carried: BTreeSet<Intent> =
-        Index::clients().iter().flat_map(|index| resolve(index).carriers).map(|row| row.intent).collect();
+        Index::clients().iter().flat_map(|index| resolve(index).mappings).map(|row| row.intent).collect();
     let names: BTreeSet<&str> = INTENTS.iter().map(|row| row.name).collect();
     assert_eq!(names.len(), INTENTS.len());
     for row in INTENTS {
         assert!(carried.contains(&row.intent), "no dialect carries {:?}", row.intent);
-        if let Without::Through(intents, _) = row.without {
+        if let Fallback::Through(intents, _) = row.without {
             assert!(!intents.is_empty() && intents.iter().all(|intent| carried.contains(intent)));
         }
     }
@@ -207,15 +210,15 @@ fn every_intent_is_carried_by_a_dialect() {
 
 /// A child's commands stand before those of its parent.
 #[test]
-fn an_heir_carries_with_its_own_commands() {
+fn a_child_dialect_uses_its_own_commands() {
     let omp = resolve(&Index::named("omp").unwrap());
-    let of = |intent| omp.carriers.iter().find(|row| row.intent == intent).map(|row| row.command);
+    let of = |intent| omp.mappings.iter().find(|row| row.intent == intent).map(|row| row.command);
     assert_eq!(of(Intent::Fork), Some("branch"));
     assert_eq!(of(Intent::Prompt), Some("prompt"));
     assert_eq!(of(Intent::Commands), None);
     let today = resolve(&Index::named("omp@18.2").unwrap());
-    assert!(today.carriers.iter().any(|row| row.command == "get_available_commands"));
-    assert!(resolve(&Index::named("pi@0.55").unwrap()).carriers.iter().all(|row| row.command != "get_tree"));
+    assert!(today.mappings.iter().any(|row| row.command == "get_available_commands"));
+    assert!(resolve(&Index::named("pi@0.55").unwrap()).mappings.iter().all(|row| row.command != "get_tree"));
 }
 
 fn paths(source: &Source) -> Vec<&'static str> {

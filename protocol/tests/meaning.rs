@@ -2,28 +2,35 @@
 
 use agentese_protocol::dialect::Dialect;
 use agentese_protocol::index::declared_types;
-use agentese_protocol::meaning::{On, Source, Test, resolve};
+use agentese_protocol::meaning::{Condition, RuleTarget, Source, resolve};
 use agentese_protocol::measure::{MEASURES, Measures};
 use agentese_protocol::model::{Event, Field, Shape, Ty};
 use agentese_protocol::{DIALECTS, Index};
 
 /// Every row of a dialect says what it does to a conversation, or stands among those that do nothing.
 #[test]
-fn every_row_has_a_meaning_or_says_that_it_has_none() {
+fn every_row_has_a_meaning_or_is_silent() {
     for index in Index::clients() {
         let meaning = resolve(&index);
-        let told = |on: On| meaning.rules.iter().any(|rule| rule.on == on) || meaning.silent.contains(&on);
+        let told =
+            |on: RuleTarget| meaning.rules.iter().any(|rule| rule.on == on) || meaning.silent.contains(&on);
         let name = index.dialect.name;
         for event in &index.events {
-            assert!(told(On::Event(event.name)), "{name}: nothing says what `{}` means", event.name);
+            assert!(told(RuleTarget::Event(event.name)), "{name}: nothing says what `{}` means", event.name);
         }
         for command in &index.commands {
             let wire = command.wire;
-            let any = [On::Sent(wire), On::Answer(wire), On::Refused(wire)].into_iter().any(told);
+            let any = [RuleTarget::Sent(wire), RuleTarget::Answer(wire), RuleTarget::Refused(wire)]
+                .into_iter()
+                .any(told);
             assert!(any, "{name}: nothing says what `{wire}` means");
         }
         for dialog in &index.dialogs {
-            assert!(told(On::Dialog(dialog.wire)), "{name}: nothing says what `{}` means", dialog.wire);
+            assert!(
+                told(RuleTarget::Dialog(dialog.wire)),
+                "{name}: nothing says what `{}` means",
+                dialog.wire
+            );
         }
     }
 }
@@ -50,9 +57,12 @@ fn every_path_of_a_rule_is_declared() {
     for dialect in DIALECTS {
         let index = Index::client(dialect);
         for rule in dialect.meaning.rules {
-            let sources = rule.slots.iter().flat_map(|(_, source)| paths(source));
+            let sources = rule.bindings.iter().flat_map(|(_, source)| paths(source));
             let tests = rule.when.iter().map(|test| match test {
-                Test::Is(path, _) | Test::Not(path, _) | Test::Has(path) | Test::Lacks(path) => *path,
+                Condition::Is(path, _)
+                | Condition::Not(path, _)
+                | Condition::Has(path)
+                | Condition::Lacks(path) => *path,
             });
             for path in sources.chain(tests) {
                 let whole = match rule.over {
@@ -67,7 +77,7 @@ fn every_path_of_a_rule_is_declared() {
     }
     assert!(looked_at > 200, "{looked_at}");
     let pi = Index::client(DIALECTS[0]);
-    assert!(!leads(DIALECTS[0], &pi, On::Event("message_start"), "message.never"));
+    assert!(!leads(DIALECTS[0], &pi, RuleTarget::Event("message_start"), "message.never"));
 }
 
 /// The members by which clients measure runs are declared, in every dialect.
@@ -81,7 +91,11 @@ fn every_path_of_a_measure_is_declared() {
         let call = [call.id, call.tool, call.arguments].map(|path| (call.event, path));
         let result = [result.id, result.failed.0, result.output].map(|path| (result.event, path));
         for (event, path) in cost.chain(call).chain(result).chain([(*turn, "")]) {
-            assert!(leads(dialect, &index, On::Event(event), path), "{}: {event} {path}", dialect.name);
+            assert!(
+                leads(dialect, &index, RuleTarget::Event(event), path),
+                "{}: {event} {path}",
+                dialect.name
+            );
         }
     }
 }
@@ -102,34 +116,36 @@ fn paths(source: &Source) -> Vec<&'static str> {
 }
 
 /// What a row carries: the types behind `params` and `data`, or that of the frame itself.
-struct Carried {
+struct CommandMembers {
     body: Option<Ty>,
     params: Option<Ty>,
     data: Option<Ty>,
 }
 
-fn row(index: &Index, on: On) -> Option<Carried> {
-    let body = |ty: Option<Ty>| Carried { body: ty, params: None, data: None };
-    let event = |known: &&&'static Event| On::Event(known.name) == on;
+fn row(index: &Index, on: RuleTarget) -> Option<CommandMembers> {
+    let body = |ty: Option<Ty>| CommandMembers { body: ty, params: None, data: None };
+    let event = |known: &&&'static Event| RuleTarget::Event(known.name) == on;
     match on {
-        On::Event(_) => index.events.iter().find(event).map(|row| body(Some(Ty::Named(row.payload.name)))),
-        On::Dialog(name) => {
+        RuleTarget::Event(_) => {
+            index.events.iter().find(event).map(|row| body(Some(Ty::Named(row.payload.name))))
+        }
+        RuleTarget::Dialog(name) => {
             let row = index.dialogs.iter().find(|row| row.wire == name)?;
             Some(body(Some(Ty::Named(row.params.name))))
         }
-        On::Sent(name) | On::Answer(name) | On::Refused(name) => {
+        RuleTarget::Sent(name) | RuleTarget::Answer(name) | RuleTarget::Refused(name) => {
             let row = index.commands.iter().find(|row| row.wire == name)?;
             let params = row.params.map(Ty::Named);
             Some(match on {
-                On::Sent(_) => body(params),
-                _ => Carried { body: None, params, data: row.result },
+                RuleTarget::Sent(_) => body(params),
+                _ => CommandMembers { body: None, params, data: row.result },
             })
         }
     }
 }
 
 /// Whether a path leads to a declared member.
-fn leads(dialect: &Dialect, index: &Index, on: On, path: &str) -> bool {
+fn leads(dialect: &Dialect, index: &Index, on: RuleTarget, path: &str) -> bool {
     let Some(carried) = row(index, on) else { return false };
     let mut names = path.split('.').filter(|name| !name.is_empty());
     let Some(first) = names.next() else { return true };
@@ -137,11 +153,11 @@ fn leads(dialect: &Dialect, index: &Index, on: On, path: &str) -> bool {
     // Every event of some dialects has members of its own besides, and every dialog an id.
     let common = dialect.event_members.iter().any(|field| field.name == first);
     match (on, first) {
-        (On::Answer(_) | On::Refused(_), "params") => member(carried.params, &rest),
+        (RuleTarget::Answer(_) | RuleTarget::Refused(_), "params") => member(carried.params, &rest),
         // Whether there are data is seen in answers without any.
-        (On::Answer(_), "data") => rest.is_empty() || member(carried.data, &rest),
-        (On::Refused(_), "error") => rest.is_empty(),
-        (On::Answer(_) | On::Refused(_), _) => false,
+        (RuleTarget::Answer(_), "data") => rest.is_empty() || member(carried.data, &rest),
+        (RuleTarget::Refused(_), "error") => rest.is_empty(),
+        (RuleTarget::Answer(_) | RuleTarget::Refused(_), _) => false,
         _ => common || member(carried.body, &[&[first], rest.as_slice()].concat()),
     }
 }

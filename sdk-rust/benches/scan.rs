@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use agentese::scan::{Wanted, inner, member, scan};
+use agentese::scan::{MemberSet, inner, member, scan};
 use divan::Bencher;
 use divan::counter::BytesCount;
 
@@ -10,7 +10,7 @@ fn main() {
     divan::main();
 }
 
-const WANTED: Wanted<4> = Wanted::new([
+const WANTED: MemberSet<4> = MemberSet::new([
     member("type"),
     inner("assistantMessageEvent", "type"),
     inner("assistantMessageEvent", "contentIndex"),

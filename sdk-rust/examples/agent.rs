@@ -1,11 +1,11 @@
 //! An agent that repeats each prompt until an abort. Any client of pi can control it.
 use agentese::pi::{self, AgentEnd, AgentStart, Event, MessageUpdate, Pi, PromptParams, TextDelta};
-use agentese::serve::{Call, Emitter, Refusal};
+use agentese::serve::{Call, CommandError, Emitter};
 use agentese::wire::NoParams;
 use tokio::sync::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-type Taken = Option<pi::WordsTaken>;
+type Receipt = Option<pi::InputReceipt>;
 #[derive(Default)]
 struct Parrot(Mutex<CancellationToken>, TaskTracker);
 
@@ -22,16 +22,16 @@ async fn repeat(text: String, stop: CancellationToken, client: Emitter<Pi>) {
 }
 
 impl pi::Service for Parrot {
-    async fn prompt(&self, params: PromptParams, call: Call<Pi, Taken>) -> Result<Taken, Refusal> {
+    async fn prompt(&self, params: PromptParams, call: Call<Pi, Receipt>) -> Result<Receipt, CommandError> {
         if !self.1.is_empty() {
-            return Err(Refusal::new("Agent is busy"));
+            return Err(CommandError::new("Agent is busy"));
         }
         let stop = CancellationToken::new();
         *self.0.lock().await = stop.clone();
         self.1.spawn(repeat(params.message, stop, call.emitter().clone()));
         Ok(None)
     }
-    async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+    async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), CommandError> {
         self.0.lock().await.cancel();
         Ok(())
     }

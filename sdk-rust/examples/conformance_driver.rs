@@ -5,10 +5,10 @@
 use std::io::BufRead as _;
 use std::sync::{Arc, Mutex};
 
-use agentese::dialog::{DialogSink, Members};
-use agentese::spec::{Answer, Dialect, RunRole};
+use agentese::dialog::{AnswerMembers, DialogHandler};
+use agentese::spec::{AnswerTiming, Dialect, RunRole};
 use agentese::types::{DriverCall, DriverInstruction as Instruction, DriverStart};
-use agentese::wire::{Answered as _, Named as _, decode};
+use agentese::wire::{NamedUnion as _, ReplyUnion as _, decode};
 use agentese::{
     ChildOptions, EndedBy, Error, ErrorKind, Events, RpcClient, Run, RunResult, omp, opal, operator, pi,
     pisces,
@@ -39,12 +39,12 @@ fn failure(report: &str, call: &str, kind: &str, error: &Error) -> Value {
 
 /// Reports dialogs; each waits for the answer from the suite.
 #[derive(Clone, Default)]
-struct Asked(Arc<Mutex<Vec<Option<Reply>>>>);
+struct DialogReporter(Arc<Mutex<Vec<Option<Reply>>>>);
 
-type Reply = oneshot::Sender<Option<Members>>;
+type Reply = oneshot::Sender<Option<AnswerMembers>>;
 
-impl<D: Dialect> DialogSink<D> for Asked {
-    fn ask(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<Members>> {
+impl<D: Dialect> DialogHandler<D> for DialogReporter {
+    fn answer(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<AnswerMembers>> {
         let mut map = serde_json::value::Serializer.serialize_map(None).unwrap();
         let params = dialog.encode(&mut map).and_then(|()| map.end()).unwrap();
         let (answer, answered) = oneshot::channel();
@@ -73,7 +73,7 @@ async fn call<D: Dialect>(client: RpcClient<D>, told: DriverCall, start: Start<D
     }
     let Ok(run) = start(client, command.clone(), params).await.map_err(failed) else { return };
     // If the answer is the end of the run, the run is the call.
-    let whole = spec.is_some_and(|spec| spec.answer == Answer::Done);
+    let whole = spec.is_some_and(|spec| spec.answer == AnswerTiming::Done);
     (!whole).then(|| result(run.answer().and_then(|data| decode(data.as_str()).ok()).unwrap_or_default()));
     match run.wait().await {
         Ok(RunResult { ended_by: EndedBy::Answer, failure: Some(failure), .. }) => {
@@ -103,7 +103,7 @@ async fn listen<D: Dialect>(client: RpcClient<D>, mut events: Events<D>) {
 }
 
 async fn drive<D: Dialect>(told: DriverStart, mut inbox: Inbox, start: Start<D>) -> Result<(), Error> {
-    let asked = Asked::default();
+    let asked = DialogReporter::default();
     let (program, arguments) = told.command.split_first().unwrap();
     let builder = RpcClient::<D>::builder().revision(&told.dialect)?.dialogs(asked.clone());
     let client = builder.spawn(ChildOptions::new(program).args(arguments))?;

@@ -13,9 +13,9 @@ use agentese::pi::{self, AssistantMessageEvent as Piece, Event};
 const CHILD: [&str; 3] = ["sh", "-c", "read go; cat \"$0\"; read end"];
 
 /// Number of events, and of characters in deltas.
-type Seen = (usize, usize);
+type Counts = (usize, usize);
 
-async fn client(path: &str, count: usize) -> Result<Seen, Box<dyn std::error::Error>> {
+async fn client(path: &str, count: usize) -> Result<Counts, Box<dyn std::error::Error>> {
     let client = pi::Client::spawn(CHILD.into_iter().chain([path]))?;
     let mut events = client.events()?;
     client.send_raw("go")?;
@@ -35,7 +35,7 @@ async fn client(path: &str, count: usize) -> Result<Seen, Box<dyn std::error::Er
 }
 
 /// The minimum work of a program: lines, and every value of each.
-fn values(path: &str, count: usize) -> Result<Seen, Box<dyn std::error::Error>> {
+fn values(path: &str, count: usize) -> Result<Counts, Box<dyn std::error::Error>> {
     let mut child = Command::new(CHILD[0])
         .args(&CHILD[1..])
         .arg(path)

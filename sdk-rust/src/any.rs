@@ -43,12 +43,12 @@ mod write;
 
 pub use crate::generated::intents::Intent;
 pub use agent::{Agent, Options};
-pub use ask::{Answer, Asked, Question};
-pub use detect::{Detected, detect};
+pub use ask::{Answer, Question, QuestionHandler};
+pub use detect::{Detection, detect};
 pub use differ::differences;
 pub use event::Event;
-pub use explain::{Difference, Fate, RowFate, RowKind, explain};
+pub use explain::{Difference, Fidelity, RowFidelity, RowKind, explain};
 pub use members::Member;
-pub use results::{ClearedQueue, Forked, Image, KeptSession, ShellResult, State, Stats, Words};
+pub use results::{ClearedQueue, ForkResult, Image, ShellResult, State, Stats, StoredSession, UserInput};
 pub use run::{Events, Run, RunResult};
-pub use table::{carries, takes};
+pub use table::{accepts_param, supports};

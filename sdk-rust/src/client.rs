@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::connection::Settings;
 pub use crate::core::{dialog, error, tap, termination};
-use crate::dialog::{DialogSink, TypedSink};
+use crate::dialog::{DialogHandler, TypedDialogHandler};
 use crate::error::Error;
 use crate::framing::{DEFAULT_MAX_LINE, FrameText};
 use crate::queue::{DEFAULT_CAP, Overflow};
@@ -55,7 +55,7 @@ pub struct RpcClient<D: Dialect> {
     builder: Builder<D>,
     limit: Limit,
     limits: RunLimits,
-    spawned: Option<Arc<ChildOptions>>,
+    spawn_options: Option<Arc<ChildOptions>>,
 }
 
 impl<D: Dialect> Clone for RpcClient<D> {
@@ -65,7 +65,7 @@ impl<D: Dialect> Clone for RpcClient<D> {
             builder: self.builder.clone(),
             limit: self.limit,
             limits: self.limits,
-            spawned: self.spawned.clone(),
+            spawn_options: self.spawn_options.clone(),
         }
     }
 }
@@ -169,9 +169,9 @@ impl<D: Dialect> Builder<D> {
 
     /// Sets the handler of the agent's dialogs. Without a handler the declared policy dismisses them, and the tap
     /// receives a report.
-    pub fn dialogs(mut self, handler: impl DialogSink<D>) -> Self {
-        let handler: Arc<dyn DialogSink<D>> = Arc::new(handler);
-        self.settings.dialogs = Some(Arc::new(TypedSink(handler)));
+    pub fn dialogs(mut self, handler: impl DialogHandler<D>) -> Self {
+        let handler: Arc<dyn DialogHandler<D>> = Arc::new(handler);
+        self.settings.dialogs = Some(Arc::new(TypedDialogHandler(handler)));
         self
     }
 
@@ -182,14 +182,20 @@ impl<D: Dialect> Builder<D> {
     pub fn spawn(self, options: ChildOptions) -> Result<RpcClient<D>, Error> {
         let transport = Transport::from_child(options.clone())?;
         let mut client = self.connect(transport);
-        client.spawned = Some(Arc::new(options));
+        client.spawn_options = Some(Arc::new(options));
         Ok(client)
     }
 
     /// Connects to the agent at the other end of a transport.
     pub fn connect(self, transport: Transport) -> RpcClient<D> {
         let inner = dynamic::Client::start_connection(D::CLIENT, self.settings.clone(), transport);
-        RpcClient { inner, builder: self, limit: Limit::Default, limits: RunLimits::default(), spawned: None }
+        RpcClient {
+            inner,
+            builder: self,
+            limit: Limit::Default,
+            limits: RunLimits::default(),
+            spawn_options: None,
+        }
     }
 }
 
@@ -219,13 +225,13 @@ impl<D: Dialect> RpcClient<D> {
     }
 
     /// Adds types to an existing client of this dialect; both share the connection.
-    pub(crate) fn over(inner: dynamic::Client) -> Self {
+    pub(crate) fn from_dynamic(inner: dynamic::Client) -> Self {
         RpcClient {
             inner,
             builder: Builder::default(),
             limit: Limit::Default,
             limits: RunLimits::default(),
-            spawned: None,
+            spawn_options: None,
         }
     }
 
@@ -309,7 +315,7 @@ impl<D: Dialect> RpcClient<D> {
     /// # Errors
     /// [`Error::NotSpawned`] if this client did not start a program, [`Error::Spawn`] if the program cannot be started.
     pub fn respawn(&self) -> Result<Self, Error> {
-        let options = self.spawned.as_ref().ok_or(Error::NotSpawned)?;
+        let options = self.spawn_options.as_ref().ok_or(Error::NotSpawned)?;
         self.builder.clone().spawn(ChildOptions::clone(options))
     }
 

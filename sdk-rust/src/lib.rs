@@ -40,7 +40,7 @@ pub use crate::core::{
     run_limits, run_tracker, scan, schema, spec, strict, tap, termination, transport, wire,
 };
 pub(crate) use crate::core::{connection, failure, glance, numbers, recognition};
-pub use error::{Error, ErrorKind, Refused};
+pub use error::{Error, ErrorKind, RefusedError};
 #[cfg(feature = "acp")]
 pub use generated::acp;
 #[cfg(feature = "agui")]

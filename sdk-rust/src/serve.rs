@@ -48,16 +48,16 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
-use emitter::Questions;
-pub use emitter::{Ask, Call, Emitter, Question};
+use emitter::OpenQuestions;
+pub use emitter::{Call, Emitter, PendingQuestion, QuestionParams};
 pub use gate::Gate;
-use lanes::{Lanes, Ran, Waiting};
+use lanes::{FinishedCommand, QueuedCommand, Scheduler};
 use outbox::Outbox;
-pub use pieces::Pieces;
-pub use refusal::Refusal;
+pub use pieces::Segments;
+pub use refusal::CommandError;
 
 use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, FramingError, Incoming};
-use crate::spec::{Answer, Dialect, EndOfInput, Lane, RunRole, Spec};
+use crate::spec::{AnswerTiming, Dialect, EndOfInput, Lane, RunRole, Spec};
 use crate::transport::{BoxReader, Transport};
 
 /// Reason for the failure of a question if its answer is not JSON.
@@ -70,7 +70,7 @@ pub trait Dispatch<D: Dialect>: Send + Sync + 'static {
         self: Arc<Self>,
         command: D::Command,
         call: Call<D, D::Reply>,
-    ) -> BoxFuture<'static, Result<D::Reply, Refusal>>;
+    ) -> BoxFuture<'static, Result<D::Reply, CommandError>>;
 
     /// Stops all running work. Called while handlers run, which may wait for it. A handler that does not return within
     /// [`Options::drain`] after this is dropped.
@@ -156,7 +156,7 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
     started: impl FnOnce(Emitter<D>),
 ) -> ServeEnd {
     let outbox = Arc::new(Outbox::new(options.outbox_bytes));
-    let questions = Arc::new(Questions::default());
+    let questions = Arc::new(OpenQuestions::default());
     let spec = options.revision.unwrap_or(D::SPEC);
     let emitter = Emitter::new(spec, outbox.clone(), questions.clone());
     let writer = tokio::spawn(outbox::write(outbox.clone(), transport.writer));
@@ -167,7 +167,7 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
     let server = Server {
         service: service.clone(),
         emitter,
-        lanes: Lanes::default(),
+        scheduler: Scheduler::default(),
         command_bytes: options.command_bytes,
         commands: options.commands,
         gate: options.gate.clone(),
@@ -195,7 +195,7 @@ pub async fn serve_with<D: Dialect, S: Dispatch<D>>(
 struct Server<D: Dialect, S> {
     service: Arc<S>,
     emitter: Emitter<D>,
-    lanes: Lanes,
+    scheduler: Scheduler,
     command_bytes: usize,
     commands: usize,
     gate: Option<Gate>,
@@ -210,22 +210,22 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 biased;
                 () = options.stop.cancelled() => return ServeEnd::Stopped,
                 () = outbox.broken() => return ServeEnd::BrokenOutput,
-                Some(ran) = self.lanes.running.next() => {
-                    self.lanes.done(ran);
+                Some(ran) = self.scheduler.running.next() => {
+                    self.scheduler.finish(ran);
                     continue;
                 }
-                () = outbox.room_for_answers(), if self.lanes.holds_any() => {
-                    self.lanes.let_one_go();
-                    self.lanes.begin();
+                () = outbox.room_for_answers(), if self.scheduler.has_held() => {
+                    self.scheduler.release_one();
+                    self.scheduler.poll_ready();
                     continue;
                 }
                 () = options.finish.cancelled() => {
                     self.emitter.dismiss_questions();
-                    let _ = tokio::time::timeout(options.drain, self.lanes.run_out(outbox)).await;
+                    let _ = tokio::time::timeout(options.drain, self.scheduler.run_to_end(outbox)).await;
                     return ServeEnd::Stopped;
                 }
                 // The limit keeps unread answers, and commands, from accumulating.
-                read = self.frames.next_batch(&mut batch), if !self.lanes.holds_many() => read,
+                read = self.frames.next_batch(&mut batch), if !self.scheduler.is_full() => read,
             };
             if self.frames.unterminated() && !self.emitter.spec().edges.unfinished_line_counts {
                 batch.pop();
@@ -235,16 +235,16 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 match incoming {
                     Incoming::Frame(frame) => {
                         if let Some(waiting) = self.line(frame.as_str(), outbox) {
-                            self.lanes.add(waiting, outbox.has_room_for_answers());
+                            self.scheduler.add(waiting, outbox.has_room_for_answers());
                             // Each command starts before the next line is read.
-                            self.lanes.begin();
+                            self.scheduler.poll_ready();
                         }
                     }
                     Incoming::Fault(fault) => {
                         let reason = fault.to_string();
                         let is_skipped = matches!(fault, FramingError::TooLong { .. });
                         self.emitter.fail_question(&heads.next().unwrap_or_default(), is_skipped, &reason);
-                        self.emitter.send_line(lines::unreadable(self.emitter.spec(), &reason))
+                        self.emitter.send_line(lines::parse_failure(self.emitter.spec(), &reason))
                     }
                 }
             }
@@ -261,7 +261,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
         // No client can answer questions any more.
         self.emitter.dismiss_questions();
         let service = self.service.clone();
-        let handlers = self.lanes.run_out(outbox);
+        let handlers = self.scheduler.run_to_end(outbox);
         let work = async {
             match self.emitter.spec().edges.end_of_input {
                 EndOfInput::Finish => drop(futures::join!(handlers, service.wait_until_idle())),
@@ -289,62 +289,62 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
     }
 
     /// Returns a description of the commands in progress if a command of that length exceeds a limit.
-    fn full(&self, bytes: usize) -> Option<String> {
-        if !self.lanes.has_room(bytes, self.command_bytes) {
+    fn limit_reached(&self, bytes: usize) -> Option<String> {
+        if !self.scheduler.has_room(bytes, self.command_bytes) {
             return Some(format!("commands of {} bytes", self.command_bytes));
         }
-        (self.lanes.in_progress() >= self.commands).then(|| format!("{} commands", self.commands))
+        (self.scheduler.in_progress() >= self.commands).then(|| format!("{} commands", self.commands))
     }
 
     /// Processes a line; returns the work of a command.
-    fn line(&mut self, text: &str, outbox: &Outbox) -> Option<Waiting> {
+    fn line(&mut self, text: &str, outbox: &Outbox) -> Option<QueuedCommand> {
         let spec = self.emitter.spec();
         let line = match self.gate {
             Some(_) => lines::read_strictly::<D>(spec, text),
             None => lines::read::<D>(spec, text),
         };
         match line {
-            lines::Line::Ignored => None,
-            lines::Line::Answer(line) => {
+            lines::InterpretedLine::Ignored => None,
+            lines::InterpretedLine::Answer(line) => {
                 self.emitter.send_line(line);
                 None
             }
-            lines::Line::Unreadable(line) => {
+            lines::InterpretedLine::Unreadable(line) => {
                 self.emitter.fail_question(text, false, UNREADABLE);
                 self.emitter.send_line(line);
                 None
             }
-            lines::Line::Question { id, members } => {
+            lines::InterpretedLine::Question { id, members } => {
                 self.emitter.settle_question(&id, members);
                 None
             }
-            lines::Line::Command { id, spec, command, session } => {
+            lines::InterpretedLine::Command { id, spec, command, session } => {
                 let lane = spec.lane;
                 let bytes = text.len();
-                if let Some(limit) = self.full(bytes).filter(|_| spec.run != RunRole::Stops) {
+                if let Some(limit) = self.limit_reached(bytes).filter(|_| spec.run != RunRole::Stops) {
                     let call = Call::new(self.emitter.clone(), id.as_deref(), spec, CancellationToken::new());
-                    call.failure(&Refusal::new(format!(
+                    call.failure(&CommandError::new(format!(
                         "`{}` was rejected: {limit} are in progress; send it again when some of them are answered",
                         spec.wire
                     )));
                     return None;
                 }
-                let replaced = self.lanes.enter(&session, spec.run == RunRole::Replaces);
+                let replaced = self.scheduler.register(&session, spec.run == RunRole::Replaces);
                 let call = Call::new(self.emitter.clone(), id.as_deref(), spec, replaced);
-                if spec.answer == Answer::Acknowledged {
+                if spec.answer == AnswerTiming::Acknowledged {
                     call.acknowledge();
                 }
-                let lets = self.gate.as_ref().map_or(Ok(()), |gate| gate.lets(spec));
+                let lets = self.gate.as_ref().map_or(Ok(()), |gate| gate.check(spec));
                 let work = match lets {
                     Ok(()) => self.service.clone().dispatch(command, call.clone()),
                     // In every dialect the sender must be able to identify the rejected command.
-                    Err(refusal) => futures::future::ready(Err(refusal.of_value())).boxed(),
+                    Err(refusal) => futures::future::ready(Err(refusal.invalid_params())).boxed(),
                 };
-                let ran = Ran { lane, session: session.clone(), bytes };
+                let ran = FinishedCommand { lane, session: session.clone(), bytes };
                 let guarded = AssertUnwindSafe(work).catch_unwind().map(move |result| {
                     let result = result.unwrap_or_else(|_| {
                         tracing::error!(command = spec.wire, "a handler panicked");
-                        Err(Refusal::new(format!("`{}` failed inside the server", spec.wire)))
+                        Err(CommandError::new(format!("`{}` failed inside the server", spec.wire)))
                     });
                     call.finish(result);
                     ran
@@ -356,7 +356,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                     }
                     RunRole::Starts | RunRole::Acts | RunRole::Replaces => false,
                 };
-                Some(Waiting { lane, session, bytes, passes, work: guarded.boxed() })
+                Some(QueuedCommand { lane, session, bytes, skips_held: passes, work: guarded.boxed() })
             }
         }
     }

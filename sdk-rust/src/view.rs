@@ -31,20 +31,20 @@ use std::sync::Arc;
 use serde_json::Value;
 
 pub use activity::{Compaction, Retry, Run, RunState};
-pub use conversation::{Block, Context, Conversation, Internal, Message, Sent, ToolBlock};
+pub use conversation::{Block, Context, Conversation, FoldState, Message, SentCommand, ToolBlock};
 pub use fold::Direction;
-use fold::Folding;
+use fold::FrameFold;
 use meaning::{Meaning, meaning_of};
 pub use message::{MessageState, Role, ToolState, Usage};
 pub use panel::{
-    Draft, ForkPoint, Mode, Model, Notice, OpenQuestion, Session, Shell, SlashCommand, Todo, Waiting,
-    WaitingState,
+    Delivery, Draft, ForkPoint, Model, Notice, OpenQuestion, PendingInput, PendingInputState, Session, Shell,
+    SlashCommand, Todo,
 };
 
 /// The dialect is unknown, or its feature is off.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown dialect \"{0}\"")]
-pub struct UnknownDialect(pub String);
+pub struct UnknownDialectError(pub String);
 
 /// A view of the conversation in the frames of both directions. Unreadable frames and frames without an
 /// effect leave it unchanged.
@@ -59,17 +59,17 @@ impl View {
     ///
     /// # Errors
     /// If no dialect has that name.
-    pub fn open(dialect: &str) -> Result<Self, UnknownDialect> {
-        Self::resume(Conversation::begin(dialect))
+    pub fn open(dialect: &str) -> Result<Self, UnknownDialectError> {
+        Self::resume(Conversation::new(dialect))
     }
 
     /// Continues a stored conversation.
     ///
     /// # Errors
     /// If its dialect is unknown.
-    pub fn resume(conversation: Conversation) -> Result<Self, UnknownDialect> {
-        let meaning =
-            meaning_of(&conversation.dialect).ok_or_else(|| UnknownDialect(conversation.dialect.clone()))?;
+    pub fn resume(conversation: Conversation) -> Result<Self, UnknownDialectError> {
+        let meaning = meaning_of(&conversation.dialect)
+            .ok_or_else(|| UnknownDialectError(conversation.dialect.clone()))?;
         Ok(View { meaning, conversation: Arc::new(conversation) })
     }
 
@@ -95,7 +95,7 @@ impl View {
 
     /// Returns the commands whose responses contain the earlier state, for a view that starts late.
     #[must_use]
-    pub fn asks(&self) -> &'static [String] {
+    pub fn catch_up_commands(&self) -> &'static [String] {
         &self.meaning.asks
     }
 
@@ -123,7 +123,7 @@ impl View {
 
     /// Folds a frame.
     pub fn frame(&mut self, direction: Direction, frame: &Value, at: Option<f64>) {
-        let folding = Folding { meaning: self.meaning, at };
+        let folding = FrameFold { meaning: self.meaning, at };
         folding.fold(Arc::make_mut(&mut self.conversation), direction, frame);
     }
 }
@@ -134,7 +134,7 @@ mod tests {
 
     /// The cases shared by the views of all languages.
     #[test]
-    fn the_end_of_a_run_and_of_the_agent_is_told_as_the_vectors_say() {
+    fn the_end_of_a_run_and_of_the_agent_matches_the_vectors() {
         let cases: Vec<Value> =
             serde_json::from_str(include_str!("../../conformance/vectors/view_ends.json")).unwrap();
         assert!(cases.len() > 20);

@@ -49,7 +49,7 @@ pub async fn connect(address: &str) -> Result<Transport, ConnectError> {
 /// The same as for [`connect`].
 pub async fn connect_with(address: &str, options: Options) -> Result<Transport, ConnectError> {
     let address = Address::parse(address)?;
-    if address.is_secure && !options.dials {
+    if address.is_secure && !options.has_custom_dial {
         return Err(ConnectError::NoTls);
     }
     link::start(address, options).await

@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Told {
+struct SessionSummary {
     transcript: String,
     /// Number of events of each type.
     events: BTreeMap<String, u64>,
@@ -28,7 +28,7 @@ struct Told {
 
 #[derive(Deserialize)]
 struct Vectors {
-    sessions: Vec<Told>,
+    sessions: Vec<SessionSummary>,
 }
 
 fn events(transcript: &str) -> Vec<Event> {
@@ -43,17 +43,17 @@ fn events(transcript: &str) -> Vec<Event> {
     events
 }
 
-fn told(transcript: &str) -> Told {
+fn summarize(transcript: &str) -> SessionSummary {
     let all: Vec<Value> = events(transcript).iter().map(|event| json!(event)).collect();
     let mut events = BTreeMap::new();
     for event in &all {
         *events.entry(event["type"].as_str().unwrap().to_owned()).or_default() += 1;
     }
-    Told { transcript: transcript.to_owned(), events, digest: digest(&Value::Array(all)) }
+    SessionSummary { transcript: transcript.to_owned(), events, digest: digest(&Value::Array(all)) }
 }
 
 #[test]
-fn every_recorded_session_tells_what_the_vectors_say() {
+fn every_recorded_session_matches_the_vectors() {
     let text = std::fs::read_to_string(conformance().join("vectors/any.json")).unwrap();
     let vectors: Vectors = serde_json::from_str(&text).unwrap();
     assert!(vectors.sessions.len() > 200);
@@ -61,7 +61,7 @@ fn every_recorded_session_tells_what_the_vectors_say() {
         .sessions
         .iter()
         .filter_map(|wanted| {
-            let told = told(&wanted.transcript);
+            let told = summarize(&wanted.transcript);
             (told != *wanted).then(|| format!("{}\n{}", json!(wanted), json!(told)))
         })
         .collect();
@@ -70,7 +70,7 @@ fn every_recorded_session_tells_what_the_vectors_say() {
 
 /// The concatenated growth of a message equals the message at its end.
 #[test]
-fn what_grows_adds_up_to_what_a_message_is_at_its_end() {
+fn growth_events_add_up_to_the_final_message() {
     let text = std::fs::read_to_string(conformance().join("vectors/any.json")).unwrap();
     let vectors: Vectors = serde_json::from_str(&text).unwrap();
     let mut whole = 0;
@@ -122,7 +122,9 @@ async fn half_a_surrogate_pair_loses_neither_an_event_nor_an_answer() {
             writer.write_all(line.as_bytes()).await.unwrap();
         }
     });
-    let agent = Agent::over(Transport::from_io(reader, writer), Options::new().dialect("pi")).await.unwrap();
+    let agent = Agent::from_transport(Transport::from_io(reader, writer), Options::new().dialect("pi"))
+        .await
+        .unwrap();
     let results =
         tokio::time::timeout(LONG, agent.call(Intent::Messages, Map::new())).await.unwrap().unwrap();
     assert!(json!(results).to_string().contains("cut \u{fffd}"), "{results:?}");
@@ -138,12 +140,12 @@ struct Peer {
 }
 
 impl Peer {
-    async fn hear(&mut self) -> Value {
+    async fn receive(&mut self) -> Value {
         let line = tokio::time::timeout(LONG, self.lines.next_line()).await.unwrap().unwrap().unwrap();
         serde_json::from_str(&line).unwrap()
     }
 
-    async fn say(&mut self, frame: Value) {
+    async fn send(&mut self, frame: Value) {
         self.writer.write_all(format!("{frame}\n").as_bytes()).await.unwrap();
     }
 }
@@ -152,7 +154,7 @@ async fn in_memory(dialect: &str) -> (Agent, Peer) {
     let (ours, theirs) = tokio::io::duplex(1 << 16);
     let (reader, writer) = tokio::io::split(ours);
     let options = Options::new().dialect(dialect);
-    let agent = Agent::over(Transport::from_io(reader, writer), options).await.unwrap();
+    let agent = Agent::from_transport(Transport::from_io(reader, writer), options).await.unwrap();
     let (reader, writer) = tokio::io::split(theirs);
     (agent, Peer { lines: BufReader::new(reader).lines(), writer })
 }
@@ -162,21 +164,21 @@ async fn a_run_has_limits() {
     let (agent, mut peer) = in_memory("pi").await;
     let limited = agent.with_limits(RunLimits { max_turns: Some(2), ..RunLimits::default() });
     let prompt = tokio::spawn(async move { limited.prompt("go").await });
-    let asked = peer.hear().await;
+    let asked = peer.receive().await;
     let accepted = json!({"id": asked["id"], "type": "response", "command": "prompt", "success": true});
-    peer.say(accepted.clone()).await;
+    peer.send(accepted.clone()).await;
     let run = tokio::time::timeout(LONG, prompt).await.unwrap().unwrap().unwrap();
-    peer.say(json!({"type": "agent_start"})).await;
+    peer.send(json!({"type": "agent_start"})).await;
     for _ in 0..3 {
-        peer.say(json!({"type": "turn_start"})).await;
+        peer.send(json!({"type": "turn_start"})).await;
     }
     let result = tokio::spawn(run.result());
-    let abort = peer.hear().await;
+    let abort = peer.receive().await;
     assert_eq!(abort["type"], "abort");
-    peer.say(json!({"type": "agent_end", "messages": []})).await;
-    peer.say(json!({"id": abort["id"], "type": "response", "command": "abort", "success": true})).await;
-    let state = peer.hear().await;
-    peer.say(json!({"id": state["id"], "type": "response", "command": state["type"], "success": false, "error": "no"}))
+    peer.send(json!({"type": "agent_end", "messages": []})).await;
+    peer.send(json!({"id": abort["id"], "type": "response", "command": "abort", "success": true})).await;
+    let state = peer.receive().await;
+    peer.send(json!({"id": state["id"], "type": "response", "command": state["type"], "success": false, "error": "no"}))
         .await;
     let failed = tokio::time::timeout(LONG, result).await.unwrap().unwrap().unwrap_err();
     let Error::RunFailed(failure) = failed else { panic!("{failed:?}") };
@@ -185,8 +187,8 @@ async fn a_run_has_limits() {
     let (agent, mut peer) = in_memory("opal").await;
     let limited = agent.with_limits(RunLimits { max_cost: Some(1.0), ..RunLimits::default() });
     let prompt = tokio::spawn(async move { limited.prompt("go").await.err() });
-    let opens = peer.hear().await;
-    peer.say(json!({"jsonrpc": "2.0", "id": opens["id"], "result": {"session_id": "s"}})).await;
+    let opens = peer.receive().await;
+    peer.send(json!({"jsonrpc": "2.0", "id": opens["id"], "result": {"session_id": "s"}})).await;
     let refused = tokio::time::timeout(LONG, prompt).await.unwrap().unwrap();
     assert!(matches!(refused, Some(Error::Encode { .. })), "{refused:?}");
     agent.close().await;
@@ -194,7 +196,7 @@ async fn a_run_has_limits() {
 
 /// A dropped parameter would change the effect of a command: hidden output would be visible to the model.
 #[tokio::test]
-async fn a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_is_sent() {
+async fn an_unsupported_parameter_is_rejected_before_sending() {
     for (dialect, intent, param) in [
         ("omp", Intent::Bash, "hidden"),
         // The agent's revision, which might have the parameter, is unknown.
@@ -207,7 +209,7 @@ async fn a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_i
         let (agent, mut peer) = in_memory(dialect).await;
         let mut params = Map::new();
         for (name, value) in [("command", "ls"), ("text", "hi")] {
-            let takes = agent.takes(intent, name);
+            let takes = agent.accepts_param(intent, name);
             params.extend(takes.then(|| (name.to_owned(), value.into())));
         }
         // A null parameter is omitted.
@@ -225,10 +227,10 @@ async fn a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_i
     }
     let (agent, mut peer) = in_memory("pi@1.5").await;
     let call = tokio::spawn(async move { agent.bash_hidden("ls").await });
-    let asked = peer.hear().await;
+    let asked = peer.receive().await;
     assert_eq!(asked["excludeFromContext"], true);
     let data = json!({"output": "", "exitCode": 0, "cancelled": false, "truncated": false});
-    peer.say(
+    peer.send(
         json!({"id": asked["id"], "type": "response", "command": "bash", "success": true, "data": data}),
     )
     .await;
@@ -237,48 +239,48 @@ async fn a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_i
 
 /// In a dialect without a choice for the delivery of input during a run, a hint is omitted.
 #[tokio::test]
-async fn what_is_only_a_hint_is_left_out_where_nobody_takes_it() {
+async fn an_unsupported_hint_is_left_out() {
     let (agent, mut peer) = in_memory("operator").await;
     let params = Map::from_iter([("text".to_owned(), "hi".into()), ("whenBusy".to_owned(), "steer".into())]);
     let call = tokio::spawn(async move { agent.call(Intent::Prompt, params).await });
-    assert_eq!(peer.hear().await["text"], "hi");
+    assert_eq!(peer.receive().await["text"], "hi");
     call.abort();
 }
 
 #[tokio::test]
-async fn of_two_sessions_opened_at_once_the_last_that_is_answered_is_spoken_to() {
+async fn of_two_concurrent_openings_the_last_answered_session_is_used() {
     let (agent, mut peer) = in_memory("opal").await;
     let open = |session: &str| {
         let (agent, session) = (agent.clone(), session.to_owned());
         tokio::spawn(async move { agent.open_session(&session).await })
     };
     let opening = [open("one"), open("two")];
-    let asked = [peer.hear().await, peer.hear().await];
+    let asked = [peer.receive().await, peer.receive().await];
     let answer = |session: &str| {
         let of = asked.iter().find(|frame| frame["params"]["session_id"] == session).unwrap();
         json!({"jsonrpc": "2.0", "id": of["id"], "result": {"session_id": session, "context_files": []}})
     };
     for session in ["two", "one"] {
-        peer.say(answer(session)).await;
+        peer.send(answer(session)).await;
     }
     for opened in opening {
         tokio::time::timeout(LONG, opened).await.unwrap().unwrap().unwrap();
     }
     assert_eq!(agent.conversation().session.id.as_deref(), Some("one"));
     let abort = tokio::spawn(async move { agent.abort().await });
-    assert_eq!(peer.hear().await["params"]["session_id"], "one");
+    assert_eq!(peer.receive().await["params"]["session_id"], "one");
     abort.abort();
 }
 
 #[tokio::test]
-async fn of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answered_is_spoken_to() {
+async fn of_an_implicit_and_an_explicit_opening_the_last_answered_session_is_used() {
     for last in ["first", "other"] {
         let (agent, mut peer) = in_memory("opal").await;
         let (calls, opens) = (agent.clone(), agent.clone());
         let call = tokio::spawn(async move { calls.abort().await });
-        let first = peer.hear().await;
+        let first = peer.receive().await;
         let open = tokio::spawn(async move { opens.open_session("other").await });
-        let other = peer.hear().await;
+        let other = peer.receive().await;
         let answer = |asked: &Value, session: &str| json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"session_id": session}});
         let mut answers = [answer(&first, "first"), answer(&other, "other")];
         if last == "first" {
@@ -288,13 +290,13 @@ async fn of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answe
         let text: String = answers.iter().map(|answer| format!("{answer}\n")).collect();
         peer.writer.write_all(text.as_bytes()).await.unwrap();
         tokio::time::timeout(LONG, open).await.unwrap().unwrap().unwrap();
-        let aborts = peer.hear().await;
-        peer.say(json!({"jsonrpc": "2.0", "id": aborts["id"], "result": {}})).await;
+        let aborts = peer.receive().await;
+        peer.send(json!({"jsonrpc": "2.0", "id": aborts["id"], "result": {}})).await;
         tokio::time::timeout(LONG, call).await.unwrap().unwrap().unwrap();
         assert_eq!(agent.conversation().session.id.as_deref(), Some(last));
         let again = tokio::spawn(async move { agent.abort().await });
         assert_eq!(
-            (&peer.hear().await["params"]["session_id"], &aborts["params"]["session_id"]),
+            (&peer.receive().await["params"]["session_id"], &aborts["params"]["session_id"]),
             (&json!(last), &json!(last))
         );
         again.abort();
@@ -302,21 +304,21 @@ async fn of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answe
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_first_session_where_another_is_followed() {
+async fn a_call_waits_for_no_first_session_where_another_is_followed() {
     let (agent, mut peer) = in_memory("opal").await;
     let (calls, opens, follows) = (agent.clone(), agent.clone(), agent);
     let call = tokio::spawn(async move { calls.abort().await });
-    let first = peer.hear().await;
+    let first = peer.receive().await;
     let open = tokio::spawn(async move { opens.open_session("other").await });
-    let other = peer.hear().await;
-    peer.say(json!({"jsonrpc": "2.0", "id": other["id"], "result": {"session_id": "other"}})).await;
+    let other = peer.receive().await;
+    peer.send(json!({"jsonrpc": "2.0", "id": other["id"], "result": {"session_id": "other"}})).await;
     tokio::time::timeout(LONG, open).await.unwrap().unwrap().unwrap();
     let again = tokio::spawn(async move { follows.abort().await });
-    let aborts = tokio::time::timeout(LONG, peer.hear()).await.expect("the first one is not waited for");
+    let aborts = tokio::time::timeout(LONG, peer.receive()).await.expect("the first one is not waited for");
     assert_eq!(aborts["params"]["session_id"], "other");
-    peer.say(json!({"jsonrpc": "2.0", "id": aborts["id"], "result": {}})).await;
+    peer.send(json!({"jsonrpc": "2.0", "id": aborts["id"], "result": {}})).await;
     tokio::time::timeout(LONG, again).await.unwrap().unwrap().unwrap();
-    peer.say(json!({"jsonrpc": "2.0", "id": first["id"], "result": {"session_id": "first"}})).await;
-    assert_eq!(peer.hear().await["params"]["session_id"], "first");
+    peer.send(json!({"jsonrpc": "2.0", "id": first["id"], "result": {"session_id": "first"}})).await;
+    assert_eq!(peer.receive().await["params"]["session_id"], "first");
     call.abort();
 }

@@ -66,7 +66,7 @@ impl Example {
         }
     }
 
-    async fn say(&mut self, text: &str) {
+    async fn send(&mut self, text: &str) {
         self.child.stdin.as_mut().unwrap().write_all(text.as_bytes()).await.unwrap();
     }
 
@@ -111,9 +111,9 @@ async fn dialogs() {
         agent(folder.path(), json!([]), &["--no-session", "-e", extension.unwrap().to_str().unwrap()]);
     let mut example = Example::start("dialogs", folder.path(), &words);
     example.shows("Which colour? (red, green, blue)").await;
-    example.say("green\n").await;
+    example.send("green\n").await;
     example.shows("Sure? It will be green. (yes, no)").await;
-    example.say("no\n").await;
+    example.send("no\n").await;
     example.end().await;
 }
 
@@ -155,7 +155,7 @@ async fn a_supervisor_restarts_its_agent_and_resumes_the_session() {
 }
 
 #[tokio::test]
-async fn an_agent_of_ones_own() {
+async fn a_custom_agent_answers() {
     let client = pi::Client::spawn([built().join("examples/agent")]).unwrap();
     let mut run = within("the acceptance", client.prompt("one two three")).await.unwrap();
     let mut text = String::new();
@@ -205,12 +205,12 @@ async fn ctrl_c_stops_the_run_and_not_the_program() {
         json!([{"when": {"user": "slow"}, "first_ms": 600_000, "text": "late"}, {"text": "quick"}]);
     let words = agent(folder.path(), responses, &["--no-session"]);
     let mut example = Example::start("ctrl_c", folder.path(), &words);
-    example.say("slow\n").await;
+    example.send("slow\n").await;
     example.shows("(Ctrl-C stops this)").await;
     let process = example.child.id().unwrap().to_string();
     assert!(std::process::Command::new("kill").args(["-INT", &process]).status().unwrap().success());
     example.shows("(stopped)").await;
-    example.say("again\n").await;
+    example.send("again\n").await;
     example.shows("(Ctrl-C stops this)").await;
     example.end().await;
 }

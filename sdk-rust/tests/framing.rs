@@ -14,10 +14,10 @@ use tokio::io::{AsyncRead, ReadBuf};
 mod long;
 use long::LONG;
 
-type Lines = Vec<Result<String, FramingError>>;
+type FramedLines = Vec<Result<String, FramingError>>;
 
 /// Returns the lines of the sans-I/O framer for these chunks.
-fn framed<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOptions) -> Lines {
+fn framed<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOptions) -> FramedLines {
     let mut lines = Vec::new();
     let mut keep = |line: Result<Line<'_>, _>| lines.push(line.map(|line| line.text.to_owned()));
     let mut framer = Framer::new(options.clone());
@@ -29,9 +29,9 @@ fn framed<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOption
 }
 
 /// Reader that returns one chunk per read.
-struct Chunks(VecDeque<Vec<u8>>);
+struct ChunkedReader(VecDeque<Vec<u8>>);
 
-impl AsyncRead for Chunks {
+impl AsyncRead for ChunkedReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
@@ -54,10 +54,10 @@ fn to_end<R: AsyncRead + Unpin>(reader: &mut FrameReader<R>, batch: &mut Vec<Inc
 }
 
 /// Returns the lines of the reader for these chunks.
-fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOptions) -> Lines {
+fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOptions) -> FramedLines {
     // An empty read would be the end of the stream.
     let chunks = chunks.into_iter().filter(|chunk| !chunk.is_empty()).map(<[u8]>::to_vec).collect();
-    let mut reader = FrameReader::with_options(Chunks(chunks), options.clone());
+    let mut reader = FrameReader::with_options(ChunkedReader(chunks), options.clone());
     let mut batch = Vec::new();
     to_end(&mut reader, &mut batch);
     let lines = batch.into_iter().map(|incoming| match incoming {
@@ -68,7 +68,7 @@ fn read<'a>(chunks: impl IntoIterator<Item = &'a [u8]>, options: &FramerOptions)
 }
 
 /// Returns the lines according to the rules, in a simple implementation without chunks.
-fn expected(stream: &[u8], options: &FramerOptions) -> Lines {
+fn expected(stream: &[u8], options: &FramerOptions) -> FramedLines {
     let mut lines = Vec::new();
     let mut offset = 0;
     for raw in stream.split_inclusive(|byte| *byte == b'\n') {
@@ -93,7 +93,7 @@ fn expected(stream: &[u8], options: &FramerOptions) -> Lines {
 
 /// Checks both framers, unsplit, byte by byte, and split in two at every position.
 fn check_with(stream: &[u8], options: &FramerOptions, wanted: &[Result<&str, FramingError>]) {
-    let wanted: Lines = wanted.iter().cloned().map(|line| line.map(str::to_owned)).collect();
+    let wanted: FramedLines = wanted.iter().cloned().map(|line| line.map(str::to_owned)).collect();
     assert_eq!(framed([stream], options), wanted, "unsplit");
     assert_eq!(read([stream], options), wanted, "read unsplit");
     assert_eq!(framed(stream.chunks(1), options), wanted, "byte by byte");
@@ -140,7 +140,7 @@ fn fm_F01_split_at_every_byte() {
 fn fm_F02_many_frames_in_one_read() {
     let frames: Vec<String> = (0..10_000).map(|number| format!("{{\"id\":{number}}}")).collect();
     let stream = frames.join("\n") + "\n";
-    let wanted: Lines = frames.into_iter().map(Ok).collect();
+    let wanted: FramedLines = frames.into_iter().map(Ok).collect();
     assert_eq!(framed([stream.as_bytes()], &FramerOptions::default()), wanted);
     assert_eq!(read([stream.as_bytes()], &FramerOptions::default()), wanted);
 }
@@ -235,7 +235,7 @@ fn fm_F13_large_frames_arrive_whole() {
 }
 
 #[test]
-fn fm_F15_a_last_line_without_its_end_is_delivered_and_told() {
+fn fm_F15_a_last_line_without_its_end_is_delivered_and_marked() {
     check(b"a\nb", &[Ok("a"), Ok("b")]);
     let mut framer = Framer::default();
     framer.push(b"a\nb", &mut |line| assert!(line.unwrap().terminated));
@@ -297,7 +297,7 @@ fn piece() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn fm_F01_any_chunking_gives_what_the_rules_say(
+    fn fm_F01_any_chunking_gives_the_same_lines(
         pieces in proptest::collection::vec(piece(), 0..40),
         cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..12),
         max_line in prop_oneof![0usize..12, Just(usize::MAX)],

@@ -2,12 +2,12 @@
 #![allow(non_snake_case, reason = "tests carry the number of the fault they guard against")]
 
 use agentese::scan::{
-    Kind, MAX_DEPTH, ScanError, Wanted, boolean, inner, is_null, member, scan, string, unsigned,
+    JsonKind, MAX_DEPTH, MemberSet, ScanError, boolean, inner, is_null, member, scan, string, unsigned,
 };
 use proptest::prelude::*;
 use serde_json::Value;
 
-const WANTED: Wanted<6> = Wanted::new([
+const WANTED: MemberSet<6> = MemberSet::new([
     member("type"),
     member("id"),
     member("event"),
@@ -21,7 +21,7 @@ fn check(text: &str, wanted: [Option<&str>; 6]) {
     assert_eq!(std::array::from_fn(|index| found[index]), wanted, "{text}");
 }
 
-fn refused(text: &str, wanted: ScanError) {
+fn rejected(text: &str, wanted: ScanError) {
     assert_eq!(scan(text, &WANTED).unwrap_err(), wanted, "{text}");
 }
 
@@ -64,38 +64,38 @@ fn fm_F17_the_last_of_two_members_counts() {
 }
 
 #[test]
-fn fm_F16_deep_nesting_is_refused_without_recursion() {
+fn fm_F16_deep_nesting_is_rejected_without_recursion() {
     let levels = |count: usize| format!("{{\"type\":{}{}}}", "[".repeat(count), "]".repeat(count));
     assert!(scan(&levels(MAX_DEPTH - 1), &WANTED).is_ok());
-    refused(&levels(MAX_DEPTH), ScanError::TooDeep { limit: MAX_DEPTH, offset: 8 + MAX_DEPTH - 1 });
-    refused(&levels(100_000), ScanError::TooDeep { limit: MAX_DEPTH, offset: 8 + MAX_DEPTH - 1 });
+    rejected(&levels(MAX_DEPTH), ScanError::TooDeep { limit: MAX_DEPTH, offset: 8 + MAX_DEPTH - 1 });
+    rejected(&levels(100_000), ScanError::TooDeep { limit: MAX_DEPTH, offset: 8 + MAX_DEPTH - 1 });
     let objects = "{\"data\":".repeat(100_000);
     assert!(matches!(scan(&objects, &WANTED), Err(ScanError::TooDeep { .. })));
-    refused(&"[".repeat(100_000), ScanError::NotAnObject { found: Kind::Array });
+    rejected(&"[".repeat(100_000), ScanError::NotAnObject { found: JsonKind::Array });
 }
 
 #[test]
-fn fm_F19_other_kinds_are_told_apart() {
+fn fm_F19_other_kinds_are_distinguished() {
     for (text, found) in [
-        ("[1]", Kind::Array),
-        ("\"text\"", Kind::String),
-        (" -1", Kind::Number),
-        ("12", Kind::Number),
-        ("true", Kind::Boolean),
-        ("false ", Kind::Boolean),
-        ("null", Kind::Null),
+        ("[1]", JsonKind::Array),
+        ("\"text\"", JsonKind::String),
+        (" -1", JsonKind::Number),
+        ("12", JsonKind::Number),
+        ("true", JsonKind::Boolean),
+        ("false ", JsonKind::Boolean),
+        ("null", JsonKind::Null),
     ] {
-        refused(text, ScanError::NotAnObject { found });
+        rejected(text, ScanError::NotAnObject { found });
     }
     assert_eq!(scan("[]", &WANTED).unwrap_err().to_string(), "expected an object, found an array");
-    refused("", ScanError::Blank);
-    refused(" \t", ScanError::Blank);
-    refused("hello", ScanError::Malformed { expected: "an object", offset: 0 });
-    refused("\u{feff}{}", ScanError::Malformed { expected: "an object", offset: 0 });
+    rejected("", ScanError::Blank);
+    rejected(" \t", ScanError::Blank);
+    rejected("hello", ScanError::Malformed { expected: "an object", offset: 0 });
+    rejected("\u{feff}{}", ScanError::Malformed { expected: "an object", offset: 0 });
 }
 
 #[test]
-fn broken_structure_is_refused() {
+fn broken_structure_is_rejected() {
     for text in [
         "{",
         "{\"a",
@@ -106,15 +106,15 @@ fn broken_structure_is_refused() {
         "{\"a\":\"\\\"}",
         "{\"event\":{\"type\":1}",
     ] {
-        refused(text, ScanError::Unfinished);
+        rejected(text, ScanError::Unfinished);
     }
     for text in
         ["{a:1}", "{\"a\" 1}", "{\"a\":}", "{\"a\":1 2}", "{\"a\":[}", "{\"a\":1,}", "{,}", "{\"a\":1]"]
     {
         assert!(matches!(scan(text, &WANTED), Err(ScanError::Malformed { .. })), "{text}");
     }
-    refused("{} x", ScanError::TrailingText { offset: 3 });
-    refused("{}{}", ScanError::TrailingText { offset: 2 });
+    rejected("{} x", ScanError::TrailingText { offset: 3 });
+    rejected("{}{}", ScanError::TrailingText { offset: 2 });
 }
 
 #[test]
@@ -137,7 +137,7 @@ fn fm_F10_strings_are_unescaped_and_lone_surrogates_replaced() {
 }
 
 #[test]
-fn fm_F18_integers_are_exact_or_refused() {
+fn fm_F18_integers_are_exact_or_rejected() {
     assert_eq!(unsigned("0"), Some(0));
     assert_eq!(unsigned("9007199254740993"), Some(9_007_199_254_740_993));
     assert_eq!(unsigned("18446744073709551615"), Some(u64::MAX));
@@ -216,7 +216,7 @@ proptest! {
 
     /// Every object that serde_json accepts is accepted, and invalid JSON never panics.
     #[test]
-    fn never_panics_and_never_refuses_an_object(text in "[ {}\\[\\]:,\"\\\\a1ntu\\n\u{e4}]{0,30}") {
+    fn never_panics_and_never_rejects_an_object(text in "[ {}\\[\\]:,\"\\\\a1ntu\\n\u{e4}]{0,30}") {
         let outcome = scan(&text, &WANTED);
         if serde_json::from_str::<serde_json::Map<String, Value>>(&text).is_ok() {
             prop_assert!(outcome.is_ok(), "{:?}", outcome);

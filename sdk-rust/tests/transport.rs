@@ -29,20 +29,20 @@ const GRACE: Duration = LONG;
 /// Time limit for children that obey neither.
 const SHORT: Duration = Duration::from_millis(100);
 
-struct Started {
+struct StartedChild {
     child: ChildProcess,
     writer: agentese::transport::BoxWriter,
     reader: FrameReader<BoxReader>,
     batch: std::vec::IntoIter<Incoming>,
 }
 
-fn start(options: ChildOptions) -> Started {
+fn start(options: ChildOptions) -> StartedChild {
     let (reader, writer, child) = Transport::from_child(options).unwrap().into_parts();
     let reader = FrameReader::new(reader);
-    Started { child: child.unwrap(), writer, reader, batch: Vec::new().into_iter() }
+    StartedChild { child: child.unwrap(), writer, reader, batch: Vec::new().into_iter() }
 }
 
-impl Started {
+impl StartedChild {
     /// Returns the next line of stdout.
     async fn line(&mut self) -> Option<String> {
         loop {
@@ -133,7 +133,7 @@ async fn stderr_lines_are_handed_to_the_callback() {
 }
 
 #[tokio::test]
-async fn fm_F33_a_killed_child_is_told_at_once_and_reaped() {
+async fn fm_F33_a_killed_child_is_reported_at_once_and_reaped() {
     let mut child = start(sh("echo starting >&2; echo ready; read _"));
     assert_eq!(child.line().await.unwrap(), "ready");
     let pid = child.child.id();
@@ -172,7 +172,7 @@ async fn the_end_is_noticed_while_others_hold_the_pipes() {
 }
 
 #[tokio::test]
-async fn fm_F35_what_cannot_be_started_is_told_by_kind() {
+async fn fm_F35_spawn_failures_are_reported_by_kind() {
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str, mode: u32| {
         let path = folder.path().join(name);
@@ -235,7 +235,7 @@ async fn directory_and_environment_are_the_childs() {
 }
 
 #[tokio::test]
-async fn fm_F38_a_dropped_handle_takes_the_child_down_the_ladder() {
+async fn fm_F38_a_dropped_handle_shuts_the_child_down_in_steps() {
     // Children that obey the end of input, only SIGTERM, or neither.
     for (script, eof, term, code, signal) in [
         ("echo $$; read _; exit 5", GRACE, GRACE, Some(5), None),
@@ -260,9 +260,9 @@ async fn fm_F38_a_group_is_waited_for_and_killed_without_its_handle() {
     assert!(!group.is_over());
     drop(started);
     // The child ignored the end of its input and SIGTERM, and has a long time left.
-    assert!(tokio::time::timeout(3 * SHORT, group.over()).await.is_err());
+    assert!(tokio::time::timeout(3 * SHORT, group.wait()).await.is_err());
     group.kill();
-    soon(group.over()).await;
+    soon(group.wait()).await;
     assert!(group.is_over() && gone(pid));
     // The number may belong to another process now.
     group.kill();
@@ -334,7 +334,7 @@ async fn fm_F39_a_wrapper_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn fm_F39_what_a_leader_left_behind_is_ended_without_asking() {
+async fn fm_F39_orphans_of_a_leader_are_killed() {
     let mut child = start(sh("trap '' TERM; sleep 1000 & echo $!; exit 0").graces(SHORT, SHORT));
     let grandchild = child.pid().await;
     assert!(soon(child.child.exit()).await.success());
@@ -344,7 +344,7 @@ async fn fm_F39_what_a_leader_left_behind_is_ended_without_asking() {
 }
 
 #[tokio::test]
-async fn shutdown_may_be_asked_for_by_many() {
+async fn shutdown_may_be_requested_concurrently() {
     let child = Arc::new(start(sh("read _; exit 4")).child);
     let second = Arc::clone(&child);
     let (one, two) = soon(async { tokio::join!(child.shutdown(), second.shutdown()) }).await;

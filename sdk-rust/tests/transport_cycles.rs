@@ -11,20 +11,20 @@ mod long;
 use long::LONG;
 
 #[derive(Debug, PartialEq)]
-struct Held {
+struct OpenResources {
     descriptors: usize,
     threads: usize,
     children: Vec<String>,
 }
 
-fn held() -> Held {
+fn open_resources() -> OpenResources {
     let entries = |path: &str| std::fs::read_dir(path).unwrap().count();
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
     let children = tasks.flat_map(|task| {
         let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
         children.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
     });
-    Held {
+    OpenResources {
         descriptors: entries("/proc/self/fd"),
         threads: entries("/proc/self/task"),
         children: children.collect(),
@@ -66,7 +66,7 @@ async fn fm_F40_start_and_stop_leak_nothing() {
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
-        held()
+        open_resources()
     };
     let before = settled().await;
     for number in 0..cycles {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 /// Comparison between a view and the response to the history command: the prior knowledge of the view.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Asked {
+struct HistoryComparison {
     complete: bool,
     told: usize,
     untold: Vec<String>,
@@ -21,16 +21,16 @@ struct Asked {
 }
 
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Folded {
+struct FoldSummary {
     transcript: String,
-    asked: Vec<Asked>,
+    asked: Vec<HistoryComparison>,
     end: String,
 }
 
 #[derive(Deserialize)]
 struct Vectors {
     unannounced: BTreeMap<String, BTreeMap<String, String>>,
-    sessions: Vec<Folded>,
+    sessions: Vec<FoldSummary>,
 }
 
 fn vectors() -> Vectors {
@@ -38,7 +38,7 @@ fn vectors() -> Vectors {
     serde_json::from_str(&text).unwrap()
 }
 
-fn fold(transcript: &str) -> Folded {
+fn fold(transcript: &str) -> FoldSummary {
     let (dialect, _) = transcript.split_once('/').unwrap();
     let mut view = View::open(dialect).unwrap();
     let mut asked = Vec::new();
@@ -49,12 +49,12 @@ fn fold(transcript: &str) -> Folded {
             asked.push(compare(&before, &view.conversation()));
         }
     }
-    Folded { transcript: transcript.to_owned(), asked, end: digest(&view.conversation()) }
+    FoldSummary { transcript: transcript.to_owned(), asked, end: digest(&view.conversation()) }
 }
 
 /// Returns `true` if a line is the successful response to the first command of a late view.
 fn is_history(view: &View, before: &Conversation, line: &str) -> bool {
-    let history = &view.asks()[0];
+    let history = &view.catch_up_commands()[0];
     let Ok(frame) = serde_json::from_str::<Value>(line) else { return false };
     let is_answer = frame["success"] == true || frame.get("result").is_some();
     let place = frame.get("id").map_or_else(|| format!("without {history}"), Value::to_string);
@@ -65,11 +65,16 @@ fn in_context(conversation: &Conversation) -> Vec<&Arc<Message>> {
     conversation.messages.iter().filter(|message| !message.is_gone() && !message.is_growing()).collect()
 }
 
-fn compare(before: &Conversation, after: &Conversation) -> Asked {
+fn compare(before: &Conversation, after: &Conversation) -> HistoryComparison {
     let mut old: BTreeMap<&str, &Arc<Message>> =
         in_context(before).into_iter().map(|message| (message.key.as_str(), message)).collect();
-    let mut asked =
-        Asked { complete: before.complete, told: 0, untold: Vec::new(), gone: 0, changed: BTreeSet::new() };
+    let mut asked = HistoryComparison {
+        complete: before.complete,
+        told: 0,
+        untold: Vec::new(),
+        gone: 0,
+        changed: BTreeSet::new(),
+    };
     for message in in_context(after) {
         let told = json!(**message);
         let Some(known) = old.remove(message.key.as_str()) else {
@@ -103,7 +108,7 @@ fn digest(conversation: &Conversation) -> String {
 }
 
 #[test]
-fn every_recorded_session_folds_to_what_the_vectors_say() {
+fn every_recorded_session_matches_the_vectors() {
     let vectors = vectors();
     assert!(vectors.sessions.len() > 200);
     let wrong: Vec<String> = vectors
@@ -150,7 +155,7 @@ fn shown(view: &mut View, frames: impl IntoIterator<Item = Value>) {
 }
 
 #[test]
-fn a_message_grows_from_pieces_and_ends_with_what_the_agent_says() {
+fn a_message_grows_from_pieces_and_ends_with_the_final_message() {
     let mut view = View::open("pi").unwrap();
     let start = json!({"type": "message_start", "message": assistant(&json!([]))});
     let pieces = ["Hel", "lo"].map(|piece| delta(json!({"type": "text_delta", "delta": piece})));

@@ -31,8 +31,8 @@ struct Server(Arc<Mutex<State>>);
 struct State {
     /// Queries of the received connections.
     calls: Vec<String>,
-    heard: Vec<Value>,
-    said: Vec<String>,
+    received: Vec<Value>,
+    sent: Vec<String>,
     sockets: Vec<Socket>,
     seen: HashSet<String>,
     /// `true` if the server cannot resume connections.
@@ -65,7 +65,7 @@ impl Server {
                     return Err(io::Error::from(io::ErrorKind::ConnectionRefused));
                 }
                 let (ours, theirs) = tokio::io::duplex(4096);
-                tokio::spawn(server.talk(theirs));
+                tokio::spawn(server.serve(theirs));
                 Ok(ours)
             }
         })
@@ -80,7 +80,7 @@ impl Server {
     }
 
     #[expect(clippy::result_large_err, reason = "the error is what tungstenite asks of a callback")]
-    async fn talk(self, stream: DuplexStream) {
+    async fn serve(self, stream: DuplexStream) {
         let mut query = String::new();
         let accepted = accept_hdr_async(stream, |request: &Request, response: Response| {
             query = request.uri().query().unwrap_or_default().to_owned();
@@ -95,7 +95,7 @@ impl Server {
             state.calls.push(query);
             state.sockets.push(Socket { cut: cut.clone(), out });
             let back = have.is_some() && !state.forgets;
-            let missed = if back { state.said[have.unwrap_or(0)..].to_vec() } else { Vec::new() };
+            let missed = if back { state.sent[have.unwrap_or(0)..].to_vec() } else { Vec::new() };
             let hello = json!({"agentese": "hello", "back": back, "lost": have.is_some() && !back});
             ((!state.is_plain).then(|| hello.to_string()), missed)
         };
@@ -108,7 +108,7 @@ impl Server {
                 () = cut.cancelled() => return,
                 Some(text) = words.recv() => socket.send(Message::text(text)).await.unwrap(),
                 message = socket.next(), if !is_deaf => match message {
-                    Some(Ok(Message::Text(text))) => self.hears(serde_json::from_str(text.as_str()).unwrap()),
+                    Some(Ok(Message::Text(text))) => self.receive(serde_json::from_str(text.as_str()).unwrap()),
                     Some(Ok(_)) => {}
                     Some(Err(_)) | None => return,
                 },
@@ -116,21 +116,21 @@ impl Server {
         }
     }
 
-    fn hears(&self, frame: Value) {
+    fn receive(&self, frame: Value) {
         let (id, kind) = (frame["id"].clone(), frame["type"].clone());
         let is_new = {
             let mut state = self.state();
-            state.heard.push(frame);
+            state.received.push(frame);
             state.seen.insert(id.to_string())
         };
         if is_new && kind != "extension_ui_response" && kind != "prompt" {
-            self.say(json!({"id": id, "type": "response", "command": kind, "success": true}));
+            self.send(json!({"id": id, "type": "response", "command": kind, "success": true}));
         }
     }
 
-    fn say(&self, frame: Value) {
+    fn send(&self, frame: Value) {
         let mut state = self.state();
-        state.said.push(frame.to_string());
+        state.sent.push(frame.to_string());
         if !state.is_mute {
             let _ = state.sockets.last().unwrap().out.send(frame.to_string());
         }
@@ -144,7 +144,7 @@ impl Server {
     fn ids(&self, kind: &str) -> Vec<String> {
         let state = self.state();
         state
-            .heard
+            .received
             .iter()
             .filter(|frame| frame["type"] == kind)
             .map(|frame| frame["id"].to_string())
@@ -178,7 +178,7 @@ async fn a_message_is_a_frame() {
     let client = server.client().await;
     soon(client.abort()).await.unwrap();
     soon(client.set_auto_retry(true)).await.unwrap();
-    assert_eq!(server.state().heard.len(), 2);
+    assert_eq!(server.state().received.len(), 2);
     client.close().await;
     assert!(soon(client.abort()).await.is_err());
 }
@@ -193,12 +193,12 @@ async fn a_lost_connection_goes_on_where_it_was_and_no_command_runs_twice() {
         let client = client.clone();
         async move { client.set_auto_retry(true).await }
     });
-    server.until(|state| state.said.len() == 2).await;
+    server.until(|state| state.sent.len() == 2).await;
     server.state().is_mute = false;
     server.cut();
     soon(call).await.unwrap().unwrap();
     soon(client.abort()).await.unwrap();
-    assert_eq!(server.state().said.len(), 3, "each was carried out once");
+    assert_eq!(server.state().sent.len(), 3, "each was carried out once");
     let calls = server.state().calls.clone();
     assert_eq!(calls[1], format!("{}&have=1", calls[0]), "the same name, and what it has");
 }
@@ -210,7 +210,7 @@ async fn a_command_that_did_not_arrive_is_sent_again() {
     let client = server.client().await;
     let call = tokio::spawn(async move { client.abort().await });
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(server.state().heard.is_empty());
+    assert!(server.state().received.is_empty());
     server.state().is_deaf = false;
     server.cut();
     soon(call).await.unwrap().unwrap();
@@ -218,7 +218,7 @@ async fn a_command_that_did_not_arrive_is_sent_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_written_while_there_is_no_socket_is_sent_later() {
+async fn lines_written_without_a_socket_are_sent_later() {
     let server = Server::default();
     let client = server.client().await;
     soon(client.abort()).await.unwrap();
@@ -245,13 +245,13 @@ async fn an_answer_that_was_lost_is_sent_again_until_a_later_command_is_answered
     let Transport { reader, mut writer, .. } = server.transport().await;
     let mut lines = BufReader::new(reader).lines();
     server.until(|state| state.sockets.len() == 1).await;
-    server.say(json!({"type": "extension_ui_request", "id": "q", "method": "confirm", "title": "?"}));
+    server.send(json!({"type": "extension_ui_request", "id": "q", "method": "confirm", "title": "?"}));
     assert!(soon(lines.next_line()).await.unwrap().unwrap().contains("\"q\""));
     let answer = "{\"type\":\"extension_ui_response\",\"id\":\"q\",\"confirmed\":true}\n";
     writer.write_all(answer.as_bytes()).await.unwrap();
-    server.until(|state| state.heard.len() == 1).await;
+    server.until(|state| state.received.len() == 1).await;
     server.cut();
-    server.until(|state| state.heard.len() == 2).await;
+    server.until(|state| state.received.len() == 2).await;
     writer.write_all(b"{\"type\":\"abort\",\"id\":\"1\"}\n").await.unwrap();
     assert!(soon(lines.next_line()).await.unwrap().unwrap().contains("\"abort\""));
     server.cut();
@@ -262,7 +262,7 @@ async fn an_answer_that_was_lost_is_sent_again_until_a_later_command_is_answered
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_says_reload_where_what_was_missed_is_lost() {
+async fn lost_messages_end_the_stream_with_a_reload() {
     let server = Server::default();
     let client = server.client().await;
     soon(client.abort()).await.unwrap();
@@ -271,16 +271,16 @@ async fn the_end_says_reload_where_what_was_missed_is_lost() {
         let client = client.clone();
         async move { client.prompt("never answered").await.map(drop) }
     });
-    server.until(|state| state.heard.len() == 2).await;
+    server.until(|state| state.received.len() == 2).await;
     server.cut();
     let error = soon(run).await.unwrap().unwrap_err();
     assert!(matches!(end(&error), Cause::Io { text, .. } if text.starts_with("reload")), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_says_that_the_connection_was_lost_when_patience_is_over() {
+async fn the_connection_is_reported_lost_after_the_reconnect_timeout() {
     let server = Server::default();
-    let options = server.options().patience(Duration::from_secs(3));
+    let options = server.options().reconnect_timeout(Duration::from_secs(3));
     let client = pi::Client::connect(websocket::connect_with(ADDRESS, options).await.unwrap());
     soon(client.abort()).await.unwrap();
     server.state().refuses = true;
@@ -302,7 +302,7 @@ async fn the_end_of_another_server_and_of_the_agent_is_the_end_of_the_stream() {
         if is_plain {
             server.cut();
         } else {
-            server.say(json!({"agentese": "ended", "text": "exited with code 1"}));
+            server.send(json!({"agentese": "ended", "text": "exited with code 1"}));
         }
         assert_eq!(*soon(client.terminated()).await.cause(), Cause::EndOfStream, "{is_plain}");
         assert_eq!(server.state().calls.len(), 1);
@@ -330,7 +330,7 @@ async fn a_server_waits_for_a_client_that_does_not_read_and_nothing_is_lost() {
     let Transport { reader, writer: _writer, .. } = server.transport().await;
     server.until(|state| state.sockets.len() == 1).await;
     for number in 0..COUNT {
-        server.say(json!({"type": "x", "number": number, "text": "x".repeat(500)}));
+        server.send(json!({"type": "x", "number": number, "text": "x".repeat(500)}));
     }
     // The connection is lost during the transfer, before the client has read any data.
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -357,7 +357,7 @@ async fn a_client_that_is_gone_leaves_nothing_behind() {
 }
 
 #[tokio::test]
-async fn who_cannot_be_reached_is_named_without_the_token() {
+async fn an_unreachable_server_is_named_without_the_token() {
     let nobody = Options::default()
         .dial(|_| async { Err::<DuplexStream, _>(io::ErrorKind::ConnectionRefused.into()) });
     let error = soon(websocket::connect_with("ws://127.0.0.1:9/token/ws", nobody)).await.unwrap_err();
@@ -369,7 +369,7 @@ async fn who_cannot_be_reached_is_named_without_the_token() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_gives_no_websocket_or_no_answer_is_told_from_others() {
+async fn a_server_without_websocket_or_answer_is_distinguished() {
     async fn dialled(answer: &'static [u8]) -> ConnectError {
         let options = Options::default().dial(move |_| async move {
             let (ours, mut theirs) = tokio::io::duplex(4096);

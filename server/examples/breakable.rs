@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use agentese::types::{AgentMessage, Model};
 use agentese_server::Server;
-use agentese_server::fronts::Frontend;
-use agentese_server::providers::scripted::Scripted;
+use agentese_server::fronts::DialectEntry;
+use agentese_server::providers::scripted::ScriptedProvider;
 use agentese_server::providers::{Provider, Request, StreamEvent};
 use agentese_server::session::Store;
 use futures::stream::BoxStream;
 
-struct Breakable(Scripted);
+struct Breakable(ScriptedProvider);
 
 impl Provider for Breakable {
     fn name(&self) -> &str {
@@ -43,10 +43,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let script = serde_json::from_str(&std::fs::read_to_string(script)?)?;
     let cwd = std::env::current_dir()?;
     let server = Server::builder()
-        .with_provider(Arc::new(Breakable(Scripted::script(script))))
+        .with_provider(Arc::new(Breakable(ScriptedProvider::from_script(script))))
         .store(Store::at(&cwd.join("sessions"), &cwd))
         .cwd(cwd)
-        .dialect(Frontend::find(&dialect)?)
+        .dialect(DialectEntry::find(&dialect)?)
         .build();
     server.serve(agentese::transport::stdio()?).await;
     Ok(())

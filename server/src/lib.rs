@@ -48,21 +48,23 @@ pub use agentese_server_sessions::{export, session};
 pub use agentese_server_subagents as subagents;
 #[doc(inline)]
 pub use agentese_server_tools as tools;
-pub use server::{Builder, Served, Server};
+pub use server::{Builder, ServeOutcome, Server};
 
 /// Models and their providers.
 pub mod providers {
     pub use agentese_server_models::{
-        Answer, Assembler, AuthError, AuthFile, Budgets, Cache, Catalog, Chosen, Complaint, DeviceCode,
-        DeviceLogin, Done, ExposeSecret, Failure, FailureKind, Grown, HttpClient, LevelCustoms, LoginError,
-        MessageIter, Messages, NotReady, Provider, Request, SecretString, SelectError, Selected, Settings,
-        StoreKeyError, StreamEvent, TokenCounts, ToolDescription, UnusableCall, Update, Wanted, history,
-        is_blank, key_variables, levels, most_tokens, nearest_level, number, scripted, sum_of, tokens,
+        Answer, Assembler, AuthError, AuthFile, CacheRetention, Catalog, ConfigWarning, DeviceCode,
+        DeviceLogin, ExposeSecret, FinishReason, HttpClient, InitialModel, JsonDelta, LoginError,
+        MessageIter, Messages, ModelSelection, ModelUnavailableError, Provider, ProviderError,
+        ProviderErrorKind, Request, SecretString, SelectError, SelectOptions, Settings, StoreKeyError,
+        StreamEvent, ThinkingLevelRules, ThinkingTokens, TokenCounts, ToolDescription, UnusableCall, Update,
+        default_max_tokens, history, is_blank, key_variables, levels, nearest_level, number, scripted,
+        sum_of, tokens,
     };
     pub use agentese_server_providers::{Sources, load};
 }
 
 /// Replacement of the content of files.
-pub mod replace {
-    pub use agentese_server_base::replace::tell_of_copies;
+pub mod atomic_write {
+    pub use agentese_server_base::replace::log_abandoned_backups;
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese_server::session::{Session, Start};
+use agentese_server::session::{Session, SessionOptions};
 use agentese_server::world::{RandomIds, SystemClock};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ mod support;
 const THREADS: u64 = 4;
 const KILLS: u64 = 200;
 /// The latest moment of a kill after the prompt; a whole run takes about as long.
-const WITHIN: Duration = Duration::from_millis(350);
+const MAX_DELAY: Duration = Duration::from_millis(350);
 
 /// Returns turns with tools whose processes would live for another minute.
 fn script() -> Value {
@@ -40,7 +40,7 @@ fn script() -> Value {
 
 #[test]
 #[expect(clippy::print_stdout, reason = "the seed plays the run again")]
-fn a_kill_at_any_moment_loses_nothing_that_was_seen_and_leaves_nothing_behind() {
+fn kill_at_any_moment_loses_no_reported_message_and_leaves_no_process() {
     let seed = seed();
     let kills = number("AGENTESE_KILLS").unwrap_or(KILLS);
     println!("AGENTESE_SEED={seed} AGENTESE_KILLS={kills}");
@@ -48,7 +48,7 @@ fn a_kill_at_any_moment_loses_nothing_that_was_seen_and_leaves_nothing_behind() 
         std::thread::spawn(move || {
             let mut dice = Dice(seed.wrapping_add(thread).max(1));
             let kills = kills / THREADS;
-            (0..kills).map(|_| one(dice.roll() % WITHIN.as_micros() as u64)).sum::<usize>()
+            (0..kills).map(|_| kill_after(dice.roll() % MAX_DELAY.as_micros() as u64)).sum::<usize>()
         })
     };
     let threads: Vec<_> = (0..THREADS).map(thread).collect();
@@ -58,10 +58,10 @@ fn a_kill_at_any_moment_loses_nothing_that_was_seen_and_leaves_nothing_behind() 
 }
 
 /// Kills a server the given time after its prompt; returns the number of complete messages until then.
-fn one(moment: u64) -> usize {
+fn kill_after(moment: u64) -> usize {
     let place = Place::new();
     let mut agent = place.scripted(script());
-    let state = agent.ask(json!({"type": "get_state"}));
+    let state = agent.request(json!({"type": "get_state"}));
     let file = PathBuf::from(state["data"]["sessionFile"].as_str().expect("a session file"));
     agent.send(json!({"type": "prompt", "message": "go"}));
     // The test covers the exact moment, so it has no waits.
@@ -87,7 +87,7 @@ fn check_file(file: &Path, seen: &[Value], cwd: PathBuf) {
     if seen.is_empty() && !file.exists() {
         return;
     }
-    let start = Start::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds));
+    let start = SessionOptions::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds));
     let session = Session::open(file, start).unwrap_or_else(|error| panic!("{error}"));
     let kept: Vec<Value> = session.messages().iter().map(|message| json!(**message)).collect();
     assert!(kept.len() >= seen.len(), "{} of {} messages are kept", kept.len(), seen.len());

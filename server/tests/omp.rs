@@ -24,5 +24,5 @@ use support::link::{Link, builder};
 /// Starts an agent with a model script.
 fn scripted(script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = builder(script);
-    (Link::speaking::<Omp>(builder), place)
+    (Link::for_dialect::<Omp>(builder), place)
 }

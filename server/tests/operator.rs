@@ -20,7 +20,7 @@ use support::link::{Link, builder};
 /// Starts an agent with a model script.
 fn scripted(script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = builder(script);
-    (Link::speaking::<Operator>(builder), place)
+    (Link::for_dialect::<Operator>(builder), place)
 }
 
 /// Returns the events among frames, without their envelopes.

@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use agentese::pisces::Pisces;
 use agentese_server::Builder;
-use agentese_server::config::{Home, Settings, load_settings};
+use agentese_server::config::{AgentPaths, Settings, load_settings};
 use serde_json::{Value, json};
 use support::LONG;
 use support::link::{Link, builder};
@@ -32,8 +32,8 @@ use support::link::{Link, builder};
 fn settings(members: &Value) -> Settings {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("settings.json"), members.to_string()).unwrap();
-    let loaded = load_settings(&Home::PI, Some(place.path()), place.path(), None, Some(false));
-    assert!(loaded.complaints.is_empty(), "{:?}", loaded.complaints);
+    let loaded = load_settings(&AgentPaths::PI, Some(place.path()), place.path(), None, Some(false));
+    assert!(loaded.warnings.is_empty(), "{:?}", loaded.warnings);
     loaded.settings
 }
 
@@ -51,14 +51,14 @@ fn prepared(members: Value, script: Value) -> (Builder, tempfile::TempDir) {
 /// Starts an agent with such settings and a model script.
 fn scripted(members: Value, script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = prepared(members, script);
-    (Link::speaking::<Pisces>(builder), place)
+    (Link::for_dialect::<Pisces>(builder), place)
 }
 
 /// Starts the agent of [`scripted`] in a repository with one commit of `base.txt`.
 fn in_repository(members: Value, script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = prepared(members, script);
     repository(&place.path().join("work"));
-    (Link::speaking::<Pisces>(builder), place)
+    (Link::for_dialect::<Pisces>(builder), place)
 }
 
 fn repository(work: &Path) {
@@ -115,7 +115,7 @@ fn submits(user: &str) -> Value {
 }
 
 /// Returns a call that reports impossible work.
-fn gives_up(user: &str) -> Value {
+fn reports_failure(user: &str) -> Value {
     calls(user, "submit_result", json!({"result": {"error": "the half of it is missing"}}))
 }
 
@@ -146,7 +146,7 @@ fn text(result: &Value) -> &str {
 }
 
 /// Returns the events about subagents, as `type id status`.
-fn lives(frames: &[Value]) -> Vec<String> {
+fn subagent_events(frames: &[Value]) -> Vec<String> {
     let told = frames
         .iter()
         .filter(|frame| frame["type"].as_str().is_some_and(|kind| kind.starts_with("subagent_")));

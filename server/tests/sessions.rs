@@ -15,18 +15,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentese::types::AgentMessage;
-use agentese_server::session::{Session, Start};
+use agentese_server::session::{Session, SessionOptions};
 use agentese_server::world::{NumberedIds, RandomIds, SystemClock};
 use serde_json::json;
 
 /// Returns start parameters with numbered ids.
-fn start(cwd: &Path) -> Start {
-    Start::new(cwd, Arc::new(SystemClock), Arc::new(NumberedIds::default()))
+fn start(cwd: &Path) -> SessionOptions {
+    SessionOptions::new(cwd, Arc::new(SystemClock), Arc::new(NumberedIds::default()))
 }
 
 /// Returns start parameters with unique ids.
-fn random(cwd: &Path) -> Start {
-    Start::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds))
+fn random(cwd: &Path) -> SessionOptions {
+    SessionOptions::new(cwd, Arc::new(SystemClock), Arc::new(RandomIds))
 }
 
 fn user(text: &str) -> Arc<AgentMessage> {

@@ -16,7 +16,7 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use agentese_server::tools::process::{Ending, Request, run};
+use agentese_server::tools::process::{CommandOutcome, Request, run};
 use agentese_server::tools::{Exit, LocalSpawner, ToolContent, ToolContext, Updates, guard, run_rpc_bash};
 use serde_json::json;
 use support::{LONG, Place, alive, assert_gone, call, fails, kill, succeeds};
@@ -26,13 +26,10 @@ const WRITER: &str = "__writer";
 
 const TESTS: &[(&str, fn())] = &[
     ("fm_f79_endings_are_exact", fm_f79_endings_are_exact),
-    (
-        "what_the_caller_ignores_is_not_ignored_by_commands",
-        what_the_caller_ignores_is_not_ignored_by_commands,
-    ),
+    ("ignored_signals_of_the_caller_are_not_inherited", ignored_signals_of_the_caller_are_not_inherited),
     ("starts_that_fail_have_the_systems_error", starts_that_fail_have_the_systems_error),
     ("output_and_abort_work_as_without_a_guard", output_and_abort_work_as_without_a_guard),
-    ("fm_f72_what_ignores_sigterm_is_killed", fm_f72_what_ignores_sigterm_is_killed),
+    ("fm_f72_process_that_ignores_sigterm_is_killed", fm_f72_process_that_ignores_sigterm_is_killed),
     ("a_command_has_no_terminal", a_command_has_no_terminal),
     ("a_killed_server_leaves_nothing", a_killed_server_leaves_nothing),
     ("a_killed_guard_leaves_nothing", a_killed_guard_leaves_nothing),
@@ -42,7 +39,7 @@ const TESTS: &[(&str, fn())] = &[
         fm_f74_background_processes_live_as_long_as_the_spawner,
     ),
     ("a_dropped_call_leaves_nothing", a_dropped_call_leaves_nothing),
-    ("only_a_guard_is_taken_for_one", only_a_guard_is_taken_for_one),
+    ("program_that_is_not_a_guard_is_rejected", program_that_is_not_a_guard_is_rejected),
     ("fm_f76_a_flood_takes_constant_memory", fm_f76_a_flood_takes_constant_memory),
     ("fm_f87_a_killed_writer_leaves_old_or_new", fm_f87_a_killed_writer_leaves_old_or_new),
     ("the_binary_is_a_guard", the_binary_is_a_guard),
@@ -87,8 +84,8 @@ fn guarded(place: &Place) -> ToolContext {
     place.context_of(LocalSpawner::new(Some(this_binary())))
 }
 
-async fn ending(context: &ToolContext, command: &str) -> Ending {
-    run(context, Request { command, timeout: None, clean: false }, &mut |_| {}).await.unwrap().ending
+async fn ending(context: &ToolContext, command: &str) -> CommandOutcome {
+    run(context, Request { command, timeout: None, clean: false }, &mut |_| {}).await.unwrap().outcome
 }
 
 fn fm_f79_endings_are_exact() {
@@ -96,17 +93,20 @@ fn fm_f79_endings_are_exact() {
     let context = guarded(&place);
     block_on(async {
         for code in [0, 1, 3, 126, 127, 128, 137, 255] {
-            assert_eq!(ending(&context, &format!("exit {code}")).await, Ending::Exited(Exit::Code(code)));
+            assert_eq!(
+                ending(&context, &format!("exit {code}")).await,
+                CommandOutcome::Exited(Exit::Code(code))
+            );
         }
         for signal in [1, 2, 6, 9, 11, 13, 15] {
             let command = format!("kill -{signal} $$");
-            assert_eq!(ending(&context, &command).await, Ending::Exited(Exit::Signal(signal)));
+            assert_eq!(ending(&context, &command).await, CommandOutcome::Exited(Exit::Signal(signal)));
         }
     });
 }
 
 /// Tests a caller that ignores signals, as under `nohup` and in the background of a script.
-fn what_the_caller_ignores_is_not_ignored_by_commands() {
+fn ignored_signals_of_the_caller_are_not_inherited() {
     let status = Command::new("/bin/sh")
         .args(["-c", r#"trap '' HUP INT QUIT; exec "$0" fm_f79_endings_are_exact"#])
         .arg(this_binary())
@@ -159,7 +159,7 @@ fn number(text: &str) -> i32 {
     text.split_whitespace().next().unwrap().parse().unwrap()
 }
 
-fn fm_f72_what_ignores_sigterm_is_killed() {
+fn fm_f72_process_that_ignores_sigterm_is_killed() {
     let place = Place::new();
     let started = Instant::now();
     for command in [
@@ -314,7 +314,7 @@ fn a_dropped_call_leaves_nothing() {
     assert_gone(pid);
 }
 
-fn only_a_guard_is_taken_for_one() {
+fn program_that_is_not_a_guard_is_rejected() {
     let place = Place::new();
     for program in ["/bin/true", "/bin/echo", "/nowhere/guard"] {
         let context = place.context_of(LocalSpawner::new(Some(program.into())));
@@ -340,7 +340,7 @@ fn memory() -> u64 {
 fn fm_f76_a_flood_takes_constant_memory() {
     let place = Place::new();
     let mut context = guarded(&place);
-    context.artifact_limit = 1024 * 1024;
+    context.output_file_limit = 1024 * 1024;
     let highest = Arc::new(Mutex::new(0));
     let seen = highest.clone();
     context.updates = Updates::to(move |_| {
@@ -402,7 +402,7 @@ fn the_binary_is_a_guard() {
     let context = place.context_of(LocalSpawner::new(Some(binary)));
     block_on(async {
         assert_eq!(succeeds(&context, "bash", json!({"command": "echo hi"})).await, "hi\n");
-        assert_eq!(ending(&context, "kill -9 $$").await, Ending::Exited(Exit::Signal(9)));
+        assert_eq!(ending(&context, "kill -9 $$").await, CommandOutcome::Exited(Exit::Signal(9)));
         let pid =
             number(&fails(&context, "bash", json!({"command": "echo $$; sleep 60", "timeout": 3})).await);
         kill(pid);

@@ -32,7 +32,7 @@ const TESTS: &[(&str, fn())] = &[
     ("fm_f82_a_fork_bomb_ends_with_its_call", a_fork_bomb),
     ("directories_that_cannot_be_read_are_left_out_with_a_note", without_rights),
     ("a_file_in_a_directory_that_takes_no_new_file_is_written", in_a_closed_directory),
-    ("a_file_of_somebody_else_is_written_and_stays_theirs", of_somebody_else),
+    ("a_file_of_somebody_else_is_written_and_stays_theirs", file_of_another_user),
     ("an_edit_of_a_large_file_takes_little_more_memory_than_the_file", a_large_file),
     ("a_file_that_is_a_mount_of_its_own_is_written", on_a_mount),
 ];
@@ -56,16 +56,16 @@ fn main() -> ExitCode {
             println!("{name}: test");
             continue;
         }
-        assert!(in_a_child(name), "{name} failed");
+        assert!(run_in_child(name), "{name} failed");
         println!("test {name} ... ok");
     }
     ExitCode::SUCCESS
 }
 
 /// A user without processes, because the limit of processes does not apply to the superuser.
-const NOBODY_ELSE: u32 = 64_917;
+const UNUSED_USER_ID: u32 = 64_917;
 
-fn in_a_child(name: &str) -> bool {
+fn run_in_child(name: &str) -> bool {
     let program = std::env::current_exe().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let mut command = Command::new(&program);
@@ -81,7 +81,7 @@ fn in_a_child(name: &str) -> bool {
         fs::write(shared.join("file"), "old").unwrap();
         fs::set_permissions(shared.join("file"), fs::Permissions::from_mode(0o666)).unwrap();
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o777)).unwrap();
-        command.uid(NOBODY_ELSE).gid(NOBODY_ELSE).current_dir("/");
+        command.uid(UNUSED_USER_ID).gid(UNUSED_USER_ID).current_dir("/");
     }
     command.arg(format!("__run={name}")).status().unwrap().success()
 }
@@ -330,7 +330,7 @@ fn in_a_closed_directory() {
     fs::set_permissions(place.work(), fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn of_somebody_else() {
+fn file_of_another_user() {
     let file = std::env::current_exe().unwrap().with_file_name("shared").join("file");
     let Ok(before) = file.metadata().map(|metadata| (metadata.uid(), metadata.gid(), metadata.ino())) else {
         println!("skipped: only the superuser makes a file of somebody else");

@@ -1,35 +1,35 @@
 //! The request of a client: user input, or answers to questions, without I/O.
 
-use agentese::any::Words;
+use agentese::any::UserInput;
 use agentese::types::{AguiContent, AguiMessage, AguiPart, AguiResume, AguiRunInput, AguiSource};
 use agentese::wire::Maybe;
 use agentese_server_models::is_blank;
 use serde_json::{Map, Value, json};
 
 /// The work of a run.
-pub(super) enum Wanted {
+pub(super) enum RunRequest {
     /// New user input.
-    Said {
+    Input {
         /// The client's id of the message.
         id: String,
-        words: Words,
+        user_input: UserInput,
     },
     /// Answers that continue a waiting run.
     Answers(Vec<AguiResume>),
 }
 
 /// Returns the request of the client, or the reason why it is invalid.
-pub(super) fn wanted(input: &AguiRunInput) -> Result<Wanted, String> {
+pub(super) fn parse(input: &AguiRunInput) -> Result<RunRequest, String> {
     if let Some(answers) = input.resume.as_ref().filter(|answers| !answers.is_empty()) {
-        return Ok(Wanted::Answers(answers.clone()));
+        return Ok(RunRequest::Answers(answers.clone()));
     }
     let Some(AguiMessage::User(message)) = input.messages.last() else {
         return Err(
             "the last message has to be the user's: an agent keeps the conversation itself".to_owned()
         );
     };
-    let words = match &message.content {
-        AguiContent::Text(text) => Words::from(text.as_str()),
+    let user_input = match &message.content {
+        AguiContent::Text(text) => UserInput::from(text.as_str()),
         AguiContent::Parts(parts) => {
             let mut texts = Vec::new();
             let mut images = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn wanted(input: &AguiRunInput) -> Result<Wanted, String> {
                 match part {
                     AguiPart::Text(text) => texts.push(text.text.as_str()),
                     AguiPart::Image(image) => {
-                        let bytes = bytes(&image.source).ok_or("an image has to come with its bytes")?;
+                        let bytes = image_data(&image.source).ok_or("an image has to come with its bytes")?;
                         images.push(bytes);
                     }
                     AguiPart::Unknown(part) => {
@@ -46,19 +46,19 @@ pub(super) fn wanted(input: &AguiRunInput) -> Result<Wanted, String> {
                     _ => return Err("a part of the message cannot be said to an agent".to_owned()),
                 }
             }
-            let words = Words::from(texts.join("\n"));
-            images.into_iter().fold(words, |words, (mime_type, data)| words.image(mime_type, data))
+            let user_input = UserInput::from(texts.join("\n"));
+            images.into_iter().fold(user_input, |words, (mime_type, data)| words.image(mime_type, data))
         }
     };
-    if is_blank(&words.text) && words.images.is_empty() {
+    if is_blank(&user_input.text) && user_input.images.is_empty() {
         return Err("the last message is blank: it has neither visible text nor an image".to_owned());
     }
-    Ok(Wanted::Said { id: message.id.clone(), words })
+    Ok(RunRequest::Input { id: message.id.clone(), user_input })
 }
 
 /// Returns the MIME type of an image and its bytes in base64. Returns `None` if the request does not contain
 /// the bytes.
-fn bytes(source: &AguiSource) -> Option<(&str, &str)> {
+fn image_data(source: &AguiSource) -> Option<(&str, &str)> {
     match source {
         AguiSource::Data(data) => Some((&data.mime_type, &data.value)),
         AguiSource::Url(url) => {
@@ -72,42 +72,44 @@ fn bytes(source: &AguiSource) -> Option<(&str, &str)> {
 
 /// Returns the parts of a request that do not reach the agent, by the members of the request and `images`.
 /// Returns `None` if all parts reach the agent.
-pub(super) fn unheard(
+pub(super) fn ignored_parts(
     input: &AguiRunInput,
-    wanted: &Wanted,
+    request: &RunRequest,
     takes_images: bool,
     knows: impl Fn(&str) -> bool,
 ) -> Option<Value> {
-    let mut unheard = Map::new();
+    let mut ignored = Map::new();
     let mut add = |name: &str, items: Vec<Value>| {
         if !items.is_empty() {
-            unheard.insert(name.to_owned(), items.into());
+            ignored.insert(name.to_owned(), items.into());
         }
     };
-    let is_new = matches!(wanted, Wanted::Said { .. });
+    let is_new = matches!(request, RunRequest::Input { .. });
     let before = &input.messages[..input.messages.len().saturating_sub(usize::from(is_new))];
-    let unknown = before.iter().filter_map(name).filter(|name| !knows(name));
+    let unknown = before.iter().filter_map(message_id).filter(|name| !knows(name));
     add("messages", unknown.map(Value::from).collect());
     let tools = input.tools.iter().flatten().map(|tool| tool.name.as_str().into());
     add("tools", tools.collect());
     let context = input.context.iter().flatten().map(|item| item.description.as_str().into());
     add("context", context.collect());
-    if matches!(wanted, Wanted::Said { words, .. } if !takes_images && !words.images.is_empty()) {
-        unheard.insert("images".to_owned(), true.into());
+    if matches!(request, RunRequest::Input { user_input, .. } if !takes_images && !user_input.images.is_empty())
+    {
+        ignored.insert("images".to_owned(), true.into());
     }
-    let says = |value: &Value| !matches!(value, Value::Null) && *value != json!({}) && *value != json!("");
-    if matches!(&input.state, Maybe::Value(state) if says(state)) {
-        unheard.insert("state".to_owned(), true.into());
+    let has_content =
+        |value: &Value| !matches!(value, Value::Null) && *value != json!({}) && *value != json!("");
+    if matches!(&input.state, Maybe::Value(state) if has_content(state)) {
+        ignored.insert("state".to_owned(), true.into());
     }
-    if input.forwarded_props.as_ref().is_some_and(says) {
-        unheard.insert("forwardedProps".to_owned(), true.into());
+    if input.forwarded_props.as_ref().is_some_and(has_content) {
+        ignored.insert("forwardedProps".to_owned(), true.into());
     }
-    (!unheard.is_empty()).then_some(Value::Object(unheard))
+    (!ignored.is_empty()).then_some(Value::Object(ignored))
 }
 
 /// Returns the id of a message that the agent should know. Thoughts belong to the agent, and activities to
 /// the client.
-fn name(message: &AguiMessage) -> Option<&str> {
+fn message_id(message: &AguiMessage) -> Option<&str> {
     Some(match message {
         AguiMessage::Developer(message) => &message.id,
         AguiMessage::System(message) => &message.id,
@@ -129,20 +131,22 @@ mod tests {
     }
 
     #[test]
-    fn the_last_message_is_said_with_its_images() {
+    fn the_last_message_becomes_input_with_its_images() {
         let image =
             json!({"type": "image", "source": {"type": "data", "value": "AA==", "mimeType": "image/png"}});
         let parts = json!([{"type": "text", "text": "a"}, image, {"type": "text", "text": "b"}]);
         let read = |content: Value| {
-            wanted(&input(json!({"messages": [{"id": "m", "role": "user", "content": content}]})))
+            parse(&input(json!({"messages": [{"id": "m", "role": "user", "content": content}]})))
         };
-        let Ok(Wanted::Said { id, words }) = read(parts) else { panic!() };
-        assert_eq!((id.as_str(), words), ("m", Words::from("a\nb").image("image/png", "AA==")));
+        let Ok(RunRequest::Input { id, user_input: words }) = read(parts) else { panic!() };
+        assert_eq!((id.as_str(), words), ("m", UserInput::from("a\nb").image("image/png", "AA==")));
         let here = json!({"type": "url", "value": "data:image/png;name=a;base64,AA=="});
-        let Ok(Wanted::Said { words, .. }) = read(json!([{"type": "image", "source": here}])) else {
+        let Ok(RunRequest::Input { user_input: words, .. }) =
+            read(json!([{"type": "image", "source": here}]))
+        else {
             panic!()
         };
-        assert_eq!(words, Words::from("").image("image/png", "AA=="));
+        assert_eq!(words, UserInput::from("").image("image/png", "AA=="));
         for part in [
             json!({"type": "image", "source": {"type": "url", "value": "https://example.org/a.png"}}),
             json!({"type": "image", "source": {"type": "url", "value": "data:image/svg+xml,%3Csvg/%3E"}}),
@@ -151,16 +155,16 @@ mod tests {
             assert!(read(json!([part])).is_err(), "{part}");
         }
         let others = json!({"messages": [{"id": "m", "role": "tool", "toolCallId": "c", "content": "no"}]});
-        assert!(wanted(&input(others)).is_err());
+        assert!(parse(&input(others)).is_err());
         for blank in [json!(""), json!(" \n\u{200b}"), json!([]), json!([{"type": "text", "text": "\t"}])] {
             let Err(reason) = read(blank) else { panic!() };
             assert_eq!(reason, "the last message is blank: it has neither visible text nor an image");
         }
-        assert!(wanted(&input(json!({}))).is_err());
+        assert!(parse(&input(json!({}))).is_err());
     }
 
     #[test]
-    fn what_the_agent_does_not_hear_is_named() {
+    fn ignored_parts_are_listed_by_name() {
         let messages = json!([
             {"id": "s", "role": "system", "content": "Be short."}, {"id": "old", "role": "user", "content": "Hi"},
             {"id": "a", "role": "activity", "activityType": "x", "content": {}},
@@ -171,8 +175,8 @@ mod tests {
             json!({"messages": messages, "tools": tools, "context": [], "state": {}, "forwardedProps": {"a": 1}}),
         );
         let hears = |input: &AguiRunInput, takes_images: bool| {
-            let wanted = wanted(input).unwrap_or_else(|reason| panic!("{reason}"));
-            unheard(input, &wanted, takes_images, |name| name == "old")
+            let wanted = parse(input).unwrap_or_else(|reason| panic!("{reason}"));
+            ignored_parts(input, &wanted, takes_images, |name| name == "old")
         };
         let told = hears(&asked, true).unwrap();
         assert_eq!(told, json!({"messages": ["s"], "tools": ["show_map"], "forwardedProps": true}));

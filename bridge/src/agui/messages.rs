@@ -12,38 +12,38 @@ use agentese::view::{Block, Message, Role, ToolBlock, ToolState};
 use serde_json::Value;
 
 /// The ids of messages on both sides.
-pub(super) struct Names {
+pub(super) struct MessageIds {
     /// The prefix of the ids of an agent's messages. Another agent has another prefix, even if it replaces
     /// this one.
-    tag: String,
+    prefix: String,
     /// The client's ids of user messages, by the keys of the conversation.
-    pub theirs: HashMap<String, String>,
+    pub client_ids: HashMap<String, String>,
     /// All ids that were sent or received.
     pub known: HashSet<String>,
 }
 
-impl Names {
-    pub fn new(tag: String) -> Self {
-        Self { tag, theirs: HashMap::new(), known: HashSet::new() }
+impl MessageIds {
+    pub fn new(prefix: String) -> Self {
+        Self { prefix, client_ids: HashMap::new(), known: HashSet::new() }
     }
 
     /// Returns the id of a message.
     pub fn message(&mut self, key: &str) -> String {
-        let name = self.theirs.get(key).cloned().unwrap_or_else(|| format!("{}-{key}", self.tag));
-        self.told(name)
+        let name = self.client_ids.get(key).cloned().unwrap_or_else(|| format!("{}-{key}", self.prefix));
+        self.remember(name)
     }
 
     /// Returns the id of a thought, by the index of its block.
     pub fn thought(&mut self, key: &str, block: usize) -> String {
-        self.told(format!("{}-{key}-thought-{block}", self.tag))
+        self.remember(format!("{}-{key}-thought-{block}", self.prefix))
     }
 
     /// Returns the id of the message with the result of a call.
     pub fn result(&mut self, call: &str) -> String {
-        self.told(format!("{}-result-{call}", self.tag))
+        self.remember(format!("{}-result-{call}", self.prefix))
     }
 
-    fn told(&mut self, name: String) -> String {
+    fn remember(&mut self, name: String) -> String {
         if !self.known.contains(&name) {
             self.known.insert(name.clone());
         }
@@ -52,47 +52,47 @@ impl Names {
 }
 
 /// Returns the conversation, without hidden messages and messages that the model does not see any more.
-pub(super) fn all(names: &mut Names, conversation: &[Arc<Message>]) -> AguiMessagesSnapshot {
+pub(super) fn snapshot(ids: &mut MessageIds, conversation: &[Arc<Message>]) -> AguiMessagesSnapshot {
     let shown = |message: &&Arc<Message>| !message.is_gone() && message.hidden != Some(true);
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     let mut called = HashSet::new();
     for message in conversation.iter().filter(shown) {
-        let id = names.message(&message.key);
+        let id = ids.message(&message.key);
         match message.role {
-            Role::User => told.push(AguiUserMessage::new(id, content(&message.blocks)).into()),
-            Role::Assistant => answer(names, message, id, &mut called, &mut told),
+            Role::User => messages.push(AguiUserMessage::new(id, content(&message.blocks)).into()),
+            Role::Assistant => push_answer(ids, message, id, &mut called, &mut messages),
             // The block of the call contains the result, too.
             Role::Tool => {
                 let call = message.call_id.as_deref().filter(|call| !called.contains(*call));
-                told.extend(call.map(|call| {
-                    AguiToolMessage::new(names.result(call), call, content(&message.blocks)).into()
+                messages.extend(call.map(|call| {
+                    AguiToolMessage::new(ids.result(call), call, content(&message.blocks)).into()
                 }));
             }
             _ if message.text().is_empty() => {}
-            _ => told.push(AguiSystemMessage::new(id, message.text()).into()),
+            _ => messages.push(AguiSystemMessage::new(id, message.text()).into()),
         }
     }
-    AguiMessagesSnapshot::new(told)
+    AguiMessagesSnapshot::new(messages)
 }
 
 /// Converts an answer of the model: its thoughts, texts and calls, and the results of the calls.
-fn answer(
-    names: &mut Names,
+fn push_answer(
+    ids: &mut MessageIds,
     message: &Message,
     id: String,
     called: &mut HashSet<String>,
-    told: &mut Vec<AguiMessage>,
+    messages: &mut Vec<AguiMessage>,
 ) {
     let (mut calls, mut results) = (Vec::new(), Vec::new());
     for (place, block) in message.blocks.iter().enumerate() {
         match block {
             Block::Thinking { text, .. } if !text.is_empty() => {
-                told.push(AguiReasoningMessage::new(names.thought(&message.key, place), text).into());
+                messages.push(AguiReasoningMessage::new(ids.thought(&message.key, place), text).into());
             }
             Block::Tool(tool) if !tool.call_id.is_empty() => {
                 called.insert(tool.call_id.clone());
                 calls.push(call(tool));
-                results.extend(result(names, tool).map(AguiMessage::from));
+                results.extend(result(ids, tool).map(AguiMessage::from));
             }
             _ => {}
         }
@@ -101,9 +101,9 @@ fn answer(
     answer.content = Some(message.text()).filter(|text| !text.is_empty());
     answer.tool_calls = (!calls.is_empty()).then_some(calls);
     if answer.content.is_some() || answer.tool_calls.is_some() {
-        told.push(answer.into());
+        messages.push(answer.into());
     }
-    told.append(&mut results);
+    messages.append(&mut results);
 }
 
 fn call(tool: &ToolBlock) -> AguiCall {
@@ -112,12 +112,12 @@ fn call(tool: &ToolBlock) -> AguiCall {
 }
 
 /// Returns the result of a call. Returns `None` if there is no result yet.
-fn result(names: &mut Names, tool: &ToolBlock) -> Option<AguiToolMessage> {
+fn result(ids: &mut MessageIds, tool: &ToolBlock) -> Option<AguiToolMessage> {
     if matches!(tool.state, ToolState::Coming | ToolState::Running) {
         return None;
     }
-    let said = content(tool.result.as_deref().unwrap_or_default());
-    let mut result = AguiToolMessage::new(names.result(&tool.call_id), &tool.call_id, said);
+    let output = content(tool.result.as_deref().unwrap_or_default());
+    let mut result = AguiToolMessage::new(ids.result(&tool.call_id), &tool.call_id, output);
     if tool.state != ToolState::Done {
         let text = text(tool.result.as_deref().unwrap_or_default());
         result.error = Some(if text.is_empty() { "it did not run".to_owned() } else { text });
@@ -135,18 +135,18 @@ pub(super) fn content(blocks: &[Block]) -> AguiContent {
             Block::Image { mime_type, data } => {
                 Some(AguiImagePart::new(AguiData::new(data, mime_type)).into())
             }
-            block => of(block).map(|text| AguiTextPart::new(text).into()),
+            block => block_text(block).map(|text| AguiTextPart::new(text).into()),
         }
     };
     AguiContent::Parts(blocks.iter().filter_map(part).collect())
 }
 
 fn text(blocks: &[Block]) -> String {
-    blocks.iter().filter_map(of).collect::<Vec<_>>().join("\n")
+    blocks.iter().filter_map(block_text).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the text of a block. Returns `None` if the block is not for readers.
-fn of(block: &Block) -> Option<String> {
+fn block_text(block: &Block) -> Option<String> {
     match block {
         Block::Text { text } => Some(text.clone()),
         Block::Data { value } => Some(value.to_string()),
@@ -155,7 +155,7 @@ fn of(block: &Block) -> Option<String> {
 }
 
 /// Returns the text of an agent's error.
-pub(super) fn words(error: &Value) -> String {
+pub(super) fn error_text(error: &Value) -> String {
     error.as_str().map_or_else(|| error.to_string(), str::to_owned)
 }
 
@@ -164,13 +164,13 @@ pub(super) fn usage(message: &Message) -> Option<AguiTokenUsage> {
     let usage = message.usage.as_ref()?;
     let (read, written) = (usage.cache_read, usage.cache_write);
     let input = usage.input.map(|input| input + read.unwrap_or_default() + written.unwrap_or_default());
-    let mut told = AguiTokenUsage::new();
-    told.provider.clone_from(&message.provider);
-    told.model.clone_from(&message.model);
-    told.input_tokens = input;
-    told.output_tokens = usage.output;
-    told.total_tokens = input.zip(usage.output).map(|(input, output)| input + output);
-    told.cached_input_tokens = read;
-    told.cache_write_input_tokens = written;
-    (input.is_some() || usage.output.is_some()).then_some(told)
+    let mut tokens = AguiTokenUsage::new();
+    tokens.provider.clone_from(&message.provider);
+    tokens.model.clone_from(&message.model);
+    tokens.input_tokens = input;
+    tokens.output_tokens = usage.output;
+    tokens.total_tokens = input.zip(usage.output).map(|(input, output)| input + output);
+    tokens.cached_input_tokens = read;
+    tokens.cache_write_input_tokens = written;
+    (input.is_some() || usage.output.is_some()).then_some(tokens)
 }

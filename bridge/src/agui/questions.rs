@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agentese::any::{Answer, Asked, Question};
+use agentese::any::{Answer, Question, QuestionHandler};
 use agentese::types::{AguiInterrupt, AguiResume, AguiResumeStatus};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -11,37 +11,37 @@ use tokio::sync::{oneshot, watch};
 
 /// The open questions of an agent.
 #[derive(Clone)]
-pub(super) struct Questions(Arc<Desk>);
+pub(super) struct Questions(Arc<QuestionsInner>);
 
-struct Desk {
+struct QuestionsInner {
     /// The prefix of the ids of questions.
-    tag: String,
-    state: Mutex<State>,
+    prefix: String,
+    state: Mutex<QuestionState>,
     count: watch::Sender<usize>,
 }
 
 #[derive(Default)]
-struct State {
-    asked: u64,
-    open: Vec<Open>,
+struct QuestionState {
+    last_number: u64,
+    open: Vec<OpenQuestion>,
 }
 
-struct Open {
+struct OpenQuestion {
     id: String,
     question: Question,
     answer: oneshot::Sender<Option<Answer>>,
 }
 
 impl Questions {
-    pub fn new(tag: String) -> Self {
-        Self(Arc::new(Desk { tag, state: Mutex::default(), count: watch::Sender::new(0) }))
+    pub fn new(prefix: String) -> Self {
+        Self(Arc::new(QuestionsInner { prefix, state: Mutex::default(), count: watch::Sender::new(0) }))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, QuestionState> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn counted(&self, state: &State) {
+    fn publish_count(&self, state: &QuestionState) {
         self.0.count.send_replace(state.open.len());
     }
 
@@ -58,13 +58,13 @@ impl Questions {
 
     /// Passes answers to the waiting questions, or no answer at all if one of them does not fit its question. Returns
     /// the ids of answers whose question is no longer open.
-    pub fn answer(&self, answers: &[AguiResume]) -> Result<Vec<String>, String> {
+    pub fn resolve(&self, answers: &[AguiResume]) -> Result<Vec<String>, String> {
         let mut state = self.state();
         let mut fitting = Vec::new();
         let mut late = Vec::new();
         for given in answers {
             match state.open.iter().find(|open| open.id == given.interrupt_id) {
-                Some(open) => fitting.push((open.id.clone(), fits(&open.question, given)?)),
+                Some(open) => fitting.push((open.id.clone(), check_answer(&open.question, given)?)),
                 None => late.push(given.interrupt_id.clone()),
             }
         }
@@ -73,7 +73,7 @@ impl Questions {
                 let _ = state.open.remove(place).answer.send(answer);
             }
         }
-        self.counted(&state);
+        self.publish_count(&state);
         Ok(late)
     }
 
@@ -81,7 +81,7 @@ impl Questions {
     pub fn dismiss(&self) {
         let mut state = self.state();
         state.open.clear();
-        self.counted(&state);
+        self.publish_count(&state);
     }
 
     /// Dismisses all questions while the future is polled.
@@ -93,19 +93,19 @@ impl Questions {
     }
 }
 
-impl Asked for Questions {
-    fn ask(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
+impl QuestionHandler for Questions {
+    fn answer(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
         let (answer, given) = oneshot::channel();
         let mut state = self.state();
-        state.asked += 1;
-        let id = format!("{}-question-{}", self.0.tag, state.asked);
-        state.open.push(Open { id: id.clone(), question, answer });
-        self.counted(&state);
+        state.last_number += 1;
+        let id = format!("{}-question-{}", self.0.prefix, state.last_number);
+        state.open.push(OpenQuestion { id: id.clone(), question, answer });
+        self.publish_count(&state);
         drop(state);
-        let waiting = Waiting { questions: self.clone(), id };
+        let guard = QuestionGuard { questions: self.clone(), id };
         async move {
             let answer = given.await.ok().flatten();
-            drop(waiting);
+            drop(guard);
             answer
         }
         .boxed()
@@ -113,16 +113,16 @@ impl Asked for Questions {
 }
 
 /// A question with a waiting caller. Dropped when the agent withdraws the question.
-struct Waiting {
+struct QuestionGuard {
     questions: Questions,
     id: String,
 }
 
-impl Drop for Waiting {
+impl Drop for QuestionGuard {
     fn drop(&mut self) {
         let mut state = self.questions.state();
         state.open.retain(|open| open.id != self.id);
-        self.questions.counted(&state);
+        self.questions.publish_count(&state);
     }
 }
 
@@ -143,15 +143,15 @@ fn interrupt(id: &str, question: &Question) -> AguiInterrupt {
         schema.insert("writeOnly".to_owned(), true.into());
     }
     let mut interrupt = AguiInterrupt::new(id, &question.kind);
-    let words = [Some(question.title.as_str()), question.text.as_deref()];
-    let words: Vec<&str> = words.into_iter().flatten().filter(|words| !words.is_empty()).collect();
-    interrupt.message = Some(words.join("\n")).filter(|words| !words.is_empty());
+    let texts = [Some(question.title.as_str()), question.text.as_deref()];
+    let texts: Vec<&str> = texts.into_iter().flatten().filter(|words| !words.is_empty()).collect();
+    interrupt.message = Some(texts.join("\n")).filter(|words| !words.is_empty());
     interrupt.response_schema = Some(schema);
     interrupt
 }
 
 /// Returns the answer, or `None` for a dismissed question. Fails if the answer does not fit the question.
-fn fits(question: &Question, given: &AguiResume) -> Result<Option<Answer>, String> {
+fn check_answer(question: &Question, given: &AguiResume) -> Result<Option<Answer>, String> {
     if given.status != AguiResumeStatus::Resolved {
         return Ok(None);
     }
@@ -182,12 +182,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn answers_reach_who_has_asked_and_wrong_ones_nobody() {
+    async fn invalid_answers_resolve_no_question() {
         let questions = Questions::new("t".to_owned());
         let choice =
-            questions.ask(question(json!({"kind": "select", "title": "Which?", "options": ["a", "b"]})));
-        let sure =
-            questions.ask(question(json!({"kind": "confirm", "title": "Sure?", "text": "It is gone then."})));
+            questions.answer(question(json!({"kind": "select", "title": "Which?", "options": ["a", "b"]})));
+        let sure = questions
+            .answer(question(json!({"kind": "confirm", "title": "Sure?", "text": "It is gone then."})));
         questions.wait().await;
         let interrupts = json!(questions.interrupts());
         assert_eq!(interrupts[0]["responseSchema"], json!({"type": "string", "enum": ["a", "b"]}));
@@ -196,10 +196,10 @@ mod tests {
         for wrong in
             [resolved(ids[0], json!("c")), resolved(ids[0], json!(true)), resolved(ids[1], json!("yes"))]
         {
-            assert!(questions.answer(&[resolved(ids[1], json!(true)), wrong]).is_err());
+            assert!(questions.resolve(&[resolved(ids[1], json!(true)), wrong]).is_err());
         }
         assert_eq!(questions.interrupts().len(), 2);
-        let late = questions.answer(&[
+        let late = questions.resolve(&[
             resolved(ids[0], json!("b")),
             AguiResume::new(ids[1], AguiResumeStatus::Cancelled),
             resolved("t-question-9", json!(1)),
@@ -209,11 +209,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_question_that_is_taken_back_is_open_no_more() {
+    async fn a_withdrawn_question_is_no_longer_open() {
         let questions = Questions::new("t".to_owned());
-        drop(questions.ask(question(json!({"kind": "input"}))));
+        drop(questions.answer(question(json!({"kind": "input"}))));
         assert!(questions.interrupts().is_empty());
-        let dismissed = questions.ask(question(json!({"kind": "input"})));
+        let dismissed = questions.answer(question(json!({"kind": "input"})));
         questions.dismiss();
         assert_eq!(dismissed.await, None);
     }

@@ -17,233 +17,239 @@ use tokio::sync::mpsc::Sender;
 
 use super::super::convert::IMAGES_ALONE;
 use super::super::pump::reason;
-use super::asked::{Wanted, unheard};
-use super::teller::said;
-use super::threads::{Held, Thread, Threads};
-use super::work::Work;
+use super::asked::{RunRequest, ignored_parts};
+use super::teller::bridge_event;
+use super::threads::{ReservedThread, Thread, Threads};
+use super::work::ActiveRun;
 
 /// The time limit for an agent to end a run without a client.
-const STOPPING: Duration = Duration::from_secs(10);
+const STOP_LIMIT: Duration = Duration::from_secs(10);
 
 /// The outcome of following the agent.
-enum Followed {
+enum FollowOutcome {
     /// The agent has finished.
-    Over,
+    Finished,
     /// The agent rejected the input, or has disconnected.
     Failed(agentese::Error),
     /// The agent has an open question.
-    Asks,
+    QuestionOpen,
     /// The client has disconnected.
-    Left,
+    ClientDisconnected,
 }
 
 /// The error code and message of a failed run.
-struct Failed {
+struct RunError {
     code: &'static str,
     message: String,
 }
 
-fn failed(code: &'static str) -> impl FnOnce(String) -> Failed {
-    move |message| Failed { code, message }
+fn run_error(code: &'static str) -> impl FnOnce(String) -> RunError {
+    move |message| RunError { code, message }
 }
 
 /// Carries out a request and sends its events, until the run ends or the client disconnects.
 pub(super) async fn serve(
     threads: Arc<Threads>,
-    mut held: Held,
+    mut reserved: ReservedThread,
     input: AguiRunInput,
-    wanted: Wanted,
+    request: RunRequest,
     to: Sender<Told>,
 ) {
     let mut started = AguiRunStarted::new(&input.thread_id, &input.run_id);
     started.parent_run_id.clone_from(&input.parent_run_id);
     let _ = to.send(started.into()).await;
-    let end = match work(&threads, &mut held, &input, wanted, &to).await {
+    let end = match carry_out(&threads, &mut reserved, &input, request, &to).await {
         Ok(None) => return,
         Ok(Some(outcome)) => {
             let mut finished = AguiRunFinished::new(&input.thread_id, &input.run_id);
             finished.outcome = Some(outcome);
-            finished.usage = held.as_ref().and_then(|thread| thread.teller.usage());
+            finished.usage = reserved.as_ref().and_then(|thread| thread.translator.usage());
             finished.into()
         }
-        Err(Failed { code, message }) => {
+        Err(RunError { code, message }) => {
             let mut error = AguiRunError::new(message);
             error.code = Some(code.to_owned());
-            error.usage = held.as_ref().and_then(|thread| thread.teller.usage());
+            error.usage = reserved.as_ref().and_then(|thread| thread.translator.usage());
             Told::from(error)
         }
     };
     // The thread is free before the client receives the end of the run.
-    drop(held);
+    drop(reserved);
     let _ = to.send(end).await;
 }
 
 /// Returns the outcome of the run. Returns `None` if the client has disconnected.
-async fn work(
+async fn carry_out(
     threads: &Threads,
-    held: &mut Held,
+    reserved: &mut ReservedThread,
     input: &AguiRunInput,
-    wanted: Wanted,
+    request: RunRequest,
     to: &Sender<Told>,
-) -> Result<Option<AguiOutcome>, Failed> {
-    if held.as_ref().is_some_and(|thread| thread.agent.terminated().now_or_never().is_some()) {
-        **held = None;
+) -> Result<Option<AguiOutcome>, RunError> {
+    if reserved.as_ref().is_some_and(|thread| thread.agent.terminated().now_or_never().is_some()) {
+        **reserved = None;
     }
-    if held.is_none() {
-        if matches!(wanted, Wanted::Answers(_)) {
-            return Err(nothing_waits());
+    if reserved.is_none() {
+        if matches!(request, RunRequest::Answers(_)) {
+            return Err(no_waiting_run());
         }
-        **held = Some(threads.start().await.map_err(failed("agent_failed"))?);
+        **reserved = Some(threads.start().await.map_err(run_error("agent_failed"))?);
     }
-    let Some(thread) = held.as_mut() else { return Ok(None) };
-    let takes_images = thread.agent.takes(Intent::Prompt, "images");
-    if let Some(unheard) = unheard(input, &wanted, takes_images, |message| thread.teller.knows(message)) {
-        let _ = to.send(said("unheard", unheard)).await;
+    let Some(thread) = reserved.as_mut() else { return Ok(None) };
+    let takes_images = thread.agent.accepts_param(Intent::Prompt, "images");
+    if let Some(unheard) =
+        ignored_parts(input, &request, takes_images, |message| thread.translator.knows(message))
+    {
+        let _ = to.send(bridge_event("unheard", unheard)).await;
     }
-    let mut work = match wanted {
-        Wanted::Said { id, mut words } => {
-            if !takes_images && !words.images.is_empty() {
-                if is_blank(&words.text) {
-                    return Err(failed("refused")(IMAGES_ALONE.to_owned()));
+    let mut work = match request {
+        RunRequest::Input { id, mut user_input } => {
+            if !takes_images && !user_input.images.is_empty() {
+                if is_blank(&user_input.text) {
+                    return Err(run_error("refused")(IMAGES_ALONE.to_owned()));
                 }
-                words.images.clear();
+                user_input.images.clear();
             }
             if let Some(work) = thread.suspended.take()
                 && !stop(thread, work).await
             {
-                **held = None;
-                return Err(failed("agent_failed")("the agent did not stop, and was ended".to_owned()));
+                **reserved = None;
+                return Err(run_error("agent_failed")("the agent did not stop, and was ended".to_owned()));
             }
-            thread.teller.begin(&id);
+            thread.translator.start_run(&id);
             let agent = thread.agent.clone();
-            Work::Begun(async move { agent.prompt(words).await }.boxed())
+            ActiveRun::Starting(async move { agent.prompt(user_input).await }.boxed())
         }
-        Wanted::Answers(answers) => {
-            let Some(work) = thread.suspended.take() else { return Err(nothing_waits()) };
-            match thread.questions.answer(&answers) {
+        RunRequest::Answers(answers) => {
+            let Some(work) = thread.suspended.take() else { return Err(no_waiting_run()) };
+            match thread.questions.resolve(&answers) {
                 Ok(late) if late.is_empty() => {}
-                Ok(late) => drop(to.send(said("unheard", json!({"resume": late}))).await),
+                Ok(late) => drop(to.send(bridge_event("unheard", json!({"resume": late}))).await),
                 Err(wrong) => {
                     thread.suspended = Some(work);
-                    return Err(failed("wrong_answer")(wrong));
+                    return Err(run_error("wrong_answer")(wrong));
                 }
             }
             work
         }
     };
     match follow(thread, &mut work, to).await {
-        Followed::Over => over(held, work, to).await.map(Some),
-        Followed::Failed(error) => Err(gone_or_refused(held, &error)),
-        Followed::Asks => {
-            for told in thread.teller.pause() {
-                let _ = to.send(told).await;
+        FollowOutcome::Finished => finish(reserved, work, to).await.map(Some),
+        FollowOutcome::Failed(error) => Err(agent_error(reserved, &error)),
+        FollowOutcome::QuestionOpen => {
+            for event in thread.translator.pause() {
+                let _ = to.send(event).await;
             }
             let interrupts = thread.questions.interrupts();
             thread.suspended = Some(work);
             Ok(Some(AguiInterrupted::new(interrupts).into()))
         }
-        Followed::Left => {
+        FollowOutcome::ClientDisconnected => {
             if !stop(thread, work).await {
-                **held = None;
+                **reserved = None;
             }
             Ok(None)
         }
     }
 }
 
-fn nothing_waits() -> Failed {
-    failed("nothing_waits")("no run of this thread waits for an answer".to_owned())
+fn no_waiting_run() -> RunError {
+    run_error("nothing_waits")("no run of this thread waits for an answer".to_owned())
 }
 
 /// Sends the events of the agent.
-async fn follow(thread: &mut Thread, work: &mut Work, to: &Sender<Told>) -> Followed {
+async fn follow(thread: &mut Thread, work: &mut ActiveRun, to: &Sender<Told>) -> FollowOutcome {
     loop {
         match work {
-            Work::Begun(begun) => tokio::select! {
+            ActiveRun::Starting(begun) => tokio::select! {
                 biased;
                 run = begun => match run {
-                    Ok(run) => *work = Work::Going(Box::new(run)),
-                    Err(error) => return Followed::Failed(error),
+                    Ok(run) => *work = ActiveRun::Started(Box::new(run)),
+                    Err(error) => return FollowOutcome::Failed(error),
                 },
-                () = thread.questions.wait() => return Followed::Asks,
-                () = to.closed() => return Followed::Left,
+                () = thread.questions.wait() => return FollowOutcome::QuestionOpen,
+                () = to.closed() => return FollowOutcome::ClientDisconnected,
             },
             // Events before a question are sent before the question.
-            Work::Going(run) => tokio::select! {
+            ActiveRun::Started(run) => tokio::select! {
                 biased;
-                () = to.closed() => return Followed::Left,
+                () = to.closed() => return FollowOutcome::ClientDisconnected,
                 event = run.next() => match event {
-                    Some(Ok(event)) => for told in thread.teller.tell(&event) {
+                    Some(Ok(event)) => for told in thread.translator.translate(&event) {
                         if to.send(told).await.is_err() {
-                            return Followed::Left;
+                            return FollowOutcome::ClientDisconnected;
                         }
                     },
-                    Some(Err(_)) | None => return Followed::Over,
+                    Some(Err(_)) | None => return FollowOutcome::Finished,
                 },
-                () = thread.questions.wait() => return Followed::Asks,
+                () = thread.questions.wait() => return FollowOutcome::QuestionOpen,
             },
         }
     }
 }
 
 /// Ends a run that was not stopped here.
-async fn over(held: &mut Held, work: Work, to: &Sender<Told>) -> Result<AguiOutcome, Failed> {
+async fn finish(
+    reserved: &mut ReservedThread,
+    work: ActiveRun,
+    to: &Sender<Told>,
+) -> Result<AguiOutcome, RunError> {
     let mut failure = None;
-    if let Work::Going(run) = work {
+    if let ActiveRun::Started(run) = work {
         match run.wait().await {
             Ok(result) => failure = result.failure.map(|failure| failure.message),
-            Err(error) => return Err(gone_or_refused(held, &error)),
+            Err(error) => return Err(agent_error(reserved, &error)),
         }
     }
-    let Some(thread) = held.as_mut() else { return Ok(AguiSuccess::new().into()) };
-    for told in thread.teller.pause() {
-        let _ = to.send(told).await;
+    let Some(thread) = reserved.as_mut() else { return Ok(AguiSuccess::new().into()) };
+    for event in thread.translator.pause() {
+        let _ = to.send(event).await;
     }
     let conversation = thread.agent.conversation();
-    let _ = to.send(thread.teller.snapshot(&conversation.messages)).await;
-    match thread.teller.last.take() {
+    let _ = to.send(thread.translator.snapshot(&conversation.messages)).await;
+    match thread.translator.last.take() {
         Some(last) if last.state == MessageState::Failed => {
             let message = last.error.or_else(|| conversation.run.error.clone());
-            Err(failed("run_failed")(message.unwrap_or_else(|| "the agent's run failed".to_owned())))
+            Err(run_error("run_failed")(message.unwrap_or_else(|| "the agent's run failed".to_owned())))
         }
         Some(last) if last.state == MessageState::Aborted => Ok(AguiCancelled::new().into()),
         _ => failure
-            .map_or_else(|| Ok(AguiSuccess::new().into()), |message| Err(failed("run_failed")(message))),
+            .map_or_else(|| Ok(AguiSuccess::new().into()), |message| Err(run_error("run_failed")(message))),
     }
 }
 
-fn gone_or_refused(held: &mut Held, error: &agentese::Error) -> Failed {
+fn agent_error(reserved: &mut ReservedThread, error: &agentese::Error) -> RunError {
     let is_gone = matches!(error, agentese::Error::Terminated(_));
     if is_gone {
-        **held = None;
+        **reserved = None;
     }
-    failed(if is_gone { "agent_gone" } else { "refused" })(reason(error))
+    run_error(if is_gone { "agent_gone" } else { "refused" })(reason(error))
 }
 
 /// Stops the work of the agent, and waits for its end. Returns `false` if the work does not stop; the agent is
 /// then ended.
-async fn stop(thread: &mut Thread, work: Work) -> bool {
-    let Thread { agent, questions, teller, .. } = thread;
+async fn stop(thread: &mut Thread, work: ActiveRun) -> bool {
+    let Thread { agent, questions, translator, .. } = thread;
     let ended = async {
         let run = match work {
-            Work::Begun(begun) => begun.await.ok().map(Box::new),
-            Work::Going(run) => Some(run),
+            ActiveRun::Starting(begun) => begun.await.ok().map(Box::new),
+            ActiveRun::Started(run) => Some(run),
         };
         let Some(mut run) = run else { return };
         let abort = async {
-            if agent.can(Intent::Abort) {
+            if agent.supports(Intent::Abort) {
                 let _ = agent.abort().await;
             }
         };
         let drain = async {
             while let Some(Ok(event)) = run.next().await {
-                teller.tell(&event);
+                translator.translate(&event);
             }
         };
         futures::join!(abort, drain);
     };
     let stopped = tokio::select! {
-        stopped = tokio::time::timeout(STOPPING, ended) => stopped.is_ok(),
+        stopped = tokio::time::timeout(STOP_LIMIT, ended) => stopped.is_ok(),
         () = questions.dismiss_all() => false,
     };
     if !stopped {

@@ -15,30 +15,30 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::super::pieces;
-use super::messages::{self, Names};
+use super::messages::{self, MessageIds};
 
 /// Converts the events of a thread's runs.
-pub(super) struct Teller {
-    names: Names,
+pub(super) struct AguiEventTranslator {
+    ids: MessageIds,
     /// The client's id for the user message that is about to enter the conversation.
-    coming: Option<String>,
-    growing: Option<Growing>,
+    pending_input_id: Option<String>,
+    open_message: Option<OpenMessage>,
     /// The blocks of growing messages of which a part has been sent.
-    begun: HashSet<(String, usize)>,
+    sent_blocks: HashSet<(String, usize)>,
     calls: HashMap<String, Call>,
     /// The end of the last answer of the run.
-    pub last: Option<Ended>,
+    pub last: Option<AnswerEnd>,
     usage: Vec<AguiTokenUsage>,
 }
 
 /// The end of an answer of the model.
-pub(super) struct Ended {
+pub(super) struct AnswerEnd {
     pub state: MessageState,
     pub error: Option<String>,
 }
 
 /// The message that is being sent in pieces, by its id.
-enum Growing {
+enum OpenMessage {
     Text(String),
     Thought(String),
 }
@@ -51,14 +51,14 @@ struct Call {
     is_complete: bool,
 }
 
-impl Teller {
+impl AguiEventTranslator {
     /// Creates a converter. `tag` is the prefix of the ids of this thread's messages.
-    pub fn new(tag: String) -> Self {
+    pub fn new(prefix: String) -> Self {
         Self {
-            names: Names::new(tag),
-            coming: None,
-            growing: None,
-            begun: HashSet::new(),
+            ids: MessageIds::new(prefix),
+            pending_input_id: None,
+            open_message: None,
+            sent_blocks: HashSet::new(),
             calls: HashMap::new(),
             last: None,
             usage: Vec::new(),
@@ -66,11 +66,11 @@ impl Teller {
     }
 
     /// Starts a run for the user message with that id of the client.
-    pub fn begin(&mut self, words: &str) {
-        self.names.known.insert(words.to_owned());
-        self.coming = Some(words.to_owned());
-        self.growing = None;
-        self.begun.clear();
+    pub fn start_run(&mut self, input_id: &str) {
+        self.ids.known.insert(input_id.to_owned());
+        self.pending_input_id = Some(input_id.to_owned());
+        self.open_message = None;
+        self.sent_blocks.clear();
         self.calls.clear();
         self.last = None;
         self.usage.clear();
@@ -78,7 +78,7 @@ impl Teller {
 
     /// Returns `true` if the agent knows a message of the client.
     pub fn knows(&self, message: &str) -> bool {
-        self.names.known.contains(message)
+        self.ids.known.contains(message)
     }
 
     /// Returns the usage of the run so far, by model. Returns `None` if the agent has not reported any.
@@ -88,32 +88,32 @@ impl Teller {
 
     /// Returns the snapshot of the conversation.
     pub fn snapshot(&mut self, conversation: &[std::sync::Arc<Message>]) -> Told {
-        messages::all(&mut self.names, conversation).into()
+        messages::snapshot(&mut self.ids, conversation).into()
     }
 
     /// Converts an event to any number of AG-UI events.
-    pub fn tell(&mut self, event: &Event) -> Vec<Told> {
-        let mut told = Vec::new();
+    pub fn translate(&mut self, event: &Event) -> Vec<Told> {
+        let mut events = Vec::new();
         match event {
-            Event::MessageBegan { message, role: Role::User } => self.arrived(message),
-            Event::TextGrew { message, block, text } => self.text(message, *block, text, &mut told),
-            Event::ThinkingGrew { message, block, text } => self.thought(message, *block, text, &mut told),
+            Event::MessageBegan { message, role: Role::User } => self.link_input(message),
+            Event::TextGrew { message, block, text } => self.text(message, *block, text, &mut events),
+            Event::ThinkingGrew { message, block, text } => self.thought(message, *block, text, &mut events),
             Event::ArgumentsGrew { message, call_id, name, text, arguments, .. } => {
                 if !call_id.is_empty() && !name.is_empty() {
-                    self.call(call_id, name, Some(message), &mut told);
-                    self.arguments(call_id, text.as_deref(), arguments.as_ref(), &mut told);
+                    self.call(call_id, name, Some(message), &mut events);
+                    self.arguments(call_id, text.as_deref(), arguments.as_ref(), &mut events);
                 }
             }
-            Event::MessageEnded { message } => self.ended(message, &mut told),
+            Event::MessageEnded { message } => self.end_message(message, &mut events),
             Event::ToolStarted { call_id, name, arguments } => {
-                self.complete(call_id, name, None, arguments.as_ref(), &mut told);
+                self.complete(call_id, name, None, arguments.as_ref(), &mut events);
             }
             Event::ToolEnded { call_id, name, result, .. } => {
-                self.complete(call_id, name, None, None, &mut told);
-                let id = self.names.result(call_id);
+                self.complete(call_id, name, None, None, &mut events);
+                let id = self.ids.result(call_id);
                 let mut ended = AguiToolCallResult::new(id, call_id, messages::content(result));
                 ended.role = Some("tool".to_owned());
-                told.push(ended.into());
+                events.push(ended.into());
             }
             // Other events cover these: run and message events, or the snapshot at the end of the run.
             Event::State { .. }
@@ -122,84 +122,84 @@ impl Teller {
             | Event::MessageGone { .. }
             | Event::Replaced { .. }
             | Event::Changed { .. } => {}
-            other => told.extend(custom(other)),
+            other => events.extend(custom(other)),
         }
-        told
+        events
     }
 
     /// Closes the messages that are being sent in pieces.
     pub fn pause(&mut self) -> Vec<Told> {
-        let mut told = Vec::new();
-        self.close(&mut told);
+        let mut events = Vec::new();
+        self.close(&mut events);
         for (id, call) in self.calls.iter_mut().filter(|(_, call)| !call.is_complete) {
             call.is_complete = true;
-            told.push(AguiToolCallEnd::new(id).into());
+            events.push(AguiToolCallEnd::new(id).into());
         }
-        told
+        events
     }
 
-    fn arrived(&mut self, key: &str) {
-        if let Some(name) = self.coming.take() {
-            self.names.theirs.insert(key.to_owned(), name);
+    fn link_input(&mut self, key: &str) {
+        if let Some(name) = self.pending_input_id.take() {
+            self.ids.client_ids.insert(key.to_owned(), name);
         }
     }
 
-    fn text(&mut self, key: &str, block: usize, text: &str, told: &mut Vec<Told>) {
-        let id = self.names.message(key);
-        if !matches!(&self.growing, Some(Growing::Text(growing)) if *growing == id) {
-            self.close(told);
+    fn text(&mut self, key: &str, block: usize, text: &str, events: &mut Vec<Told>) {
+        let id = self.ids.message(key);
+        if !matches!(&self.open_message, Some(OpenMessage::Text(growing)) if *growing == id) {
+            self.close(events);
             let mut begun = AguiTextMessageStart::new(&id);
             begun.role = Some("assistant".to_owned());
-            told.push(begun.into());
-            self.growing = Some(Growing::Text(id.clone()));
+            events.push(begun.into());
+            self.open_message = Some(OpenMessage::Text(id.clone()));
         }
-        self.begun.insert((key.to_owned(), block));
-        told.push(AguiTextMessageContent::new(id, text).into());
+        self.sent_blocks.insert((key.to_owned(), block));
+        events.push(AguiTextMessageContent::new(id, text).into());
     }
 
-    fn thought(&mut self, key: &str, block: usize, text: &str, told: &mut Vec<Told>) {
-        let id = self.names.thought(key, block);
-        if !matches!(&self.growing, Some(Growing::Thought(growing)) if *growing == id) {
-            self.close(told);
-            told.push(AguiReasoningStart::new(&id).into());
-            told.push(AguiReasoningMessageStart::new(&id, "reasoning").into());
-            self.growing = Some(Growing::Thought(id.clone()));
+    fn thought(&mut self, key: &str, block: usize, text: &str, events: &mut Vec<Told>) {
+        let id = self.ids.thought(key, block);
+        if !matches!(&self.open_message, Some(OpenMessage::Thought(growing)) if *growing == id) {
+            self.close(events);
+            events.push(AguiReasoningStart::new(&id).into());
+            events.push(AguiReasoningMessageStart::new(&id, "reasoning").into());
+            self.open_message = Some(OpenMessage::Thought(id.clone()));
         }
-        self.begun.insert((key.to_owned(), block));
-        told.push(AguiReasoningMessageContent::new(id, text).into());
+        self.sent_blocks.insert((key.to_owned(), block));
+        events.push(AguiReasoningMessageContent::new(id, text).into());
     }
 
-    fn close(&mut self, told: &mut Vec<Told>) {
-        match self.growing.take() {
-            Some(Growing::Text(id)) => told.push(AguiTextMessageEnd::new(id).into()),
-            Some(Growing::Thought(id)) => {
-                told.push(AguiReasoningMessageEnd::new(&id).into());
-                told.push(AguiReasoningEnd::new(id).into());
+    fn close(&mut self, events: &mut Vec<Told>) {
+        match self.open_message.take() {
+            Some(OpenMessage::Text(id)) => events.push(AguiTextMessageEnd::new(id).into()),
+            Some(OpenMessage::Thought(id)) => {
+                events.push(AguiReasoningMessageEnd::new(&id).into());
+                events.push(AguiReasoningEnd::new(id).into());
             }
             None => {}
         }
     }
 
     /// Starts a call. `key` is the key of its message, if known.
-    fn call(&mut self, id: &str, name: &str, key: Option<&str>, told: &mut Vec<Told>) {
+    fn call(&mut self, id: &str, name: &str, key: Option<&str>, events: &mut Vec<Told>) {
         if self.calls.contains_key(id) {
             return;
         }
-        self.close(told);
+        self.close(events);
         let mut begun = AguiToolCallStart::new(id, name);
-        begun.parent_message_id = key.map(|key| self.names.message(key));
-        told.push(begun.into());
+        begun.parent_message_id = key.map(|key| self.ids.message(key));
+        events.push(begun.into());
         self.calls.insert(id.to_owned(), Call::default());
     }
 
     /// Sends the addition to arguments: the text of the agent, or else the readable part of the value.
-    fn arguments(&mut self, id: &str, text: Option<&str>, value: Option<&Value>, told: &mut Vec<Told>) {
+    fn arguments(&mut self, id: &str, text: Option<&str>, value: Option<&Value>, events: &mut Vec<Told>) {
         let Some(call) = self.calls.get_mut(id).filter(|call| !call.is_complete) else { return };
-        let begun = value.map(pieces::begun);
+        let begun = value.map(pieces::partial_text);
         let added = text.or_else(|| begun.as_deref()?.strip_prefix(call.text.as_str()));
         let Some(added) = added.filter(|added| !added.is_empty()) else { return };
         call.text.push_str(added);
-        told.push(AguiToolCallArgs::new(id, added).into());
+        events.push(AguiToolCallArgs::new(id, added).into());
     }
 
     /// Completes a call whose arguments are known. `arguments` has all of them, if the agent sends them.
@@ -209,48 +209,50 @@ impl Teller {
         name: &str,
         key: Option<&str>,
         arguments: Option<&Value>,
-        told: &mut Vec<Told>,
+        events: &mut Vec<Told>,
     ) {
-        self.call(id, name, key, told);
+        self.call(id, name, key, events);
         let Some(call) = self.calls.get_mut(id).filter(|call| !call.is_complete) else { return };
         call.is_complete = true;
         let whole = arguments.map(Value::to_string).unwrap_or_default();
         // The text of the agent may have other spaces; it is complete then.
         let rest = whole.strip_prefix(call.text.as_str()).filter(|rest| !rest.is_empty());
-        told.extend(rest.map(|rest| AguiToolCallArgs::new(id, rest).into()));
-        told.push(AguiToolCallEnd::new(id).into());
+        events.extend(rest.map(|rest| AguiToolCallArgs::new(id, rest).into()));
+        events.push(AguiToolCallEnd::new(id).into());
     }
 
-    fn ended(&mut self, message: &Message, told: &mut Vec<Told>) {
+    fn end_message(&mut self, message: &Message, events: &mut Vec<Told>) {
         match message.role {
-            Role::User => self.arrived(&message.key),
+            Role::User => self.link_input(&message.key),
             Role::Assistant => {
                 for (place, block) in message.blocks.iter().enumerate() {
-                    let is_new = !self.begun.contains(&(message.key.clone(), place));
+                    let is_new = !self.sent_blocks.contains(&(message.key.clone(), place));
                     match block {
                         Block::Text { text } if is_new && !text.is_empty() => {
-                            self.text(&message.key, place, text, told);
+                            self.text(&message.key, place, text, events);
                         }
                         Block::Thinking { text, .. } if is_new && !text.is_empty() => {
-                            self.thought(&message.key, place, text, told);
+                            self.thought(&message.key, place, text, events);
                         }
-                        Block::Tool(tool) => self.called(&message.key, tool, told),
+                        Block::Tool(tool) => self.tool_call(&message.key, tool, events),
                         _ => {}
                     }
                 }
-                self.close(told);
-                self.begun.retain(|(key, _)| *key != message.key);
-                self.last =
-                    Some(Ended { state: message.state, error: message.error.as_ref().map(messages::words) });
+                self.close(events);
+                self.sent_blocks.retain(|(key, _)| *key != message.key);
+                self.last = Some(AnswerEnd {
+                    state: message.state,
+                    error: message.error.as_ref().map(messages::error_text),
+                });
                 self.usage.extend(messages::usage(message));
             }
             _ => {}
         }
     }
 
-    fn called(&mut self, key: &str, tool: &ToolBlock, told: &mut Vec<Told>) {
+    fn tool_call(&mut self, key: &str, tool: &ToolBlock, events: &mut Vec<Told>) {
         if !tool.call_id.is_empty() {
-            self.complete(&tool.call_id, &tool.name, Some(key), tool.arguments.as_ref(), told);
+            self.complete(&tool.call_id, &tool.name, Some(key), tool.arguments.as_ref(), events);
         }
     }
 }
@@ -264,7 +266,7 @@ fn custom(event: &Event) -> Option<Told> {
 }
 
 /// Returns a custom event of the bridge itself.
-pub(super) fn said(name: &str, value: impl Serialize) -> Told {
+pub(super) fn bridge_event(name: &str, value: impl Serialize) -> Told {
     AguiCustom::new(format!("agentese.{name}"), serde_json::json!(value)).into()
 }
 
@@ -275,8 +277,8 @@ mod tests {
 
     use serde_json::json;
 
-    fn all(teller: &mut Teller, events: &[Event]) -> Vec<Value> {
-        events.iter().flat_map(|event| teller.tell(event)).map(|event| json!(event)).collect()
+    fn all(teller: &mut AguiEventTranslator, events: &[Event]) -> Vec<Value> {
+        events.iter().flat_map(|event| teller.translate(event)).map(|event| json!(event)).collect()
     }
 
     fn kinds(events: &[Value]) -> Vec<&str> {
@@ -288,8 +290,8 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_agents_tell_as_far_as_they_can_be_read_become_their_text() {
-        let mut teller = Teller::new("t".to_owned());
+    fn partial_arguments_become_argument_text() {
+        let mut teller = AguiEventTranslator::new("t".to_owned());
         let grew = |arguments: Value| Event::ArgumentsGrew {
             message: "k1".to_owned(),
             block: 0,
@@ -318,8 +320,8 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_comes_whole_is_told_whole_and_once() {
-        let mut teller = Teller::new("t".to_owned());
+    fn a_complete_message_is_sent_whole_and_once() {
+        let mut teller = AguiEventTranslator::new("t".to_owned());
         let blocks = json!([
             {"type": "thinking", "text": "hm"}, {"type": "text", "text": "Hello"},
             {"type": "tool", "callId": "c", "name": "bash", "state": "coming", "arguments": {"command": "ls"}},
@@ -351,8 +353,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_closes_what_is_open_and_the_message_goes_on_under_its_name() {
-        let mut teller = Teller::new("t".to_owned());
+    fn a_pause_closes_open_parts_and_the_message_keeps_its_id() {
+        let mut teller = AguiEventTranslator::new("t".to_owned());
         let grew = |text: &str| Event::TextGrew { message: "k1".to_owned(), block: 0, text: text.to_owned() };
         let first = all(&mut teller, &[grew("a")]);
         let closed: Vec<Value> = teller.pause().into_iter().map(|event| json!(event)).collect();

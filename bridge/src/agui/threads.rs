@@ -10,41 +10,41 @@ use futures::future::join_all;
 use tokio::sync::OwnedMutexGuard;
 
 use super::super::launch::child;
-use super::super::losses::{Heard, Losses};
+use super::super::losses::{FidelityReport, FrameCounts};
 use super::questions::Questions;
-use super::teller::Teller;
-use super::work::Work;
+use super::teller::AguiEventTranslator;
+use super::work::ActiveRun;
 use crate::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
 
 /// The maximum number of threads with an agent. A new one replaces the least recently used one.
 const MOST: usize = 16;
 /// The time limit for the end of the previous, stopped run.
-const PATIENCE: Duration = Duration::from_secs(15);
+const RESERVE_LIMIT: Duration = Duration::from_secs(15);
 /// The time limit for all answers of an agent except those to prompts; the first answer includes the start of
 /// the agent.
-const ANSWER: Duration = Duration::from_secs(120);
+const RESPONSE_LIMIT: Duration = Duration::from_secs(120);
 
 /// A conversation and its agent.
 pub(super) struct Thread {
     pub agent: Agent,
     pub questions: Questions,
-    pub teller: Teller,
+    pub translator: AguiEventTranslator,
     /// The run that waits for answers.
-    pub suspended: Option<Work>,
+    pub suspended: Option<ActiveRun>,
 }
 
 /// A thread reserved for a run. `None` if no agent has the thread.
-pub(super) type Held = OwnedMutexGuard<Option<Thread>>;
+pub(super) type ReservedThread = OwnedMutexGuard<Option<Thread>>;
 
-struct Slot {
+struct ThreadSlot {
     thread: Arc<tokio::sync::Mutex<Option<Thread>>>,
-    used: Instant,
+    last_used: Instant,
 }
 
 /// The reason why a thread is not available.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unavailable {
+pub(super) enum ThreadError {
     /// The thread has a current run.
     #[error("a run of this thread is going on")]
     Busy,
@@ -57,10 +57,10 @@ pub(super) enum Unavailable {
 pub(super) struct Threads {
     pub options: BridgeOptions,
     pub spec: &'static Spec,
-    pub losses: Arc<Losses>,
+    pub fidelity: Arc<FidelityReport>,
     stderr: Stderr,
-    heard: Arc<Heard>,
-    slots: Mutex<HashMap<String, Slot>>,
+    counts: Arc<FrameCounts>,
+    slots: Mutex<HashMap<String, ThreadSlot>>,
     /// All started agents, for the shutdown.
     agents: Mutex<Vec<Agent>>,
 }
@@ -70,29 +70,29 @@ impl Threads {
         options: BridgeOptions,
         stderr: &Stderr,
         spec: &'static Spec,
-        losses: Arc<Losses>,
-        heard: Arc<Heard>,
+        fidelity: Arc<FidelityReport>,
+        counts: Arc<FrameCounts>,
     ) -> Self {
         let (slots, agents) = (Mutex::default(), Mutex::default());
-        Self { options, spec, losses, stderr: stderr.clone(), heard, slots, agents }
+        Self { options, spec, fidelity, stderr: stderr.clone(), counts, slots, agents }
     }
 
-    fn slots(&self) -> MutexGuard<'_, HashMap<String, Slot>> {
+    fn slots(&self) -> MutexGuard<'_, HashMap<String, ThreadSlot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reserves the thread for one run.
-    pub async fn hold(&self, id: &str) -> Result<Held, Unavailable> {
+    pub async fn reserve(&self, id: &str) -> Result<ReservedThread, ThreadError> {
         let thread = self.slot(id)?;
-        tokio::time::timeout(PATIENCE, thread.lock_owned()).await.map_err(|_| Unavailable::Busy)
+        tokio::time::timeout(RESERVE_LIMIT, thread.lock_owned()).await.map_err(|_| ThreadError::Busy)
     }
 
-    fn slot(&self, id: &str) -> Result<Arc<tokio::sync::Mutex<Option<Thread>>>, Unavailable> {
+    fn slot(&self, id: &str) -> Result<Arc<tokio::sync::Mutex<Option<Thread>>>, ThreadError> {
         let mut slots = self.slots();
         if !slots.contains_key(id) && slots.len() >= MOST {
             let idle = slots.iter().filter(|(_, slot)| slot.thread.try_lock().is_ok());
-            let oldest = idle.min_by_key(|(_, slot)| slot.used).map(|(id, _)| id.clone());
-            let gone = slots.remove(&oldest.ok_or(Unavailable::Full)?);
+            let oldest = idle.min_by_key(|(_, slot)| slot.last_used).map(|(id, _)| id.clone());
+            let gone = slots.remove(&oldest.ok_or(ThreadError::Full)?);
             if let Some(thread) = gone.and_then(|slot| slot.thread.try_lock_owned().ok()?.take()) {
                 let agent = thread.agent.clone();
                 self.agents()
@@ -102,8 +102,8 @@ impl Threads {
         }
         let slot = slots
             .entry(id.to_owned())
-            .or_insert_with(|| Slot { thread: Arc::default(), used: Instant::now() });
-        slot.used = Instant::now();
+            .or_insert_with(|| ThreadSlot { thread: Arc::default(), last_used: Instant::now() });
+        slot.last_used = Instant::now();
         Ok(slot.thread.clone())
     }
 
@@ -113,11 +113,11 @@ impl Threads {
 
     /// Starts an agent for a thread.
     pub async fn start(&self) -> Result<Thread, String> {
-        let tag = tag().map_err(|error| format!("no random name: {error}"))?;
-        let questions = Questions::new(tag.clone());
-        let mut connect = any::Options::new().asked(questions.clone()).timeout(ANSWER);
+        let prefix = random_prefix().map_err(|error| format!("no random name: {error}"))?;
+        let questions = Questions::new(prefix.clone());
+        let mut connect = any::Options::new().on_question(questions.clone()).timeout(RESPONSE_LIMIT);
         if self.options.report.is_some() {
-            connect.tap = Some(self.heard.clone());
+            connect.tap = Some(self.counts.clone());
         }
         connect.dialect = Some(self.options.from.clone().unwrap_or_else(|| self.spec.name.to_owned()));
         let child = child(&self.options, &self.stderr).map_err(|error| error.to_string())?;
@@ -127,7 +127,7 @@ impl Threads {
             agent.close().await;
             return Err(format!("the agent: {error}"));
         }
-        Ok(Thread { agent, questions, teller: Teller::new(tag), suspended: None })
+        Ok(Thread { agent, questions, translator: AguiEventTranslator::new(prefix), suspended: None })
     }
 
     /// Ends all agents.
@@ -139,7 +139,7 @@ impl Threads {
 }
 
 /// Returns a random prefix for the ids of an agent's messages.
-fn tag() -> Result<String, getrandom::Error> {
+fn random_prefix() -> Result<String, getrandom::Error> {
     let mut bytes = [0; 4];
     getrandom::fill(&mut bytes)?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())

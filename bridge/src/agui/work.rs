@@ -4,9 +4,9 @@ use agentese::any::Run;
 use futures::future::BoxFuture;
 
 /// The current work of the agent for a thread.
-pub(super) enum Work {
+pub(super) enum ActiveRun {
     /// The agent has the input, and has not accepted it yet.
-    Begun(BoxFuture<'static, Result<Run, agentese::Error>>),
+    Starting(BoxFuture<'static, Result<Run, agentese::Error>>),
     /// The agent works.
-    Going(Box<Run>),
+    Started(Box<Run>),
 }

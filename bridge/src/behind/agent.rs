@@ -5,75 +5,75 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::acp::{
-    AcpInitialized, AcpLoadSessionParams, AcpNewSession, AcpNewSessionParams, AcpSetConfigOptionParams,
+    AcpInitializeResult, AcpLoadSessionParams, AcpNewSession, AcpNewSessionParams, AcpSetConfigOptionParams,
     Command,
 };
 use agentese::types::{AgentMessage, ImageContent};
-use agentese_server_base::config::{Change, Persist, Settings};
+use agentese_server_base::config::{Settings, SettingsChange, SettingsStore};
 use agentese_server_base::ui::Ui;
-use agentese_server_engine::engine::{Deed, Lead, Manner, Opened, Unwilling};
+use agentese_server_engine::engine::{Delivery, RemoteAgent, RemoteError, RemoteEvent, RemoteSession};
 use agentese_server_engine::resources::CommandInfo;
-use agentese_server_sessions::session::Elsewhere;
+use agentese_server_sessions::session::ExternalSession;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use super::super::beginning::Beginning;
+use super::super::beginning::InitialState;
 use super::choices::Choices;
-use super::peer::{Heard, Peer};
-use super::pump::Pump;
-use super::shared::{Shared, State};
-use crate::launch::here;
-use crate::person::Person;
+use super::peer::{AcpConnection, ConnectionEvent};
+use super::pump::AcpEventLoop;
+use super::shared::{AcpContext, AcpState};
+use crate::launch::current_dir;
+use crate::person::ClientUi;
 use crate::queue;
 
 /// The time limit for the end of a turn before another session is opened.
 const GRACE: Duration = Duration::from_secs(4);
 
 /// An ACP agent.
-pub(super) struct Behind {
-    shared: Arc<Shared>,
-    deeds: tokio::sync::Mutex<queue::Receiver>,
+pub(super) struct AcpRemoteAgent {
+    context: Arc<AcpContext>,
+    events: tokio::sync::Mutex<queue::Receiver>,
     /// Held while another session replaces the current one; input waits meanwhile.
-    moves: tokio::sync::Mutex<()>,
-    parted: CancellationToken,
+    switching: tokio::sync::Mutex<()>,
+    disconnected: CancellationToken,
 }
 
-impl Behind {
+impl AcpRemoteAgent {
     /// Starts listening to the agent. Must be called on a tokio runtime.
     pub fn new(
-        peer: Peer,
-        heard: UnboundedReceiver<Heard>,
-        (told, opened): (AcpInitialized, AcpNewSession),
-        person: Person,
+        connection: AcpConnection,
+        incoming: UnboundedReceiver<ConnectionEvent>,
+        (initialized, opened): (AcpInitializeResult, AcpNewSession),
+        ui: ClientUi,
     ) -> Arc<Self> {
-        let can = told.agent_capabilities.unwrap_or_default();
-        let state = State {
+        let can = initialized.agent_capabilities.unwrap_or_default();
+        let state = AcpState {
             session: opened.session_id,
-            loads: can.load_session == Some(true),
-            images: can.prompt_capabilities.is_some_and(|can| can.image == Some(true)),
+            can_load: can.load_session == Some(true),
+            accepts_images: can.prompt_capabilities.is_some_and(|can| can.image == Some(true)),
             choices: Choices::of(opened.config_options.into_option().unwrap_or_default()),
-            ..State::default()
+            ..AcpState::default()
         };
-        let shared = Arc::new(Shared::new(peer, person, state));
-        let (told, deeds) = queue::queue();
-        tokio::spawn(Pump::new(shared.clone(), told).run(heard));
-        let deeds = tokio::sync::Mutex::new(deeds);
+        let context = Arc::new(AcpContext::new(connection, ui, state));
+        let (remote_events, events) = queue::channel();
+        tokio::spawn(AcpEventLoop::new(context.clone(), remote_events).run(incoming));
+        let events = tokio::sync::Mutex::new(events);
         Arc::new(Self {
-            shared,
-            deeds,
-            moves: tokio::sync::Mutex::default(),
-            parted: CancellationToken::new(),
+            context,
+            events,
+            switching: tokio::sync::Mutex::default(),
+            disconnected: CancellationToken::new(),
         })
     }
 
     /// Returns the initial state of the agent.
-    pub fn beginning(&self) -> Beginning {
-        let state = self.shared.state();
+    pub fn initial_state(&self) -> InitialState {
+        let state = self.context.state();
         let mut session = agentese::view::Session::default();
         session.id = Some(state.session.clone());
-        Beginning {
+        InitialState {
             models: state.choices.models(),
             model: state.choices.current(),
             thinking: state.choices.level(),
@@ -84,156 +84,158 @@ impl Behind {
     }
 
     /// Returns the handler that applies a client's settings to the agent.
-    pub fn persist(&self) -> Arc<dyn Persist> {
-        Arc::new(Choosing(self.shared.clone()))
+    pub fn persist(&self) -> Arc<dyn SettingsStore> {
+        Arc::new(AcpSettingsForwarder(self.context.clone()))
     }
 
     /// Returns the token that is cancelled after the disconnect of the agent was reported.
-    pub fn gone_for_good(&self) -> CancellationToken {
-        self.parted.clone()
+    pub fn disconnected(&self) -> CancellationToken {
+        self.disconnected.clone()
     }
 
     /// Returns the reason of the agent's disconnect. Returns `None` while the agent is connected.
-    pub fn gone(&self) -> Option<String> {
-        self.shared.state().gone.clone()
+    pub fn disconnect_reason(&self) -> Option<String> {
+        self.context.state().disconnect_reason.clone()
     }
 
     /// Switches the agent to another session; `id` is the id of a stored one. Ends the current turn first.
-    async fn moves(&self, id: Option<String>, command: Command) -> Result<bool, Unwilling> {
-        let _moves = self.moves.lock().await;
-        let held = std::mem::take(&mut self.shared.state().held);
-        self.leave().await;
-        self.shared.peer.opens(id);
-        let opened = self.shared.peer.ask(&command, Heard::Opened).await;
-        opened.map(|_| true).inspect_err(|_| self.shared.state().held = held)
+    async fn change_session(&self, id: Option<String>, command: Command) -> Result<bool, RemoteError> {
+        let _moves = self.switching.lock().await;
+        let held_input = std::mem::take(&mut self.context.state().held_input);
+        self.end_turn().await;
+        self.context.connection.announce_session(id);
+        let opened = self.context.connection.call_in_order(&command, ConnectionEvent::SessionOpened).await;
+        opened.map(|_| true).inspect_err(|_| self.context.state().held_input = held_input)
     }
 
     /// Ends the current turn.
-    async fn leave(&self) {
-        let Some(turn) = self.shared.state().turn.clone() else { return };
-        self.shared.stop(&turn);
-        if tokio::time::timeout(GRACE, turn.over.cancelled()).await.is_err() {
+    async fn end_turn(&self) {
+        let Some(turn) = self.context.state().turn.clone() else { return };
+        self.context.stop(&turn);
+        if tokio::time::timeout(GRACE, turn.ended.cancelled()).await.is_err() {
             tracing::warn!("the agent did not end its turn for another session");
-            self.shared.peer.give_up(turn.number);
-            turn.over.cancelled().await;
+            self.context.connection.cancel_turn(turn.number);
+            turn.ended.cancelled().await;
         }
     }
 
     /// Ends the agent.
     pub async fn close(&self) {
-        self.shared.peer.close().await;
+        self.context.connection.close().await;
     }
 }
 
-impl Lead for Behind {
-    fn next(&self) -> BoxFuture<'_, Deed> {
-        async move { self.deeds.lock().await.next().await }.boxed()
+impl RemoteAgent for AcpRemoteAgent {
+    fn next_event(&self) -> BoxFuture<'_, RemoteEvent> {
+        async move { self.events.lock().await.next().await }.boxed()
     }
 
     fn connect(&self, ui: Arc<dyn Ui>) {
-        self.shared.person.connect(ui);
+        self.context.ui.connect(ui);
     }
 
-    fn parted(&self) {
-        self.parted.cancel();
+    fn on_disconnected(&self) {
+        self.disconnected.cancel();
     }
 
-    fn say<'a>(
+    fn submit<'a>(
         &'a self,
         text: &'a str,
         images: &'a [ImageContent],
-        _: Manner,
-    ) -> BoxFuture<'a, Result<(), Unwilling>> {
+        _: Delivery,
+    ) -> BoxFuture<'a, Result<(), RemoteError>> {
         async move {
-            let words = (text.to_owned(), images.to_vec());
-            let _moves = self.moves.lock().await;
+            let input = (text.to_owned(), images.to_vec());
+            let _moves = self.switching.lock().await;
             let turn = {
-                let mut state = self.shared.state();
-                if let Some(reason) = &state.gone {
+                let mut state = self.context.state();
+                if let Some(reason) = &state.disconnect_reason {
                     return Err(reason.clone());
                 }
-                if !images.is_empty() && !state.images {
+                if !images.is_empty() && !state.accepts_images {
                     return Err("the agent takes no images".to_owned());
                 }
                 if state.turn.is_some() {
-                    state.held.push_back(words);
+                    state.held_input.push_back(input);
                     return Ok(());
                 }
-                state.take_turn()
+                state.start_turn()
             };
-            self.shared.begin(turn, words)
+            self.context.send_prompt(turn, input)
         }
         .boxed()
     }
 
     fn abort(&self) -> BoxFuture<'_, ()> {
-        let turn = self.shared.state().turn.clone();
-        turn.iter().for_each(|turn| self.shared.stop(turn));
+        let turn = self.context.state().turn.clone();
+        turn.iter().for_each(|turn| self.context.stop(turn));
         futures::future::ready(()).boxed()
     }
 
     fn clear_queues(&self) {
-        self.shared.state().held.clear();
+        self.context.state().held_input.clear();
     }
 
     fn commands(&self) -> BoxFuture<'_, Vec<CommandInfo>> {
-        futures::future::ready(self.shared.state().commands.clone()).boxed()
+        futures::future::ready(self.context.state().commands.clone()).boxed()
     }
 
-    fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, Unwilling>> {
+    fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, RemoteError>> {
         async move {
-            if !self.shared.state().loads {
+            if !self.context.state().can_load {
                 return Err("the agent opens no sessions that are kept".to_owned());
             }
             // The protocol identifies sessions by ids, not by files.
             let id = path.to_string_lossy();
-            let params = AcpLoadSessionParams::new(&*id, here().to_string_lossy(), Vec::new());
-            self.moves(Some(id.into_owned()), Command::LoadSession(params)).await
+            let params = AcpLoadSessionParams::new(&*id, current_dir().to_string_lossy(), Vec::new());
+            self.change_session(Some(id.into_owned()), Command::LoadSession(params)).await
         }
         .boxed()
     }
 
-    fn session(&self) -> BoxFuture<'_, Opened> {
-        let state = self.shared.state();
-        let elsewhere = Elsewhere { id: Some(state.session.clone()), file: None };
-        let opened = Opened { name: state.name.clone(), elsewhere, ..Opened::default() };
+    fn session(&self) -> BoxFuture<'_, RemoteSession> {
+        let state = self.context.state();
+        let elsewhere = ExternalSession { id: Some(state.session.clone()), file: None };
+        let opened =
+            RemoteSession { name: state.name.clone(), location: elsewhere, ..RemoteSession::default() };
         futures::future::ready(opened).boxed()
     }
 
-    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {
-        futures::future::ready(Ok(Some(self.shared.state().history.clone()))).boxed()
+    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, RemoteError>> {
+        futures::future::ready(Ok(Some(self.context.state().history.clone()))).boxed()
     }
 
-    fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
-        let params = AcpNewSessionParams::new(here().to_string_lossy(), Vec::new());
-        self.moves(None, Command::NewSession(params)).boxed()
+    fn new_session(&self) -> BoxFuture<'_, Result<bool, RemoteError>> {
+        let params = AcpNewSessionParams::new(current_dir().to_string_lossy(), Vec::new());
+        self.change_session(None, Command::NewSession(params)).boxed()
     }
 }
 
 /// Applies a client's settings to the agent. Reports failures to the user.
-struct Choosing(Arc<Shared>);
+struct AcpSettingsForwarder(Arc<AcpContext>);
 
-impl Persist for Choosing {
-    fn save(&self, change: Change) {
+impl SettingsStore for AcpSettingsForwarder {
+    fn save(&self, change: SettingsChange) {
         let (session, (model, thinking)) = {
             let state = self.0.state();
             (state.session.clone(), state.choices.names())
         };
         let (option, value) = match change {
-            Change::DefaultModel { id, .. } => (model, id),
-            Change::DefaultThinkingLevel(level) => (thinking, level.as_str().to_owned()),
+            SettingsChange::DefaultModel { id, .. } => (model, id),
+            SettingsChange::DefaultThinkingLevel(level) => (thinking, level.as_str().to_owned()),
             // Commands for other settings were rejected before.
             _ => return,
         };
         let Some(option) = option else { return };
-        let shared = self.0.clone();
+        let context = self.0.clone();
         let params = AcpSetConfigOptionParams::new(session, option, value.into());
         // Sent at once, so that a later prompt cannot overtake the change.
-        shared.state().choosing += 1;
-        let chosen = shared.peer.ask(&Command::SetConfigOption(params), Heard::Chosen);
+        context.state().pending_options += 1;
+        let chosen =
+            context.connection.call_in_order(&Command::SetConfigOption(params), ConnectionEvent::OptionSet);
         tokio::spawn(async move {
             if let Err(trouble) = chosen.await {
-                shared.person.tell(&trouble, "warning");
+                context.ui.notify(&trouble, "warning");
             }
         });
     }

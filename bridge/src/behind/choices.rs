@@ -31,26 +31,26 @@ impl Choices {
     /// Returns all models.
     pub fn models(&self) -> Vec<Model> {
         let values = self.model.iter().flat_map(|option| values(&option.options));
-        values.filter_map(|(value, name)| self.told(&value, &name)).collect()
+        values.filter_map(|(value, name)| self.describe_model(&value, &name)).collect()
     }
 
     /// Returns the current model. If the agent offers no choice, returns a model with the name of the
     /// provider.
     pub fn current(&self) -> Option<Model> {
-        self.model().or_else(|| self.told(PROVIDER, PROVIDER))
+        self.model().or_else(|| self.describe_model(PROVIDER, PROVIDER))
     }
 
     /// Returns the chosen model. Returns `None` if the agent offers no choice.
     pub fn model(&self) -> Option<Model> {
         let current = &self.model.as_ref()?.current_value;
         let known = self.models().into_iter().find(|model| model.id == *current);
-        known.or_else(|| self.told(current, current))
+        known.or_else(|| self.describe_model(current, current))
     }
 
-    fn told(&self, id: &str, name: &str) -> Option<Model> {
+    fn describe_model(&self, id: &str, name: &str) -> Option<Model> {
         let reasoning = self.thinking.is_some();
-        let told = json!({"id": id, "name": name, "provider": PROVIDER, "reasoning": reasoning});
-        serde_json::from_value(told).ok().map(|told| convert::model(&told))
+        let description = json!({"id": id, "name": name, "provider": PROVIDER, "reasoning": reasoning});
+        serde_json::from_value(description).ok().map(|told| convert::model(&told))
     }
 
     /// Returns the thinking level, if it is one of the known levels.

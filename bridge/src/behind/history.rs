@@ -5,62 +5,62 @@ use std::collections::BTreeMap;
 use agentese::acp::{AcpPromptEnd, AcpStopReason, AcpUpdate};
 use agentese::types::{AgentMessage, InputBlock, TextContent, ToolResultMessageBuilder};
 use agentese_server_base::world::{Clock as _, SystemClock};
-use agentese_server_engine::engine::Deed;
+use agentese_server_engine::engine::RemoteEvent;
 use agentese_server_tools::ToolContent;
 
 use super::super::convert;
-use super::turns::{Turns, shown};
+use super::turns::{UpdateTranslator, content_text};
 
 /// Converts updates to messages.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    turns: Turns,
+    translator: UpdateTranslator,
     /// The user message of which pieces are arriving.
-    words: String,
+    user_text: String,
     /// The names of tools, by the ids of their calls.
-    names: BTreeMap<String, String>,
+    tool_names: BTreeMap<String, String>,
     messages: Vec<AgentMessage>,
 }
 
 impl History {
     /// Adds the next update.
-    pub fn take(&mut self, update: AcpUpdate) {
+    pub fn push(&mut self, update: AcpUpdate) {
         if let AcpUpdate::UserMessageChunk(chunk) = update {
-            if self.words.is_empty() {
+            if self.user_text.is_empty() {
                 self.end_turn();
             }
-            self.words.push_str(&shown(&chunk.content));
+            self.user_text.push_str(&content_text(&chunk.content));
             return;
         }
-        self.end_words();
-        let deeds = self.turns.take(update);
-        self.keep(deeds);
+        self.end_user_message();
+        let events = self.translator.translate(update);
+        self.push_events(events);
     }
 
     /// Returns all messages.
     pub fn messages(mut self) -> Vec<AgentMessage> {
-        self.end_words();
+        self.end_user_message();
         self.end_turn();
         self.messages
     }
 
-    fn end_words(&mut self) {
-        if !self.words.is_empty() {
-            self.messages.push(convert::user(std::mem::take(&mut self.words)));
+    fn end_user_message(&mut self) {
+        if !self.user_text.is_empty() {
+            self.messages.push(convert::user(std::mem::take(&mut self.user_text)));
         }
     }
 
     fn end_turn(&mut self) {
-        let (deeds, _) = self.turns.over(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn)));
-        self.keep(deeds);
+        let (events, _) = self.translator.end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn)));
+        self.push_events(events);
     }
 
-    fn keep(&mut self, deeds: Vec<Deed>) {
-        for deed in deeds {
-            match deed {
-                Deed::Answered(answer) => self.messages.push((*answer).into()),
-                Deed::ToolBegan(call) => drop(self.names.insert(call.id, call.name)),
-                Deed::ToolEnded(id, output) => {
+    fn push_events(&mut self, events: Vec<RemoteEvent>) {
+        for event in events {
+            match event {
+                RemoteEvent::AnswerEnded(answer) => self.messages.push((*answer).into()),
+                RemoteEvent::ToolStarted(call) => drop(self.tool_names.insert(call.id, call.name)),
+                RemoteEvent::ToolEnded(id, output) => {
                     let block = |content: &ToolContent| match content {
                         ToolContent::Text(text) => InputBlock::from(TextContent::new(text.as_str())),
                         ToolContent::Image { data, mime_type } => {
@@ -68,7 +68,7 @@ impl History {
                         }
                     };
                     let mut result = ToolResultMessageBuilder {
-                        tool_name: self.names.remove(&id).unwrap_or_default(),
+                        tool_name: self.tool_names.remove(&id).unwrap_or_default(),
                         tool_call_id: id,
                         content: output.content.iter().map(block).collect(),
                         is_error: output.is_error,
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn updates_become_the_messages_that_were_said() {
+    fn updates_become_messages() {
         let mut history = History::default();
         let text = |kind: &str, text: &str| json!({"sessionUpdate": kind, "content": {"type": "text", "text": text}});
         for update in [
@@ -106,7 +106,7 @@ mod tests {
             text("user_message_chunk", "on"),
             text("agent_message_chunk", "ok"),
         ] {
-            history.take(serde_json::from_value(update).unwrap());
+            history.push(serde_json::from_value(update).unwrap());
         }
         let messages = serde_json::to_value(history.messages()).unwrap();
         let roles: Vec<_> = messages.as_array().unwrap().iter().map(|message| &message["role"]).collect();

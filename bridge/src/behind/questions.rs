@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use agentese::acp::{
-    AcpCancelledOutcome, AcpElicit, AcpElicitationAction, AcpElicitationAnswer, AcpPermissionAnswer,
+    AcpCancelledOutcome, AcpElicitParams, AcpElicitationAction, AcpElicitationAnswer, AcpPermissionAnswer,
     AcpPermissionKind, AcpPermissionOption, AcpPermissionOutcome, AcpRequestPermission, AcpSelectedOutcome,
 };
-use agentese::types::{AskConfirm, AskEditor, AskInput, AskSelect};
+use agentese::types::{ConfirmQuestion, EditorQuestion, InputQuestion, SelectQuestion};
 use agentese_server_base::ui::{Answer, Dialog};
 use serde_json::{Map, Value};
 
-use crate::person::Person;
+use crate::person::ClientUi;
 
 /// A request for permission: a choice among labels, each for one option.
 pub(super) struct Permission {
@@ -20,17 +20,17 @@ pub(super) struct Permission {
 }
 
 impl Permission {
-    pub fn of(asked: AcpRequestPermission) -> Self {
+    pub fn of(request: AcpRequestPermission) -> Self {
         let title =
-            asked.tool_call.title.into_option().unwrap_or_else(|| "May the agent do that?".to_owned());
-        let labels = labels(&asked.options);
-        let select = AskSelect::new(asked.tool_call.tool_call_id, title, labels.clone());
+            request.tool_call.title.into_option().unwrap_or_else(|| "May the agent do that?".to_owned());
+        let labels = labels(&request.options);
+        let select = SelectQuestion::new(request.tool_call.tool_call_id, title, labels.clone());
         let refuses = |option: &AcpPermissionOption| {
             matches!(option.kind, AcpPermissionKind::RejectOnce | AcpPermissionKind::RejectAlways)
         };
-        let refusing = asked.options.iter().enumerate().filter(|(_, option)| refuses(option));
+        let refusing = request.options.iter().enumerate().filter(|(_, option)| refuses(option));
         let refusing = refusing.map(|(at, _)| at).collect();
-        let options = labels.into_iter().zip(asked.options.into_iter().map(|option| option.option_id));
+        let options = labels.into_iter().zip(request.options.into_iter().map(|option| option.option_id));
         Self { dialog: Dialog::Select(select, refusing), options: options.collect() }
     }
 
@@ -49,7 +49,7 @@ impl Permission {
 }
 
 /// Returns the denial of a permission.
-pub(super) fn dismissed() -> AcpPermissionAnswer {
+pub(super) fn denial() -> AcpPermissionAnswer {
     AcpPermissionAnswer::new(AcpCancelledOutcome::new())
 }
 
@@ -71,15 +71,15 @@ fn labels(options: &[AcpPermissionOption]) -> Vec<String> {
 
 /// Requests the members of a form from the user, one after the other. If the user dismisses a question, the form is
 /// closed.
-pub(super) async fn fill(person: &Person, form: AcpElicit) -> AcpElicitationAnswer {
+pub(super) async fn fill_form(ui: &ClientUi, form: AcpElicitParams) -> AcpElicitationAnswer {
     let schema = form.requested_schema.into_option().unwrap_or_default();
     let fields = schema.get("properties").and_then(Value::as_object).cloned().unwrap_or_default();
     let is_alone = fields.len() == 1;
     let mut content = BTreeMap::new();
     for (name, field) in fields {
-        let told = field["title"].as_str().unwrap_or(&name);
-        let title = if is_alone { form.message.clone() } else { format!("{}: {told}", form.message) };
-        let value = match person.put(dialog(&name, title, &field)).await {
+        let label = field["title"].as_str().unwrap_or(&name);
+        let title = if is_alone { form.message.clone() } else { format!("{}: {label}", form.message) };
+        let value = match ui.show_dialog(dialog(&name, title, &field)).await {
             Some(answer) => value(&field, answer),
             None => None,
         };
@@ -97,19 +97,19 @@ fn dialog(id: &str, title: String, field: &Value) -> Dialog {
     let choices = choices(field);
     if !choices.is_empty() {
         let labels = choices.into_iter().map(|(label, _)| label).collect();
-        return Dialog::Select(AskSelect::new(id, title, labels), Vec::new());
+        return Dialog::Select(SelectQuestion::new(id, title, labels), Vec::new());
     }
     match (field["type"].as_str(), text("default")) {
         (Some("boolean"), _) => {
-            Dialog::Confirm(AskConfirm::new(id, title, text("description").unwrap_or_default()))
+            Dialog::Confirm(ConfirmQuestion::new(id, title, text("description").unwrap_or_default()))
         }
         (_, Some(prefill)) => {
-            let mut editor = AskEditor::new(id, title);
+            let mut editor = EditorQuestion::new(id, title);
             editor.prefill = Some(prefill);
             Dialog::Editor(editor)
         }
         _ => {
-            let mut input = AskInput::new(id, title);
+            let mut input = InputQuestion::new(id, title);
             input.placeholder = text("description");
             Dialog::Input(input)
         }
@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_label_stands_for_one_option() {
+    fn each_label_maps_to_one_option() {
         let option = |id: &str, name: &str, kind: &str| json!({"optionId": id, "name": name, "kind": kind});
         let asked = json!({"sessionId": "s", "toolCall": {"toolCallId": "c"}, "options": [
             option("a", "Allow", "allow_once"), option("b", "Allow", "allow_always"),
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn members_of_forms_are_asked_as_what_they_are() {
+    fn form_members_become_dialogs_of_their_type() {
         let asked = |field: Value| dialog("value", "Which?".to_owned(), &field);
         assert!(matches!(asked(json!({"type": "boolean"})), Dialog::Confirm(_)));
         assert!(matches!(asked(json!({"type": "string", "default": "main"})), Dialog::Editor(_)));

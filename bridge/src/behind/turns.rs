@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use agentese::acp::{
-    AcpAskedCall, AcpCompactionStatus, AcpContentBlock, AcpPromptEnd, AcpStopReason, AcpToolCall,
+    AcpCompactionStatus, AcpContentBlock, AcpPermissionCall, AcpPromptEnd, AcpStopReason, AcpToolCall,
     AcpToolCallUpdate, AcpToolContent, AcpToolKind, AcpToolStatus, AcpUpdate,
 };
 use agentese::types::{
@@ -15,8 +15,8 @@ use agentese::types::{
 };
 use agentese::view::Message;
 use agentese_server_base::world::{Clock as _, SystemClock};
-use agentese_server_dialects::desk::Trouble;
-use agentese_server_engine::engine::{Compacted, Deed};
+use agentese_server_dialects::desk::RemoteSessionError;
+use agentese_server_engine::engine::{RemoteCompaction, RemoteEvent};
 use agentese_server_models::{StreamEvent, number};
 use agentese_server_tools::{ToolContent, ToolOutput, ToolUpdate};
 use serde_json::{Map, Value, json};
@@ -36,11 +36,11 @@ enum Part {
 
 /// The known part of a tool call.
 #[derive(Debug, Default)]
-struct Called {
+struct CallState {
     name: String,
     input: Map<String, Value>,
-    began: bool,
-    over: bool,
+    started: bool,
+    ended: bool,
     content: Vec<ToolContent>,
     /// Changes of files.
     changes: Vec<Value>,
@@ -49,50 +49,54 @@ struct Called {
 
 /// Converts updates to deeds.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct UpdateTranslator {
     /// The growing answer, and a flag that its last part is open.
     answer: Option<(Vec<Part>, bool)>,
-    calls: BTreeMap<String, Called>,
+    calls: BTreeMap<String, CallState>,
     /// The tokens in the context, the current cost of the session in US dollars, and its cost as of the last
     /// answer.
-    used: u64,
+    context_tokens: u64,
     cost: f64,
-    told_cost: f64,
+    reported_cost: f64,
 }
 
-impl Turns {
+impl UpdateTranslator {
     /// Starts a turn.
-    pub fn begin(&mut self) -> Vec<Deed> {
+    pub fn start_turn(&mut self) -> Vec<RemoteEvent> {
         self.calls.clear();
-        vec![Deed::RunBegan]
+        vec![RemoteEvent::RunStarted]
     }
 
     /// Converts an update of the conversation.
-    pub fn take(&mut self, update: AcpUpdate) -> Vec<Deed> {
-        let mut deeds = Vec::new();
+    pub fn translate(&mut self, update: AcpUpdate) -> Vec<RemoteEvent> {
+        let mut events = Vec::new();
         match update {
-            AcpUpdate::AgentMessageChunk(chunk) => self.piece(shown(&chunk.content), false, &mut deeds),
-            AcpUpdate::AgentThoughtChunk(chunk) => self.piece(shown(&chunk.content), true, &mut deeds),
-            AcpUpdate::ToolCall(call) => self.call(update_of(call), &mut deeds),
-            AcpUpdate::ToolCallUpdate(update) => self.call(update, &mut deeds),
+            AcpUpdate::AgentMessageChunk(chunk) => {
+                self.push_text(content_text(&chunk.content), false, &mut events)
+            }
+            AcpUpdate::AgentThoughtChunk(chunk) => {
+                self.push_text(content_text(&chunk.content), true, &mut events)
+            }
+            AcpUpdate::ToolCall(call) => self.push_call(update_of(call), &mut events),
+            AcpUpdate::ToolCallUpdate(update) => self.push_call(update, &mut events),
             AcpUpdate::UsageUpdate(usage) => {
-                self.used = usage.used;
+                self.context_tokens = usage.used;
                 if let Some(cost) = usage.cost.as_option() {
                     self.cost = cost.amount.as_f64().unwrap_or_default();
                 }
             }
             AcpUpdate::CompactionUpdate(compaction) => match compaction.status {
                 AcpCompactionStatus::InProgress => {
-                    deeds.push(Deed::CompactionBegan(CompactionReason::Threshold))
+                    events.push(RemoteEvent::CompactionStarted(CompactionReason::Threshold))
                 }
                 status => {
                     let summary = compaction.summary.into_option().unwrap_or_default();
-                    let summary: String = summary.iter().map(shown).collect();
-                    let result = (status == AcpCompactionStatus::Completed).then(|| Compacted {
-                        result: CompactionResult::new(summary, "", self.used),
-                        kept: 0,
+                    let summary: String = summary.iter().map(content_text).collect();
+                    let result = (status == AcpCompactionStatus::Completed).then(|| RemoteCompaction {
+                        result: CompactionResult::new(summary, "", self.context_tokens),
+                        kept_messages: 0,
                     });
-                    deeds.push(Deed::CompactionOver {
+                    events.push(RemoteEvent::CompactionEnded {
                         result,
                         aborted: status == AcpCompactionStatus::Cancelled,
                         will_retry: false,
@@ -102,24 +106,24 @@ impl Turns {
             },
             _ => {}
         }
-        deeds
+        events
     }
 
     /// Converts the data of a call in a request for permission.
-    pub fn asked(&mut self, asked: &AcpAskedCall) -> Vec<Deed> {
+    pub fn translate_permission(&mut self, asked: &AcpPermissionCall) -> Vec<RemoteEvent> {
         let mut update = AcpToolCallUpdate::new(asked.tool_call_id.as_str());
         update.title = asked.title.clone();
         update.name = asked.name.clone();
         update.kind = asked.kind.clone();
         update.raw_input = asked.raw_input.clone();
-        let mut deeds = Vec::new();
-        self.call(update, &mut deeds);
-        deeds
+        let mut events = Vec::new();
+        self.push_call(update, &mut events);
+        events
     }
 
     /// Ends the turn. The flag is true if the turn was stopped.
-    pub fn over(&mut self, ended: Result<AcpPromptEnd, Trouble>) -> (Vec<Deed>, bool) {
-        let mut deeds = Vec::new();
+    pub fn end_turn(&mut self, ended: Result<AcpPromptEnd, RemoteSessionError>) -> (Vec<RemoteEvent>, bool) {
+        let mut events = Vec::new();
         let (stop, error) = match ended {
             Ok(ended) => match ended.stop_reason {
                 AcpStopReason::Cancelled => (StopReason::Aborted, Some(ABORTED.to_owned())),
@@ -131,52 +135,52 @@ impl Turns {
         };
         let aborted = stop == StopReason::Aborted;
         if self.answer.is_some() || error.is_some() {
-            self.finish(stop, error, &mut deeds);
+            self.end_answer(stop, error, &mut events);
         }
-        (deeds, aborted)
+        (events, aborted)
     }
 
-    fn piece(&mut self, text: String, thinks: bool, deeds: &mut Vec<Deed>) {
+    fn push_text(&mut self, text: String, thinks: bool, events: &mut Vec<RemoteEvent>) {
         if text.is_empty() {
             return;
         }
         if self.answer.as_ref().is_some_and(|(parts, _)| matches!(parts.last(), Some(Part::Call(_)))) {
-            self.finish(StopReason::ToolUse, None, deeds);
+            self.end_answer(StopReason::ToolUse, None, events);
         }
-        let (parts, open) = begun(&mut self.answer, deeds);
+        let (parts, open) = current_answer(&mut self.answer, events);
         match parts.last_mut() {
             Some(Part::Text(all)) if !thinks && *open => all.push_str(&text),
             Some(Part::Thinking(all)) if thinks && *open => all.push_str(&text),
             _ => {
-                close(parts, open, deeds);
+                close_part(parts, open, events);
                 *open = true;
                 let (event, part) = match thinks {
                     true => (StreamEvent::ThinkingStart, Part::Thinking(text.clone())),
                     false => (StreamEvent::TextStart, Part::Text(text.clone())),
                 };
-                deeds.push(Deed::Grew(event));
+                events.push(RemoteEvent::AnswerUpdated(event));
                 parts.push(part);
             }
         }
-        deeds.push(Deed::Grew(match thinks {
+        events.push(RemoteEvent::AnswerUpdated(match thinks {
             true => StreamEvent::ThinkingDelta(text),
             false => StreamEvent::TextDelta(text),
         }));
     }
 
-    fn call(&mut self, update: AcpToolCallUpdate, deeds: &mut Vec<Deed>) {
+    fn push_call(&mut self, update: AcpToolCallUpdate, events: &mut Vec<RemoteEvent>) {
         let id = update.tool_call_id;
         if !self.calls.contains_key(&id) {
             // A call that starts while other calls run belongs to their answer, which is complete.
-            let runs = self.calls.values().any(|call| call.began && !call.over);
+            let runs = self.calls.values().any(|call| call.started && !call.ended);
             if !runs || self.answer.is_some() {
-                let (parts, open) = begun(&mut self.answer, deeds);
-                close(parts, open, deeds);
+                let (parts, open) = current_answer(&mut self.answer, events);
+                close_part(parts, open, events);
                 parts.push(Part::Call(id.clone()));
             }
         }
         let call = self.calls.entry(id.clone()).or_default();
-        if call.over {
+        if call.ended {
             return;
         }
         let named = update.name.into_option();
@@ -198,30 +202,30 @@ impl Turns {
         call.output = update.raw_output.into_option().or(call.output.take());
         let status = update.status.into_option();
         let over = matches!(status, Some(AcpToolStatus::Completed | AcpToolStatus::Failed));
-        if (over || status == Some(AcpToolStatus::InProgress)) && !call.began {
-            call.began = true;
+        if (over || status == Some(AcpToolStatus::InProgress)) && !call.started {
+            call.started = true;
             let began = ToolCall::new(id.as_str(), call.name.as_str(), call.input.clone());
             if self.answer.is_some() {
-                self.finish(StopReason::ToolUse, None, deeds);
+                self.end_answer(StopReason::ToolUse, None, events);
             }
-            deeds.push(Deed::ToolBegan(began));
+            events.push(RemoteEvent::ToolStarted(began));
         }
         let Some(call) = self.calls.get_mut(&id) else { return };
         if over {
-            call.over = true;
+            call.ended = true;
             let failed = status == Some(AcpToolStatus::Failed);
-            deeds.push(Deed::ToolEnded(id, call.result(failed)));
-        } else if call.began && shows {
+            events.push(RemoteEvent::ToolEnded(id, call.result(failed)));
+        } else if call.started && shows {
             let update = ToolUpdate { content: call.content.clone(), details: Some(call.details()) };
-            deeds.push(Deed::ToolShowed(id, update));
+            events.push(RemoteEvent::ToolUpdated(id, update));
         }
     }
 
     /// Completes the growing answer.
-    fn finish(&mut self, stop: StopReason, error: Option<String>, deeds: &mut Vec<Deed>) {
+    fn end_answer(&mut self, stop: StopReason, error: Option<String>, events: &mut Vec<RemoteEvent>) {
         let mut parts = Vec::new();
         if let Some((all, mut open)) = self.answer.take() {
-            close(&all, &mut open, deeds);
+            close_part(&all, &mut open, events);
             parts = all;
         }
         let mut blocks: Vec<AssistantBlock> = Vec::new();
@@ -232,10 +236,15 @@ impl Turns {
                 Part::Call(id) => {
                     let call = self.calls.entry(id.clone()).or_default();
                     let (name, input) = (call.name.clone(), call.input.clone());
-                    deeds.extend([
-                        Deed::Grew(StreamEvent::ToolCallStart { id: id.clone(), name: name.clone() }),
-                        Deed::Grew(StreamEvent::ToolCallDelta(Value::Object(input.clone()).to_string())),
-                        Deed::Grew(StreamEvent::ToolCallEnd),
+                    events.extend([
+                        RemoteEvent::AnswerUpdated(StreamEvent::ToolCallStart {
+                            id: id.clone(),
+                            name: name.clone(),
+                        }),
+                        RemoteEvent::AnswerUpdated(StreamEvent::ToolCallDelta(
+                            Value::Object(input.clone()).to_string(),
+                        )),
+                        RemoteEvent::AnswerUpdated(StreamEvent::ToolCallEnd),
                     ]);
                     ToolCall::new(id, name, input).into()
                 }
@@ -247,14 +256,14 @@ impl Turns {
         answer.content = blocks;
         answer.stop_reason = if calls && stop == StopReason::Stop { StopReason::ToolUse } else { stop };
         answer.error_message = error;
-        answer.usage.total_tokens = (self.used > 0).then_some(self.used);
-        answer.usage.cost.total = number((self.cost - self.told_cost).max(0.0));
-        self.told_cost = self.cost;
-        deeds.push(Deed::Answered(Box::new(answer)));
+        answer.usage.total_tokens = (self.context_tokens > 0).then_some(self.context_tokens);
+        answer.usage.cost.total = number((self.cost - self.reported_cost).max(0.0));
+        self.reported_cost = self.cost;
+        events.push(RemoteEvent::AnswerEnded(Box::new(answer)));
     }
 }
 
-impl Called {
+impl CallState {
     fn details(&self) -> Value {
         match self.changes.is_empty() {
             true => json!({}),
@@ -285,12 +294,12 @@ impl Called {
 }
 
 /// Returns the growing answer; starts one if necessary.
-fn begun<'a>(
+fn current_answer<'a>(
     answer: &'a mut Option<(Vec<Part>, bool)>,
-    deeds: &mut Vec<Deed>,
+    events: &mut Vec<RemoteEvent>,
 ) -> (&'a mut Vec<Part>, &'a mut bool) {
     if answer.is_none() {
-        deeds.push(Deed::Grew(StreamEvent::Start));
+        events.push(RemoteEvent::AnswerUpdated(StreamEvent::Start));
     }
     let (parts, open) = answer.get_or_insert_default();
     (parts, open)
@@ -298,11 +307,13 @@ fn begun<'a>(
 
 /// Closes the last part of an answer if it is open. Calls are reported when the answer is complete, because
 /// their arguments may arrive late.
-fn close(parts: &[Part], open: &mut bool, deeds: &mut Vec<Deed>) {
+fn close_part(parts: &[Part], open: &mut bool, events: &mut Vec<RemoteEvent>) {
     if std::mem::take(open) {
-        deeds.extend(match parts.last() {
-            Some(Part::Text(_)) => Some(Deed::Grew(StreamEvent::TextEnd)),
-            Some(Part::Thinking(_)) => Some(Deed::Grew(StreamEvent::ThinkingEnd { signature: None })),
+        events.extend(match parts.last() {
+            Some(Part::Text(_)) => Some(RemoteEvent::AnswerUpdated(StreamEvent::TextEnd)),
+            Some(Part::Thinking(_)) => {
+                Some(RemoteEvent::AnswerUpdated(StreamEvent::ThinkingEnd { signature: None }))
+            }
             _ => None,
         });
     }
@@ -323,7 +334,7 @@ fn update_of(call: AcpToolCall) -> AcpToolCallUpdate {
 }
 
 /// Returns content as text.
-pub(super) fn shown(content: &AcpContentBlock) -> String {
+pub(super) fn content_text(content: &AcpContentBlock) -> String {
     match content {
         AcpContentBlock::Text(text) => text.text.clone(),
         AcpContentBlock::ResourceLink(link) => format!("[{}]({})", link.name, link.uri),
@@ -342,7 +353,7 @@ fn contents(content: &[AcpToolContent]) -> (Vec<ToolContent>, Vec<Value>) {
                 AcpContentBlock::Image(image) => {
                     ToolContent::Image { data: image.data.clone(), mime_type: image.mime_type.clone() }
                 }
-                other => ToolContent::Text(shown(other)),
+                other => ToolContent::Text(content_text(other)),
             }),
             AcpToolContent::Diff(diff) => changes.push(
                 json!({"path": diff.path, "oldText": diff.old_text.as_option(), "newText": diff.new_text}),

@@ -2,124 +2,135 @@
 
 use agentese::any::Event;
 use agentese::view::{Block, Conversation, Message};
-use agentese_server_engine::engine::Deed;
+use agentese_server_engine::engine::RemoteEvent;
 use agentese_server_models::StreamEvent;
 
 use super::super::pieces;
-use super::{Deeds, Open, Step, growing, push};
+use super::{BlockKind, RemoteEventTranslator, Step, growing, push};
 
-impl Deeds {
-    pub(super) fn grew(&mut self, event: StreamEvent, steps: &mut Vec<Step>) {
-        if let (Some((_, _, told)), Some(length)) = (&mut self.open, pieces::length(&event)) {
-            *told += length;
+impl RemoteEventTranslator {
+    pub(super) fn push_delta(&mut self, event: StreamEvent, steps: &mut Vec<Step>) {
+        if let (Some((_, _, reported)), Some(length)) = (&mut self.open_block, pieces::text_length(&event)) {
+            *reported += length;
         }
         if let StreamEvent::TextDelta(text) | StreamEvent::ThinkingDelta(text) = &event {
-            self.said.push_str(text);
+            self.reported_text.push_str(text);
         }
-        push(steps, Deed::Grew(event));
+        push(steps, RemoteEvent::AnswerUpdated(event));
     }
 
     /// Reports the new part of the open call's arguments.
-    pub(super) fn wrote(&mut self, text: &str, steps: &mut Vec<Step>) {
-        if let Some(more) = text.strip_prefix(&self.written).filter(|more| !more.is_empty()) {
+    pub(super) fn push_arguments(&mut self, text: &str, steps: &mut Vec<Step>) {
+        if let Some(more) = text.strip_prefix(&self.written_arguments).filter(|more| !more.is_empty()) {
             let more = more.to_owned();
-            text.clone_into(&mut self.written);
-            self.grew(StreamEvent::ToolCallDelta(more), steps);
+            text.clone_into(&mut self.written_arguments);
+            self.push_delta(StreamEvent::ToolCallDelta(more), steps);
         }
     }
 
     /// Opens the block at that index, unless it is open already. Closes the previous block.
-    pub(super) fn open(
+    pub(super) fn open_block(
         &mut self,
         place: usize,
-        kind: Open,
+        kind: BlockKind,
         begins: impl FnOnce() -> StreamEvent,
         now: &Conversation,
         steps: &mut Vec<Step>,
     ) {
-        if self.open.is_some_and(|(at, known, _)| at == place && known == kind) {
+        if self.open_block.is_some_and(|(at, known, _)| at == place && known == kind) {
             return;
         }
         let whole = self.growing.as_deref().and_then(|key| growing(now, key));
-        let whole = self.open.and_then(|(place, ..)| whole?.blocks.get(place).cloned());
-        self.close(whole.as_ref(), steps);
-        push(steps, Deed::Grew(begins()));
-        self.open = Some((place, kind, 0));
-        self.said.clear();
-        self.opened = self.opened.max(place + 1);
+        let whole = self.open_block.and_then(|(place, ..)| whole?.blocks.get(place).cloned());
+        self.close_block(whole.as_ref(), steps);
+        push(steps, RemoteEvent::AnswerUpdated(begins()));
+        self.open_block = Some((place, kind, 0));
+        self.reported_text.clear();
+        self.opened_blocks = self.opened_blocks.max(place + 1);
     }
 
     /// Closes the open block. `whole` is its final state.
-    pub(super) fn close(&mut self, whole: Option<&Block>, steps: &mut Vec<Step>) {
-        let Some((_, kind, told)) = self.open else { return };
-        let (written, arguments) = (std::mem::take(&mut self.written), self.arguments.take());
+    pub(super) fn close_block(&mut self, whole: Option<&Block>, steps: &mut Vec<Step>) {
+        let Some((_, kind, reported)) = self.open_block else { return };
+        let (written, arguments) = (std::mem::take(&mut self.written_arguments), self.arguments.take());
         match whole {
-            Some(Block::Tool(tool)) if kind == Open::Call && (told == 0 || !written.is_empty()) => {
-                self.written = written;
-                let text = arguments.map_or_else(|| pieces::whole(tool), |arguments| arguments.to_string());
-                self.wrote(&text, steps);
-                self.written.clear();
+            Some(Block::Tool(tool)) if kind == BlockKind::Call && (reported == 0 || !written.is_empty()) => {
+                self.written_arguments = written;
+                let text =
+                    arguments.map_or_else(|| pieces::complete_text(tool), |arguments| arguments.to_string());
+                self.push_arguments(&text, steps);
+                self.written_arguments.clear();
             }
             _ => {}
         }
-        self.open = None;
+        self.open_block = None;
         let end = match (kind, whole) {
-            (Open::Text, _) => StreamEvent::TextEnd,
-            (Open::Thinking, Some(Block::Thinking { signature, .. })) => {
+            (BlockKind::Text, _) => StreamEvent::TextEnd,
+            (BlockKind::Thinking, Some(Block::Thinking { signature, .. })) => {
                 StreamEvent::ThinkingEnd { signature: signature.clone() }
             }
-            (Open::Thinking, _) => StreamEvent::ThinkingEnd { signature: None },
-            (Open::Call, _) => StreamEvent::ToolCallEnd,
+            (BlockKind::Thinking, _) => StreamEvent::ThinkingEnd { signature: None },
+            (BlockKind::Call, _) => StreamEvent::ToolCallEnd,
         };
-        push(steps, Deed::Grew(end));
+        push(steps, RemoteEvent::AnswerUpdated(end));
     }
 
     /// Returns `true` if the text of an event was reported as part of the preceding block. Agents that do not
     /// report the ends of blocks continue a block with the text of the next ones, until the answer is
     /// complete.
-    pub(super) fn went_on(&mut self, event: &Event, now: &Conversation) -> bool {
+    pub(super) fn continues_previous_block(&mut self, event: &Event, now: &Conversation) -> bool {
         let (message, place, kind, text) = match event {
-            Event::TextGrew { message, block, text } => (message, *block, Open::Text, text),
-            Event::ThinkingGrew { message, block, text } => (message, *block, Open::Thinking, text),
+            Event::TextGrew { message, block, text } => (message, *block, BlockKind::Text, text),
+            Event::ThinkingGrew { message, block, text } => (message, *block, BlockKind::Thinking, text),
             _ => return false,
         };
         let Some(answer) = growing(now, message).filter(|_| self.is_growing(message)) else { return false };
-        let Some(beyond) = beyond(self.open, &self.said, &answer.blocks, (place, kind)) else { return false };
-        let passed = if self.passed.0 == place { self.passed.1 } else { 0 };
-        let was_told = beyond.get(passed..).is_some_and(|rest| rest.starts_with(text.as_str()));
-        if was_told {
-            self.passed = (place, passed + text.len());
+        let Some(beyond) = text_beyond(self.open_block, &self.reported_text, &answer.blocks, (place, kind))
+        else {
+            return false;
+        };
+        let passed = if self.overlap.0 == place { self.overlap.1 } else { 0 };
+        let was_reported = beyond.get(passed..).is_some_and(|rest| rest.starts_with(text.as_str()));
+        if was_reported {
+            self.overlap = (place, passed + text.len());
         }
-        was_told
+        was_reported
     }
 
     /// Reports the unreported rest of a complete answer.
-    pub(super) fn rest_of(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
-        let (opened, open, said) = (self.opened, self.open, std::mem::take(&mut self.said));
-        self.close(open.and_then(|(place, ..)| message.blocks.get(place)), steps);
-        let was_told = |(place, block): &(usize, &Block)| {
+    pub(super) fn report_rest(&mut self, message: &Message, now: &Conversation, steps: &mut Vec<Step>) {
+        let (opened, open, reported_text) =
+            (self.opened_blocks, self.open_block, std::mem::take(&mut self.reported_text));
+        self.close_block(open.and_then(|(place, ..)| message.blocks.get(place)), steps);
+        let was_reported = |(place, block): &(usize, &Block)| {
             let Some((kind, text)) = text_of(block) else { return false };
-            let beyond = beyond(open, &said, &message.blocks, (*place, kind));
+            let beyond = text_beyond(open, &reported_text, &message.blocks, (*place, kind));
             beyond.is_some_and(|beyond| beyond.starts_with(text))
         };
         let blocks = message.blocks.iter().enumerate().skip(opened);
-        for (place, block) in blocks.filter(|one| !was_told(one)) {
+        for (place, block) in blocks.filter(|one| !was_reported(one)) {
             match block {
                 Block::Text { text } => {
-                    self.open(place, Open::Text, || StreamEvent::TextStart, now, steps);
-                    self.grew(StreamEvent::TextDelta(text.clone()), steps);
+                    self.open_block(place, BlockKind::Text, || StreamEvent::TextStart, now, steps);
+                    self.push_delta(StreamEvent::TextDelta(text.clone()), steps);
                 }
                 Block::Thinking { text, .. } => {
-                    self.open(place, Open::Thinking, || StreamEvent::ThinkingStart, now, steps);
-                    self.grew(StreamEvent::ThinkingDelta(text.clone()), steps);
+                    self.open_block(place, BlockKind::Thinking, || StreamEvent::ThinkingStart, now, steps);
+                    self.push_delta(StreamEvent::ThinkingDelta(text.clone()), steps);
                 }
                 Block::Tool(tool) => {
                     let (id, name) = (tool.call_id.clone(), tool.name.clone());
-                    self.open(place, Open::Call, || StreamEvent::ToolCallStart { id, name }, now, steps);
+                    self.open_block(
+                        place,
+                        BlockKind::Call,
+                        || StreamEvent::ToolCallStart { id, name },
+                        now,
+                        steps,
+                    );
                 }
                 _ => {}
             }
-            self.close(Some(block), steps);
+            self.close_block(Some(block), steps);
         }
     }
 }
@@ -127,14 +138,14 @@ impl Deeds {
 /// Returns the reported text of the open block that exceeds the blocks from there up to `place`, all of one
 /// kind. Returns `None` if there is no such text, or if the texts differ. `blocks` are the current blocks of
 /// the answer.
-fn beyond<'a>(
-    open: Option<(usize, Open, usize)>,
-    said: &'a str,
+fn text_beyond<'a>(
+    open: Option<(usize, BlockKind, usize)>,
+    reported_text: &'a str,
     blocks: &[Block],
-    (place, kind): (usize, Open),
+    (place, kind): (usize, BlockKind),
 ) -> Option<&'a str> {
     let (at, ..) = open.filter(|(at, open, _)| *open == kind && *at < place)?;
-    let rest = blocks.get(at..place)?.iter().try_fold(said, |rest, block| {
+    let rest = blocks.get(at..place)?.iter().try_fold(reported_text, |rest, block| {
         let (of, text) = text_of(block)?;
         rest.strip_prefix(text).filter(|_| of == kind)
     })?;
@@ -142,10 +153,10 @@ fn beyond<'a>(
 }
 
 /// Returns the kind and the text of a block.
-pub(super) fn text_of(block: &Block) -> Option<(Open, &str)> {
+pub(super) fn text_of(block: &Block) -> Option<(BlockKind, &str)> {
     match block {
-        Block::Text { text } => Some((Open::Text, text)),
-        Block::Thinking { text, .. } => Some((Open::Thinking, text)),
+        Block::Text { text } => Some((BlockKind::Text, text)),
+        Block::Thinking { text, .. } => Some((BlockKind::Thinking, text)),
         _ => None,
     }
 }

@@ -4,65 +4,72 @@ use std::sync::Arc;
 
 use agentese::any::Event;
 use agentese::view::{Block, Conversation, Message};
-use agentese_server_engine::engine::Deed;
+use agentese_server_engine::engine::RemoteEvent;
 use agentese_server_models::StreamEvent;
 use serde_json::Value;
 
-use super::{Deeds, Step, growing, push};
+use super::{RemoteEventTranslator, Step, growing, push};
 
-impl Deeds {
+impl RemoteEventTranslator {
     /// Ends the reported part of the growing answer, because a user message follows. The conversation may be
     /// ahead; the rest is reported after that message.
-    pub(super) fn part(&mut self, now: &Conversation, steps: &mut Vec<Step>) {
+    pub(super) fn split(&mut self, now: &Conversation, steps: &mut Vec<Step>) {
         let Some(answer) = self.growing.as_deref().and_then(|key| growing(now, key)) else { return };
-        let told = self.told_of(answer);
-        let part = match self.parted.take_if(|before| before.key == told.key) {
-            Some(before) => behind(&told, &before),
-            None => told.clone(),
+        let reported = self.reported_part(answer);
+        let part = match self.split_answer.take_if(|before| before.key == reported.key) {
+            Some(before) => rest_after(&reported, &before),
+            None => reported.clone(),
         };
-        self.ended(&part, now, steps);
-        self.parted = Some(told);
+        self.end_message(&part, now, steps);
+        self.split_answer = Some(reported);
     }
 
     /// Starts the next part of a divided answer if the event adds to that answer.
-    pub(super) fn goes_on(&mut self, event: &Event, steps: &mut Vec<Step>) {
+    pub(super) fn resume_split(&mut self, event: &Event, steps: &mut Vec<Step>) {
         let (Event::TextGrew { message, block, .. }
         | Event::ThinkingGrew { message, block, .. }
         | Event::ArgumentsGrew { message, block, .. }) = event
         else {
             return;
         };
-        if self.growing.is_none() && self.parted.as_ref().is_some_and(|told| told.key == *message) {
-            self.begin_part(message, *block, steps);
+        if self.growing.is_none() && self.split_answer.as_ref().is_some_and(|told| told.key == *message) {
+            self.start_part(message, *block, steps);
         }
     }
 
     /// Returns the unreported part of an ended answer: all of it, or the rest of a divided answer. Returns
     /// `None` if nothing is left.
-    pub(super) fn left(&mut self, message: Arc<Message>, steps: &mut Vec<Step>) -> Option<Arc<Message>> {
-        let Some(told) = self.parted.take_if(|told| told.key == message.key) else { return Some(message) };
-        let rest = behind(&message, &told);
+    pub(super) fn unreported_part(
+        &mut self,
+        message: Arc<Message>,
+        steps: &mut Vec<Step>,
+    ) -> Option<Arc<Message>> {
+        let Some(reported) = self.split_answer.take_if(|told| told.key == message.key) else {
+            return Some(message);
+        };
+        let rest = rest_after(&message, &reported);
         if !self.is_growing(&message.key) {
             let first = rest.blocks.iter().position(|block| !matches!(block, Block::Data { .. }));
-            self.begin_part(&message.key, first.filter(|_| !message.is_gone())?, steps);
+            self.start_part(&message.key, first.filter(|_| !message.is_gone())?, steps);
         }
         Some(rest.into())
     }
 
-    fn begin_part(&mut self, key: &str, first: usize, steps: &mut Vec<Step>) {
+    fn start_part(&mut self, key: &str, first: usize, steps: &mut Vec<Step>) {
         self.growing = Some(key.to_owned());
-        (self.open, self.opened, self.written, self.arguments) = (None, first, String::new(), None);
-        push(steps, Deed::Grew(StreamEvent::Start));
+        (self.open_block, self.opened_blocks, self.written_arguments, self.arguments) =
+            (None, first, String::new(), None);
+        push(steps, RemoteEvent::AnswerUpdated(StreamEvent::Start));
     }
 
     /// Returns the growing answer as far as events have reported it.
-    fn told_of(&self, answer: &Message) -> Message {
-        let mut told = answer.clone();
-        told.blocks.truncate(self.opened);
-        if let Some((place, _, length)) = self.open
-            && let Some(Block::Text { text } | Block::Thinking { text, .. }) = told.blocks.get_mut(place)
+    fn reported_part(&self, answer: &Message) -> Message {
+        let mut reported = answer.clone();
+        reported.blocks.truncate(self.opened_blocks);
+        if let Some((place, _, length)) = self.open_block
+            && let Some(Block::Text { text } | Block::Thinking { text, .. }) = reported.blocks.get_mut(place)
         {
-            let before = self.parted.as_ref().filter(|before| before.key == answer.key);
+            let before = self.split_answer.as_ref().filter(|before| before.key == answer.key);
             let length =
                 length + before.and_then(|before| text_of(before.blocks.get(place)?)).map_or(0, str::len);
             // Another text has replaced the reported one.
@@ -70,15 +77,15 @@ impl Deeds {
                 text.truncate(length);
             }
         }
-        told
+        reported
     }
 }
 
 /// Returns the rest of an answer after its reported part. Blocks keep their indices; reported blocks become
 /// empty.
-fn behind(answer: &Message, told: &Message) -> Message {
+fn rest_after(answer: &Message, reported: &Message) -> Message {
     let mut rest = answer.clone();
-    for (block, told) in rest.blocks.iter_mut().zip(&told.blocks) {
+    for (block, told) in rest.blocks.iter_mut().zip(&reported.blocks) {
         let more = text_of(block).zip(text_of(told)).and_then(|(text, told)| text.strip_prefix(told));
         let more = more.filter(|more| !more.is_empty()).map(str::to_owned);
         match (&mut *block, more) {
@@ -87,7 +94,7 @@ fn behind(answer: &Message, told: &Message) -> Message {
         }
     }
     // The usage is counted once.
-    rest.usage = rest.usage.filter(|_| told.usage.is_none());
+    rest.usage = rest.usage.filter(|_| reported.usage.is_none());
     rest
 }
 

@@ -15,35 +15,36 @@ fn answer(state: MessageState) -> Arc<Message> {
 }
 
 /// Returns the growth of an answer until it ends in that state, with or without events for its text.
-fn grown(state: MessageState, told: bool) -> Vec<StreamEvent> {
-    let (mut deeds, now, message) = (Deeds::default(), Conversation::begin("pi"), "k1".to_owned());
+fn answer_events(state: MessageState, with_text: bool) -> Vec<StreamEvent> {
+    let (mut deeds, now, message) =
+        (RemoteEventTranslator::default(), Conversation::new("pi"), "k1".to_owned());
     let began = Event::MessageBegan { message: message.clone(), role: Role::Assistant };
     let grew = Event::TextGrew { message, block: 0, text: "part".to_owned() };
     let ended = Event::MessageEnded { message: answer(state) };
-    let events = [Some(began), told.then_some(grew), Some(ended)];
-    let steps = events.into_iter().flatten().flat_map(|event| deeds.take(event, &now));
+    let events = [Some(began), with_text.then_some(grew), Some(ended)];
+    let steps = events.into_iter().flatten().flat_map(|event| deeds.translate(event, &now));
     let grew = steps.filter_map(|step| match step {
-        Step::Deed(Deed::Grew(event)) => Some(event),
+        Step::Event(RemoteEvent::AnswerUpdated(event)) => Some(event),
         _ => None,
     });
     grew.collect()
 }
 
 #[test]
-fn a_block_ends_with_its_answer_unless_that_was_broken_off() {
+fn a_block_ends_with_its_answer_unless_interrupted() {
     use StreamEvent::{Start, TextDelta, TextEnd, TextStart};
     let part = || TextDelta("part".to_owned());
-    assert_eq!(grown(MessageState::Done, true), [Start, TextStart, part(), TextEnd]);
-    assert_eq!(grown(MessageState::Aborted, true), [Start, TextStart, part()]);
-    assert_eq!(grown(MessageState::Failed, true), [Start, TextStart, part()]);
+    assert_eq!(answer_events(MessageState::Done, true), [Start, TextStart, part(), TextEnd]);
+    assert_eq!(answer_events(MessageState::Aborted, true), [Start, TextStart, part()]);
+    assert_eq!(answer_events(MessageState::Failed, true), [Start, TextStart, part()]);
     // Text without an event is reported at the end.
-    assert_eq!(grown(MessageState::Aborted, false), [Start, TextStart, part(), TextEnd]);
+    assert_eq!(answer_events(MessageState::Aborted, false), [Start, TextStart, part(), TextEnd]);
 }
 
 #[test]
-fn text_that_went_on_in_the_block_before_is_not_told_twice() {
+fn text_merged_into_the_previous_block_is_not_repeated() {
     let told = |pieces: &[(usize, &str)], blocks: &[&str]| {
-        let (mut deeds, mut now) = (Deeds::default(), Conversation::begin("pi"));
+        let (mut deeds, mut now) = (RemoteEventTranslator::default(), Conversation::new("pi"));
         let mut whole = (*answer(MessageState::Done)).clone();
         whole.blocks = blocks.iter().map(|text| Block::Text { text: (*text).to_owned() }).collect();
         // The conversation is ahead of the events.
@@ -56,9 +57,9 @@ fn text_that_went_on_in_the_block_before_is_not_told_twice() {
         let mut events = vec![Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant }];
         events.extend(pieces.iter().map(grew));
         events.push(Event::MessageEnded { message: whole.into() });
-        let steps = events.into_iter().flat_map(|event| deeds.take(event, &now));
+        let steps = events.into_iter().flat_map(|event| deeds.translate(event, &now));
         let texts = steps.filter_map(|step| match step {
-            Step::Deed(Deed::Grew(StreamEvent::TextDelta(text))) => Some(text),
+            Step::Event(RemoteEvent::AnswerUpdated(StreamEvent::TextDelta(text))) => Some(text),
             _ => None,
         });
         texts.collect::<Vec<_>>()
@@ -89,7 +90,7 @@ fn call(number: usize, arguments: &Value) -> Block {
 }
 
 #[test]
-fn arguments_are_told_whole_where_the_tool_has_got_fewer_of_them_meanwhile() {
+fn arguments_stay_complete_while_the_tool_has_fewer() {
     let whole = serde_json::json!({"_i": "Looking", "command": "ls"});
     let grew = |block: usize| Event::ArgumentsGrew {
         message: "k1".to_owned(),
@@ -103,16 +104,16 @@ fn arguments_are_told_whole_where_the_tool_has_got_fewer_of_them_meanwhile() {
     let mut message = Message::default();
     (message.key, message.role) = ("k1".to_owned(), Role::Assistant);
     message.blocks = vec![call(0, &serde_json::json!({"command": "ls"})), call(1, &whole)];
-    let mut now = Conversation::begin("omp");
+    let mut now = Conversation::new("omp");
     now.messages = vec![Arc::new(message)];
-    let mut deeds = Deeds::default();
+    let mut deeds = RemoteEventTranslator::default();
     let began = Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant };
-    let steps = [began, grew(0), grew(1)].into_iter().flat_map(|event| deeds.take(event, &now));
+    let steps = [began, grew(0), grew(1)].into_iter().flat_map(|event| deeds.translate(event, &now));
     let mut text = String::new();
     for step in steps {
         match step {
-            Step::Deed(Deed::Grew(StreamEvent::ToolCallDelta(more))) => text.push_str(&more),
-            Step::Deed(Deed::Grew(StreamEvent::ToolCallEnd)) => break,
+            Step::Event(RemoteEvent::AnswerUpdated(StreamEvent::ToolCallDelta(more))) => text.push_str(&more),
+            Step::Event(RemoteEvent::AnswerUpdated(StreamEvent::ToolCallEnd)) => break,
             _ => {}
         }
     }
@@ -120,48 +121,49 @@ fn arguments_are_told_whole_where_the_tool_has_got_fewer_of_them_meanwhile() {
 }
 
 #[test]
-fn a_notice_of_why_a_run_failed_is_not_told_beside_the_answer_that_says_it() {
+fn a_notice_that_repeats_the_run_failure_is_dropped() {
     let notice = |text: &str| {
         let notice = serde_json::json!({"key": "n1", "level": "error", "text": text});
         Event::Notice { notice: serde_json::from_value(notice).unwrap() }
     };
     let state = |state, error: Option<&str>| Event::State { state, error: error.map(str::to_owned) };
-    let (mut deeds, mut now) = (Deeds::default(), Conversation::begin("opal"));
+    let (mut deeds, mut now) = (RemoteEventTranslator::default(), Conversation::new("opal"));
     now.run.error = Some("no such model".to_owned());
-    assert_eq!(deeds.take(notice("no such model"), &now).len(), 1, "no run tells it");
-    deeds.take(state(RunState::Working, None), &now);
-    assert_eq!(deeds.take(notice("no such model"), &now), [], "the end of the run tells it");
-    let over = deeds.take(state(RunState::Idle, Some("no such model")), &now);
-    assert!(matches!(over[0], Step::Deed(Deed::Answered(_))), "{over:?}");
-    assert_eq!(deeds.take(notice("no such model"), &now), []);
-    assert_eq!(deeds.take(notice("no more room"), &now).len(), 1);
-    assert_eq!(deeds.take(notice("no such model"), &now).len(), 1, "the end was told again already");
+    assert_eq!(deeds.translate(notice("no such model"), &now).len(), 1, "no run tells it");
+    deeds.translate(state(RunState::Working, None), &now);
+    assert_eq!(deeds.translate(notice("no such model"), &now), [], "the end of the run tells it");
+    let over = deeds.translate(state(RunState::Idle, Some("no such model")), &now);
+    assert!(matches!(over[0], Step::Event(RemoteEvent::AnswerEnded(_))), "{over:?}");
+    assert_eq!(deeds.translate(notice("no such model"), &now), []);
+    assert_eq!(deeds.translate(notice("no more room"), &now).len(), 1);
+    assert_eq!(deeds.translate(notice("no such model"), &now).len(), 1, "the end was told again already");
 }
 
 /// Operator reports the end of a retry after its run, and clients of pi would expect further work.
 #[test]
-fn a_retry_is_over_with_its_answer_and_once() {
-    let (mut deeds, now) = (Deeds::default(), Conversation::begin("operator"));
+fn a_retry_ends_once_with_its_answer() {
+    let (mut deeds, now) = (RemoteEventTranslator::default(), Conversation::new("operator"));
     let mut retry = agentese::view::Retry::default();
     retry.attempt = Some(2);
     let began = Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant };
     let ended = Event::MessageEnded { message: answer(MessageState::Done) };
     let idle = Event::State { state: RunState::Idle, error: None };
     let events = [Event::RetryBegan { retry }, began, ended, idle, Event::RetryEnded];
-    let steps: Vec<Step> = events.into_iter().flat_map(|event| deeds.take(event, &now)).collect();
+    let steps: Vec<Step> = events.into_iter().flat_map(|event| deeds.translate(event, &now)).collect();
     let place = |wanted: fn(&Step) -> bool| {
         let places = steps.iter().enumerate().filter(|(_, step)| wanted(step));
         places.map(|(place, _)| place).collect::<Vec<_>>()
     };
-    let answered = place(|step| matches!(step, Step::Deed(Deed::Answered(_))));
-    let over = place(|step| matches!(step, Step::Deed(Deed::RetryOver { success: true, attempt: 2, .. })));
+    let answered = place(|step| matches!(step, Step::Event(RemoteEvent::AnswerEnded(_))));
+    let over =
+        place(|step| matches!(step, Step::Event(RemoteEvent::RetryEnded { success: true, attempt: 2, .. })));
     assert_eq!(over, [answered[0] + 1]);
 }
 
 /// Opal ends an answer at the next one, and reports queued user messages before that end.
 #[test]
-fn words_of_the_user_stand_behind_the_answer_before_them() {
-    let (mut deeds, mut now) = (Deeds::default(), Conversation::begin("opal"));
+fn a_user_message_follows_the_answer_before_it() {
+    let (mut deeds, mut now) = (RemoteEventTranslator::default(), Conversation::new("opal"));
     now.messages = vec![answer(MessageState::Growing)];
     let began = Event::MessageBegan { message: "k1".to_owned(), role: Role::Assistant };
     let mut words = Message::default();
@@ -169,10 +171,10 @@ fn words_of_the_user_stand_behind_the_answer_before_them() {
     let ended = |message: Arc<Message>| Event::MessageEnded { message };
     let grew = Event::TextGrew { message: "k1".to_owned(), block: 0, text: "part".to_owned() };
     let events = [began, grew, ended(words.into()), ended(answer(MessageState::Done))];
-    let steps: Vec<Step> = events.into_iter().flat_map(|event| deeds.take(event, &now)).collect();
+    let steps: Vec<Step> = events.into_iter().flat_map(|event| deeds.translate(event, &now)).collect();
     let messages = steps.iter().filter_map(|step| match step {
-        Step::Deed(Deed::Answered(_)) => Some("answer"),
-        Step::Deed(Deed::Said(_)) => Some("words"),
+        Step::Event(RemoteEvent::AnswerEnded(_)) => Some("answer"),
+        Step::Event(RemoteEvent::MessageAdded(_)) => Some("words"),
         _ => None,
     });
     assert_eq!(messages.collect::<Vec<_>>(), ["answer", "words"]);
@@ -180,19 +182,19 @@ fn words_of_the_user_stand_behind_the_answer_before_them() {
 
 /// Returns the texts of the messages from these events in order, each with the pieces of its answer.
 fn messages(events: &[Event], now: &Conversation) -> Vec<String> {
-    let (mut deeds, mut pieces, mut said) = (Deeds::default(), String::new(), Vec::new());
-    for step in events.iter().flat_map(|event| deeds.take(event.clone(), now)) {
+    let (mut deeds, mut pieces, mut said) = (RemoteEventTranslator::default(), String::new(), Vec::new());
+    for step in events.iter().flat_map(|event| deeds.translate(event.clone(), now)) {
         match step {
-            Step::Deed(Deed::Grew(StreamEvent::Start)) => pieces.clear(),
-            Step::Deed(Deed::Grew(StreamEvent::TextDelta(text))) => pieces.push_str(&text),
-            Step::Deed(Deed::Answered(answer)) => {
+            Step::Event(RemoteEvent::AnswerUpdated(StreamEvent::Start)) => pieces.clear(),
+            Step::Event(RemoteEvent::AnswerUpdated(StreamEvent::TextDelta(text))) => pieces.push_str(&text),
+            Step::Event(RemoteEvent::AnswerEnded(answer)) => {
                 let text = answer.content.iter().filter_map(|block| match block {
                     agentese::types::AssistantBlock::Text(text) => Some(text.text.as_str()),
                     _ => None,
                 });
                 said.push(format!("{}/{}", text.collect::<String>(), std::mem::take(&mut pieces)));
             }
-            Step::Deed(Deed::Said(_)) => said.push("words".to_owned()),
+            Step::Event(RemoteEvent::MessageAdded(_)) => said.push("words".to_owned()),
             _ => {}
         }
     }
@@ -200,7 +202,7 @@ fn messages(events: &[Event], now: &Conversation) -> Vec<String> {
 }
 
 #[test]
-fn an_answer_that_goes_on_behind_words_of_the_user_has_a_message_of_its_own_for_the_rest() {
+fn an_answer_that_continues_after_user_input_is_split() {
     let key = || "k1".to_owned();
     let grew = |text: &str| Event::TextGrew { message: key(), block: 0, text: text.to_owned() };
     let began = || Event::MessageBegan { message: key(), role: Role::Assistant };
@@ -215,7 +217,7 @@ fn an_answer_that_goes_on_behind_words_of_the_user_has_a_message_of_its_own_for_
         Event::MessageEnded { message: words.into() }
     };
     let ended = || Event::MessageEnded { message: of("one two three", MessageState::Done) };
-    let mut now = Conversation::begin("opal");
+    let mut now = Conversation::new("opal");
     // The conversation may be ahead of the events.
     for further in ["one ", "one two ", "one two three"] {
         now.messages = vec![of(further, MessageState::Growing)];
@@ -234,9 +236,9 @@ fn an_answer_that_goes_on_behind_words_of_the_user_has_a_message_of_its_own_for_
 }
 
 #[test]
-fn what_a_tool_showed_while_it_ran_gives_its_result_no_details() {
+fn tool_progress_adds_no_details_to_the_result() {
     let details = |state: ToolState, details: Value| {
-        let now = Conversation::begin("pi");
+        let now = Conversation::new("pi");
         let ended = Event::ToolEnded {
             call_id: "c1".to_owned(),
             name: "bash".to_owned(),
@@ -244,8 +246,8 @@ fn what_a_tool_showed_while_it_ran_gives_its_result_no_details() {
             result: vec![Block::Text { text: "out".to_owned() }],
             details: Some(details),
         };
-        match &Deeds::default().take(ended, &now)[..] {
-            [Step::Deed(Deed::ToolEnded(_, output))] => output.details.clone(),
+        match &RemoteEventTranslator::default().translate(ended, &now)[..] {
+            [Step::Event(RemoteEvent::ToolEnded(_, output))] => output.details.clone(),
             other => panic!("{other:?}"),
         }
     };

@@ -2,113 +2,116 @@
 
 use agentese::any::Options;
 use agentese::transport::memory_pair;
-use agentese_server_engine::engine::StreamingBehavior;
+use agentese_server_engine::engine::InputQueue;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::far::{Far, soon};
+use crate::far::{FakeAgent, soon};
 
-impl Far {
-    async fn responds(&mut self, command: &Value, error: Option<&str>) {
+impl FakeAgent {
+    async fn send_response(&mut self, command: &Value, error: Option<&str>) {
         let (id, name) = (&command["id"], &command["type"]);
         let mut frame = json!({"type": "response", "id": id, "command": name, "success": error.is_none()});
         if let Some(error) = error {
             frame["error"] = error.into();
         }
-        self.says(frame).await;
+        self.send(frame).await;
     }
 }
 
-async fn remote() -> (Arc<Remote>, Far) {
+async fn remote() -> (Arc<DialectRemoteAgent>, FakeAgent) {
     let (near, far) = memory_pair(1 << 16);
-    let agent = Agent::over(near, Options::new().dialect("pi")).await.unwrap();
-    (Arc::new(Remote::new(agent, Person::new())), Far::of(far))
+    let agent = Agent::from_transport(near, Options::new().dialect("pi")).await.unwrap();
+    (Arc::new(DialectRemoteAgent::new(agent, ClientUi::new())), FakeAgent::of(far))
 }
 
 /// Sends input, and waits for the response of the agent.
-fn says(remote: &Arc<Remote>, text: &'static str) -> tokio::task::JoinHandle<Result<(), Unwilling>> {
+fn spawn_prompt(
+    remote: &Arc<DialectRemoteAgent>,
+    text: &'static str,
+) -> tokio::task::JoinHandle<Result<(), RemoteError>> {
     let remote = remote.clone();
-    tokio::spawn(async move { remote.say(text, &[], Manner::Prompt(Some(StreamingBehavior::Steer))).await })
+    tokio::spawn(async move { remote.submit(text, &[], Delivery::Prompt(Some(InputQueue::Steer))).await })
 }
 
-async fn next(remote: &Remote) -> Deed {
-    soon("a deed", remote.next()).await
+async fn next(remote: &DialectRemoteAgent) -> RemoteEvent {
+    soon("a deed", remote.next_event()).await
 }
 
 #[tokio::test]
-async fn a_run_that_ends_before_another_prompt_is_refused_is_followed_by_rest() {
+async fn idle_follows_a_run_that_ends_before_a_rejected_prompt() {
     let (remote, mut far) = remote().await;
-    let one = says(&remote, "one");
-    let prompt = far.hears("prompt").await;
-    far.responds(&prompt, None).await;
-    far.says(json!({"type": "agent_start"})).await;
+    let one = spawn_prompt(&remote, "one");
+    let prompt = far.receive("prompt").await;
+    far.send_response(&prompt, None).await;
+    far.send(json!({"type": "agent_start"})).await;
     soon("the first prompt", one).await.unwrap().unwrap();
-    assert_eq!(next(&remote).await, Deed::RunBegan);
+    assert_eq!(next(&remote).await, RemoteEvent::RunStarted);
 
-    let two = says(&remote, "two");
-    let prompt = far.hears("prompt").await;
-    far.says(json!({"type": "agent_end", "messages": []})).await;
+    let two = spawn_prompt(&remote, "two");
+    let prompt = far.receive("prompt").await;
+    far.send(json!({"type": "agent_end", "messages": []})).await;
     // The work of the first prompt ends while the second one is in progress.
     soon("the end of the first prompt", async {
-        while remote.open.load(Ordering::Acquire) > 1 {
+        while remote.open_prompts.load(Ordering::Acquire) > 1 {
             tokio::task::yield_now().await;
         }
     })
     .await;
-    far.responds(&prompt, Some("no")).await;
+    far.send_response(&prompt, Some("no")).await;
     assert_eq!(soon("the second prompt", two).await.unwrap(), Err("no".to_owned()));
-    assert_eq!(next(&remote).await, Deed::RunOver { will_retry: false });
-    assert_eq!(next(&remote).await, Deed::Rested { aborted: false });
+    assert_eq!(next(&remote).await, RemoteEvent::RunEnded { will_retry: false });
+    assert_eq!(next(&remote).await, RemoteEvent::Settled { aborted: false });
 }
 
 #[tokio::test]
-async fn nothing_is_told_of_a_prompt_that_is_refused_alone() {
+async fn a_rejected_prompt_alone_emits_no_events() {
     let (remote, mut far) = remote().await;
     for error in [Some("no"), None] {
-        let said = says(&remote, "words");
-        let prompt = far.hears("prompt").await;
-        far.responds(&prompt, error).await;
+        let said = spawn_prompt(&remote, "words");
+        let prompt = far.receive("prompt").await;
+        far.send_response(&prompt, error).await;
         assert_eq!(soon("the prompt", said).await.unwrap().err().as_deref(), error);
     }
-    far.says(json!({"type": "agent_start"})).await;
-    assert_eq!(next(&remote).await, Deed::RunBegan);
+    far.send(json!({"type": "agent_start"})).await;
+    assert_eq!(next(&remote).await, RemoteEvent::RunStarted);
 }
 
 #[tokio::test]
-async fn images_and_instructions_that_the_agent_does_not_take_are_told_and_images_alone_refused() {
+async fn unsupported_images_are_reported_and_images_alone_rejected() {
     let (near, far) = memory_pair(1 << 16);
-    let agent = Agent::over(near, Options::new().dialect("operator")).await.unwrap();
-    let remote = Arc::new(Remote::new(agent, Person::new()));
-    let mut far = Far::of(far);
+    let agent = Agent::from_transport(near, Options::new().dialect("operator")).await.unwrap();
+    let remote = Arc::new(DialectRemoteAgent::new(agent, ClientUi::new()));
+    let mut far = FakeAgent::of(far);
     let image = || {
         vec![serde_json::from_value(json!({"type": "image", "mimeType": "image/png", "data": "aa"})).unwrap()]
     };
-    let refused = remote.say(" ", &image(), Manner::Prompt(None)).await.unwrap_err();
+    let refused = remote.submit(" ", &image(), Delivery::Prompt(None)).await.unwrap_err();
     assert!(refused.contains("takes no images"), "{refused}");
     let said = {
         let remote = remote.clone();
-        tokio::spawn(async move { remote.say("words", &image(), Manner::Prompt(None)).await })
+        tokio::spawn(async move { remote.submit("words", &image(), Delivery::Prompt(None)).await })
     };
-    let prompt = far.hears("prompt").await;
+    let prompt = far.receive("prompt").await;
     assert_eq!(prompt["text"], "words", "{prompt}");
     said.abort();
-    let shown = remote.person.waiting();
+    let shown = remote.ui.early_texts();
     assert!(shown.iter().any(|text| text.contains("takes no images")), "{shown:?}");
 }
 
 #[test]
-fn a_setting_that_is_set_does_not_end_the_wait_for_calls() {
-    assert!(!Word::Set.ends_calls() && !Word::Refused.ends_calls());
-    assert!(Word::Over(None).ends_calls() && Word::Moved.ends_calls());
+fn a_finished_setting_does_not_end_the_wait_for_calls() {
+    assert!(!Control::SettingFinished.ends_calls() && !Control::PromptRejected.ends_calls());
+    assert!(Control::PromptEnded(None).ends_calls() && Control::SessionSwitched.ends_calls());
 }
 
 #[tokio::test]
-async fn a_compaction_does_not_end_a_move() {
+async fn a_compaction_does_not_end_a_switch() {
     let (remote, _far) = remote().await;
-    remote.moves.enter(Stage::Asked);
-    remote.words.send(Word::Moved).unwrap();
-    soon("a compaction", settled(&remote.words)).await;
-    assert!(remote.moves.is_at(Stage::Moved));
-    soon("the end of the move", arrived(&remote.words)).await;
-    assert!(remote.moves.is_at(Stage::Staying));
+    remote.switch.enter(SwitchStage::Requested);
+    remote.control.send(Control::SessionSwitched).unwrap();
+    soon("a compaction", mark_reported(&remote.control)).await;
+    assert!(remote.switch.is_at(SwitchStage::Switched));
+    soon("the end of the move", end_switch(&remote.control)).await;
+    assert!(remote.switch.is_at(SwitchStage::Idle));
 }

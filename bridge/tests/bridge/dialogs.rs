@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use agentese::any::{Agent, Answer, Asked, Event, Question};
+use agentese::any::{Agent, Answer, Event, Question, QuestionHandler};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
@@ -10,10 +10,10 @@ use super::{Pair, soon};
 
 /// User who answers every question, and records it.
 #[derive(Clone, Default)]
-struct Person(Arc<Mutex<Vec<Question>>>);
+struct FakeUser(Arc<Mutex<Vec<Question>>>);
 
-impl Asked for Person {
-    fn ask(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
+impl QuestionHandler for FakeUser {
+    fn answer(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
         let answer = match question.kind.as_str() {
             "select" if question.options.iter().any(|option| option == "green") => {
                 Some(Answer::Text("green".to_owned()))
@@ -29,9 +29,9 @@ impl Asked for Person {
     }
 }
 
-impl Person {
+impl FakeUser {
     /// Returns the titles and texts of the questions.
-    fn heard(&self) -> Vec<String> {
+    fn questions(&self) -> Vec<String> {
         let asked = self.0.lock().unwrap();
         let words =
             |question: &Question| format!("{} {}", question.title, question.text.clone().unwrap_or_default());
@@ -40,15 +40,15 @@ impl Person {
 }
 
 /// Connects an agent with the extension that shows every dialog, behind a front of that dialect.
-async fn asking(front: &'static str, person: &Person) -> (Agent, Pair) {
+async fn connect_with_dialogs(front: &'static str, person: &FakeUser) -> (Agent, Pair) {
     let extension = concat!(env!("CARGO_MANIFEST_DIR"), "/../extensions/examples/python/dialogs.py");
     let mut pair = Pair::new(front, "pi");
-    pair.more = vec!["--extension".to_owned(), extension.to_owned()];
+    pair.agent_arguments = vec!["--extension".to_owned(), extension.to_owned()];
     (pair.connect(person.clone()).await, pair)
 }
 
 /// Starts the dialogs of the extension, and waits for its last notice.
-async fn ask(agent: &Agent) {
+async fn run_dialogs(agent: &Agent) {
     let mut events = agent.events();
     let run = soon("the command", agent.prompt("/dialogs")).await;
     loop {
@@ -61,12 +61,12 @@ async fn ask(agent: &Agent) {
 }
 
 #[tokio::test]
-async fn what_extensions_ask_is_asked_and_answered_in_the_words_of_the_front() {
+async fn extension_questions_use_the_dialect_of_the_front() {
     for front in ["omp", "pi@1.5"] {
-        let person = Person::default();
-        let (agent, _pair) = asking(front, &person).await;
-        ask(&agent).await;
-        let heard = person.heard();
+        let person = FakeUser::default();
+        let (agent, _pair) = connect_with_dialogs(front, &person).await;
+        run_dialogs(&agent).await;
+        let heard = person.questions();
         let [colour, sure, name, text] = &heard[..] else { panic!("{front}: {heard:?}") };
         assert!(colour.contains("Which colour?"), "{front}: {heard:?}");
         // The text contains the previous choices.
@@ -79,14 +79,14 @@ async fn what_extensions_ask_is_asked_and_answered_in_the_words_of_the_front() {
 
 #[tokio::test]
 async fn a_dialog_that_the_front_lacks_is_dismissed() {
-    let person = Person::default();
-    let (agent, _pair) = asking("operator", &person).await;
+    let person = FakeUser::default();
+    let (agent, _pair) = connect_with_dialogs("operator", &person).await;
     // No user is prompted, and the extension continues. Its command ends, and the agent accepts a prompt.
     if let Ok(run) = soon("the command", agent.prompt("/dialogs")).await {
         let _ = soon("its end", run.result()).await;
     }
-    let (text, _) = super::said(&agent, "hello").await;
+    let (text, _) = super::run_prompt(&agent, "hello").await;
     assert_eq!(text, "Hello there");
-    assert!(person.heard().is_empty(), "{:?}", person.heard());
+    assert!(person.questions().is_empty(), "{:?}", person.questions());
     soon("the end", agent.close()).await;
 }

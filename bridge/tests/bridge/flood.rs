@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Pair;
-use super::raw::Raw;
+use super::raw::RawClient;
 
 /// Number of prompts.
 const SENT: usize = 5000;
@@ -22,15 +22,15 @@ done"#;
 
 /// Beyond a limit, prompts without a response are rejected. Below it, they use little memory.
 #[tokio::test]
-async fn prompts_that_wait_are_bounded_and_small() {
+async fn pending_prompts_are_bounded_and_small() {
     let pair = Pair::new("omp", "pi");
     let words = ["bridge", "--to", "omp", "--from", "pi", "--", "sh", "-c", SILENT];
-    let mut bridge = Raw::of(pair.command_by(words.map(str::to_owned).to_vec()));
-    bridge.says(json!({"id": "s", "type": "get_state"})).await;
+    let mut bridge = RawClient::of(pair.command_with(words.map(str::to_owned).to_vec()));
+    bridge.send(json!({"id": "s", "type": "get_state"})).await;
     bridge.until("response").await;
     let before = bridge.memory();
     for number in 0..SENT {
-        bridge.says(json!({"id": number.to_string(), "type": "prompt", "message": "x".repeat(100)})).await;
+        bridge.send(json!({"id": number.to_string(), "type": "prompt", "message": "x".repeat(100)})).await;
     }
     // A pending prompt is acknowledged.
     let mut refused = 0;
@@ -49,7 +49,7 @@ async fn prompts_that_wait_are_bounded_and_small() {
 
 /// After the death of the agent, each pending prompt receives one more answer: a failure with the reason.
 #[tokio::test]
-async fn prompts_that_wait_for_an_agent_that_dies_fail_each_with_the_reason() {
+async fn pending_prompts_fail_with_the_reason_when_the_agent_dies() {
     for (front, agent) in [("pi", "omp"), ("omp", "pi"), ("pisces", "pi"), ("operator", "pi")] {
         let words = if front == "operator" { "text" } else { "message" };
         let prompt = |number| json!({"id": number, "type": "prompt", words: "x"});
@@ -71,19 +71,19 @@ async fn fails_each(
     agent: &str,
     first: Option<Value>,
     prompt: impl Fn(String) -> Value,
-    behind: Value,
+    last: Value,
 ) {
     let words = ["bridge", "--to", front, "--from", agent, "--", "sh", "-c", SILENT];
     let pair = Pair::new("omp", "pi");
-    let mut bridge = Raw::of(pair.command_by(words.map(str::to_owned).to_vec()));
+    let mut bridge = RawClient::of(pair.command_with(words.map(str::to_owned).to_vec()));
     if let Some(first) = first {
-        bridge.says(first.clone()).await;
+        bridge.send(first.clone()).await;
         bridge.until_id(&first["id"]).await;
     }
     for number in 0..20 {
-        bridge.says(prompt(number.to_string())).await;
+        bridge.send(prompt(number.to_string())).await;
     }
-    bridge.says(behind).await;
+    bridge.send(last).await;
     bridge.until_id(&json!("behind")).await;
     bridge.kill_the_agent();
     let code = bridge.until_exit().await;

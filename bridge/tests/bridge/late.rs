@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::raw::Raw;
+use super::raw::RawClient;
 use super::{Pair, shell, words};
 
 /// Opal agent with two calls: the second one starts long after the first one, and ends before it.
-const BESIDE: &str = r#"
+const OVERLAPPING_CALLS: &str = r#"
 import os, time
 
 def work():
@@ -23,7 +23,7 @@ def work():
 "#;
 
 /// Opal agent with two calls: the second one starts long after the first one, and opens a question.
-const ASKS: &str = r#"
+const CALL_WITH_QUESTION: &str = r#"
 import os, time
 
 def work():
@@ -42,13 +42,13 @@ def work():
 "#;
 
 /// Connects a client to an agent whose model calls that tool, and then answers `Done.`
-fn calling(name: &str, arguments: Value) -> (Raw, Pair) {
+fn client_with_call(name: &str, arguments: Value) -> (RawClient, Pair) {
     let pair = Pair::new("pi", "opal");
     let call = json!({"tool": {"id": "c1", "name": name, "args": arguments}});
     let script =
         json!({"responses": [{"blocks": [{"text": "I do it."}, call]}], "default": {"text": "Done."}});
     std::fs::write(pair.place.path().join("script.json"), script.to_string()).unwrap();
-    (Raw::of(pair.command(false)), pair)
+    (RawClient::of(pair.command(false)), pair)
 }
 
 /// Returns the positions of the answer with the call, and of the start of the call.
@@ -62,10 +62,10 @@ fn answer_and_call(seen: &[Value]) -> Vec<usize> {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_silent_for_long_is_told_when_it_begins() {
+async fn a_silent_tool_is_reported_when_it_starts() {
     let command = "until [ -e go ]; do sleep 0.02; done; echo out";
-    let (mut client, pair) = calling(shell("opal"), json!({"command": command}));
-    client.says(json!({"id": "1", "type": "prompt", "message": "work"})).await;
+    let (mut client, pair) = client_with_call(shell("opal"), json!({"command": command}));
+    client.send(json!({"id": "1", "type": "prompt", "message": "work"})).await;
     let began = client.until("tool_execution_start").await;
     assert_eq!(began["args"]["command"], command);
     assert_eq!(answer_and_call(&client.seen).len(), 2, "{:?}", client.seen);
@@ -73,28 +73,28 @@ async fn a_tool_that_is_silent_for_long_is_told_when_it_begins() {
     let ended = client.until("tool_execution_end").await;
     assert!(ended["isError"] == false && ended["result"].to_string().contains("out"), "{ended}");
     client.until("agent_end").await;
-    assert!(client.leaves().await.contains("Done."));
+    assert!(client.disconnect().await.contains("Done."));
 }
 
 #[tokio::test]
-async fn a_question_comes_behind_the_call_that_asks_it() {
+async fn a_question_follows_the_call_that_asks_it() {
     let asks = json!({"question": "Which colour?", "choices": ["red", "blue"]});
-    let (mut client, _pair) = calling("ask_user", asks);
-    client.says(json!({"id": "1", "type": "prompt", "message": "ask"})).await;
+    let (mut client, _pair) = client_with_call("ask_user", asks);
+    client.send(json!({"id": "1", "type": "prompt", "message": "ask"})).await;
     let asked = client.until("extension_ui_request").await;
     assert_eq!(answer_and_call(&client.seen).len(), 2, "{:?}", client.seen);
-    client.says(json!({"type": "extension_ui_response", "id": asked["id"], "value": "blue"})).await;
+    client.send(json!({"type": "extension_ui_response", "id": asked["id"], "value": "blue"})).await;
     let ended = client.until("tool_execution_end").await;
     assert!(ended["result"].to_string().contains("blue"), "{ended}");
     client.until("agent_end").await;
-    client.leaves().await;
+    client.disconnect().await;
 }
 
 #[tokio::test]
-async fn a_tool_that_begins_long_after_another_one_takes_no_result_from_it() {
+async fn a_later_tool_takes_no_result_from_an_earlier_one() {
     let pair = Pair::new("pi", "opal");
-    let mut client = words::client(&pair, BESIDE);
-    client.says(json!({"id": "1", "type": "prompt", "message": "work"})).await;
+    let mut client = words::client(&pair, OVERLAPPING_CALLS);
+    client.send(json!({"id": "1", "type": "prompt", "message": "work"})).await;
     assert_eq!(client.until("tool_execution_start").await["toolCallId"], "c1");
     std::fs::write(pair.place.path().join("work/go"), "").unwrap();
     let end = client.until("agent_end").await;
@@ -104,21 +104,21 @@ async fn a_tool_that_begins_long_after_another_one_takes_no_result_from_it() {
     });
     let expected = ["user", "assistant", "c1 gave \"of c1\"", "assistant", "c2 gave \"of c2\"", "assistant"];
     assert_eq!(told.collect::<Vec<_>>(), expected, "{:?}", client.seen);
-    client.leaves().await;
+    client.disconnect().await;
 }
 
 #[tokio::test]
-async fn a_question_comes_behind_a_call_that_waits_for_another_one() {
+async fn a_question_follows_the_start_of_a_waiting_call() {
     let pair = Pair::new("pi", "opal");
-    let mut client = words::client(&pair, ASKS);
-    client.says(json!({"id": "1", "type": "prompt", "message": "work"})).await;
+    let mut client = words::client(&pair, CALL_WITH_QUESTION);
+    client.send(json!({"id": "1", "type": "prompt", "message": "work"})).await;
     assert_eq!(client.until("tool_execution_start").await["toolCallId"], "c1");
     std::fs::write(pair.place.path().join("work/go"), "").unwrap();
     let asked = client.until("extension_ui_request").await;
     let began = client.seen.iter().filter(|frame| frame["type"] == "tool_execution_start");
     let began: Vec<_> = began.map(|frame| &frame["toolCallId"]).collect();
     assert_eq!(began, ["c1", "c2"], "{:?}", client.seen);
-    client.says(json!({"type": "extension_ui_response", "id": asked["id"], "value": "blue"})).await;
+    client.send(json!({"type": "extension_ui_response", "id": asked["id"], "value": "blue"})).await;
     let end = client.until("agent_end").await;
     let told = end["messages"].as_array().unwrap().iter().map(|message| message["role"].as_str().unwrap());
     let expected = ["user", "assistant", "toolResult", "assistant", "toolResult", "assistant"];
@@ -127,5 +127,5 @@ async fn a_question_comes_behind_a_call_that_waits_for_another_one() {
     assert_eq!(began.count(), 2, "each call begins once");
     let second = &end["messages"][3]["content"];
     assert!(second.to_string().contains("\"c2\""), "{end}");
-    client.leaves().await;
+    client.disconnect().await;
 }

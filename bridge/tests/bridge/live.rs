@@ -2,17 +2,17 @@
 
 use std::sync::{Arc, Mutex};
 
-use agentese::any::{Agent, Answer, Asked, Event, Intent, Question};
+use agentese::any::{Agent, Answer, Event, Intent, Question, QuestionHandler};
 use agentese::view::ToolState;
 use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::live_operator::{COMMAND, KEY};
-use super::raw::Raw;
-use super::{Pair, nobody, said, soon};
+use super::raw::RawClient;
+use super::{Pair, dismiss_all, run_prompt, soon};
 
 /// Returns the arguments of a bridge to the agent, with or without its dialect.
-fn words(pair: &Pair, from: Option<&str>) -> Vec<String> {
+fn bridge_arguments(pair: &Pair, from: Option<&str>) -> Vec<String> {
     let report = pair.report();
     let mut words = vec!["bridge", "--to", "pi", "--report", report.to_str().unwrap()];
     words.extend(from.iter().flat_map(|from| ["--from", from]));
@@ -22,9 +22,9 @@ fn words(pair: &Pair, from: Option<&str>) -> Vec<String> {
 }
 
 /// Connects a client to the bridge.
-async fn bridge(from: Option<&str>, asked: impl Asked) -> (Agent, Pair) {
+async fn bridge(from: Option<&str>, handler: impl QuestionHandler) -> (Agent, Pair) {
     let pair = Pair::new("pi", "operator");
-    (pair.connect_by(words(&pair, from), asked).await, pair)
+    (pair.connect_with(bridge_arguments(&pair, from), handler).await, pair)
 }
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn a_live_operator_works_behind_a_front_of_pi() {
             async { chosen.map(Answer::Text) }.boxed()
         };
         let (agent, pair) = bridge(from, person).await;
-        let (text, events) = said(&agent, "hello").await;
+        let (text, events) = run_prompt(&agent, "hello").await;
         assert_eq!(text, "Hello there.", "{from:?}");
         let grown = events.iter().filter_map(|event| match event {
             Event::TextGrew { text, .. } => Some(text.as_str()),
@@ -46,12 +46,12 @@ async fn a_live_operator_works_behind_a_front_of_pi() {
         });
         assert!(grown.collect::<String>().ends_with("Hello there."), "{from:?}: {events:#?}");
 
-        let (text, events) = said(&agent, "tool retry").await;
+        let (text, events) = run_prompt(&agent, "tool retry").await;
         assert_eq!(text, "Hello there.", "{from:?}");
         let done = |event: &Event| matches!(event, Event::ToolEnded { state: ToolState::Done, result, .. } if format!("{result:?}").contains("out"));
         assert!(events.iter().any(done), "{from:?}: {events:#?}");
 
-        assert_eq!(said(&agent, "ask").await.0, "You said left.", "{from:?}");
+        assert_eq!(run_prompt(&agent, "ask").await.0, "You said left.", "{from:?}");
         assert_eq!(asked.lock().unwrap()[0].title, "Which one?", "{from:?}");
 
         let mut run = soon("the prompt", agent.prompt("wait")).await.unwrap();
@@ -61,7 +61,7 @@ async fn a_live_operator_works_behind_a_front_of_pi() {
         ) {}
         soon("the abort", agent.abort()).await.unwrap();
         let _ = soon("the end", run.result()).await;
-        assert_eq!(said(&agent, "hello").await.0, "Hello there.", "{from:?}");
+        assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there.", "{from:?}");
         soon("the end", agent.close()).await;
         let report = std::fs::read_to_string(pair.report()).unwrap();
         assert!(!report.contains(KEY), "{from:?}: {report}");
@@ -72,14 +72,14 @@ async fn a_live_operator_works_behind_a_front_of_pi() {
 async fn the_key_of_a_live_operator_stays_behind_the_bridge() {
     for from in [Some("operator@live"), Some("operator"), None] {
         let pair = Pair::new("pi", "operator");
-        let mut client = Raw::of(pair.command_by(words(&pair, from)));
+        let mut client = RawClient::of(pair.command_with(bridge_arguments(&pair, from)));
         for (prompt, runs) in [("hello", 1), ("tool retry", 2), ("fail", 1)] {
-            client.says(json!({"type": "prompt", "message": prompt})).await;
+            client.send(json!({"type": "prompt", "message": prompt})).await;
             for _ in 0..runs {
                 client.until("agent_end").await;
             }
         }
-        let all = client.leaves().await;
+        let all = client.disconnect().await;
         assert!(all.contains("Hello there.") && all.contains("no such model"), "{from:?}: {all}");
         assert!(!all.contains(KEY), "{from:?}: {all}");
     }
@@ -88,20 +88,20 @@ async fn the_key_of_a_live_operator_stays_behind_the_bridge() {
 /// Settings that only the live agent has, through the front's commands.
 #[tokio::test]
 async fn settings_of_a_live_operator_are_set_through_the_front() {
-    let (agent, pair) = bridge(Some("operator@live"), nobody).await;
-    said(&agent, "hello").await;
+    let (agent, pair) = bridge(Some("operator@live"), dismiss_all).await;
+    run_prompt(&agent, "hello").await;
     soon("the name", agent.set_session_name("One")).await.unwrap();
     soon("the level", agent.set_thinking("high")).await.unwrap();
     soon("the setting", agent.set_auto_compaction(true)).await.unwrap();
-    assert!(agent.can(Intent::Messages));
+    assert!(agent.supports(Intent::Messages));
     let messages = soon("the messages", agent.messages()).await.unwrap();
     assert_eq!(messages.last().unwrap().text(), "Hello there.");
     // The agent reports its own settings.
-    assert_eq!(said(&agent, "given").await.0, "Name One, level high, compaction True.");
+    assert_eq!(run_prompt(&agent, "given").await.0, "Name One, level high, compaction True.");
     soon("another name", agent.set_session_name("Two")).await.unwrap();
     soon("another level", agent.set_thinking("low")).await.unwrap();
     soon("another setting", agent.set_auto_compaction(false)).await.unwrap();
-    assert_eq!(said(&agent, "given").await.0, "Name Two, level low, compaction False.");
+    assert_eq!(run_prompt(&agent, "given").await.0, "Name Two, level low, compaction False.");
     soon("the end", agent.close()).await;
     let report: Value = serde_json::from_str(&std::fs::read_to_string(pair.report()).unwrap()).unwrap();
     let rows = report["rows"].as_array().unwrap();
@@ -115,8 +115,8 @@ async fn settings_of_a_live_operator_are_set_through_the_front() {
 
 /// The agent accepts a model but keeps its own one.
 #[tokio::test]
-async fn a_model_that_a_live_operator_would_not_take_is_refused() {
-    let (agent, _pair) = bridge(Some("operator@live"), nobody).await;
+async fn an_unsupported_model_of_a_live_operator_is_rejected() {
+    let (agent, _pair) = bridge(Some("operator@live"), dismiss_all).await;
     let refused = soon("the model", agent.set_model("openai", "gpt-x")).await.unwrap_err().to_string();
     assert!(refused.contains("the agent's model cannot be changed"), "{refused}");
     soon("the end", agent.close()).await;

@@ -42,13 +42,13 @@ struct Pair {
     agent: &'static str,
     place: tempfile::TempDir,
     /// Additional arguments of the agent.
-    more: Vec<String>,
+    agent_arguments: Vec<String>,
     /// `true` if the answers come from the script.
     scripted: bool,
     /// `true` if the bridge must detect the agent's dialect.
-    found_out: bool,
+    detects_dialect: bool,
     /// `true` if the agent stores its sessions.
-    keeps: bool,
+    stores_sessions: bool,
 }
 
 impl Pair {
@@ -58,7 +58,15 @@ impl Pair {
             std::fs::create_dir(place.path().join(folder)).unwrap();
         }
         std::fs::write(place.path().join("script.json"), script(shell(agent)).to_string()).unwrap();
-        Self { front, agent, place, more: Vec::new(), scripted: true, found_out: false, keeps: false }
+        Self {
+            front,
+            agent,
+            place,
+            agent_arguments: Vec::new(),
+            scripted: true,
+            detects_dialect: false,
+            stores_sessions: false,
+        }
     }
 
     fn name(&self) -> String {
@@ -70,10 +78,10 @@ impl Pair {
     }
 
     /// Returns the arguments of the bridge.
-    fn words(&self, report: bool) -> Vec<String> {
+    fn arguments(&self, report: bool) -> Vec<String> {
         let program = agentese().to_str().unwrap().to_owned();
         let mut words = vec!["bridge".to_owned(), "--to".to_owned(), self.front.to_owned()];
-        if !self.found_out {
+        if !self.detects_dialect {
             words.extend(["--from".to_owned(), self.agent.to_owned()]);
         }
         if report {
@@ -82,45 +90,54 @@ impl Pair {
         words.push("--".to_owned());
         words.push(program);
         words.extend(["--mode", "rpc", "--dialect", self.agent].map(str::to_owned));
-        if !self.keeps {
+        if !self.stores_sessions {
             words.push("--no-session".to_owned());
         }
         if self.scripted {
             let script = self.place.path().join("script.json");
             words.extend(["--script".to_owned(), script.to_str().unwrap().to_owned()]);
         }
-        words.extend(self.more.iter().cloned());
+        words.extend(self.agent_arguments.iter().cloned());
         words
     }
 
     /// Returns the bridge for a client that writes its own frames.
     fn command(&self, report: bool) -> tokio::process::Command {
-        self.command_by(self.words(report))
+        self.command_with(self.arguments(report))
     }
 
     /// Returns the bridge with those arguments.
-    fn command_by(&self, words: Vec<String>) -> tokio::process::Command {
+    fn command_with(&self, arguments: Vec<String>) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(agentese());
-        command.args(words).current_dir(self.place.path().join("work")).kill_on_drop(true);
+        command.args(arguments).current_dir(self.place.path().join("work")).kill_on_drop(true);
         command.env("HOME", self.place.path().join("home")).env("TMPDIR", self.place.path());
         command.env_remove("PI_CODING_AGENT_DIR").env_remove("AGENTESE_HOME");
         command
     }
 
     /// Connects a client of the front's dialect.
-    async fn connect(&self, asked: impl agentese::any::Asked) -> Agent {
-        self.connect_by(self.words(true), asked).await
+    async fn connect(&self, handler: impl agentese::any::QuestionHandler) -> Agent {
+        self.connect_with(self.arguments(true), handler).await
     }
 
     /// Connects a client of the front's dialect to a bridge with those arguments.
-    async fn connect_by(&self, words: Vec<String>, asked: impl agentese::any::Asked) -> Agent {
-        self.agent(self.front, words, asked).await
+    async fn connect_with(
+        &self,
+        arguments: Vec<String>,
+        handler: impl agentese::any::QuestionHandler,
+    ) -> Agent {
+        self.agent(self.front, arguments, handler).await
     }
 
     /// Connects a client of that dialect to this program with those arguments.
-    async fn agent(&self, dialect: &str, words: Vec<String>, asked: impl agentese::any::Asked) -> Agent {
+    async fn agent(
+        &self,
+        dialect: &str,
+        arguments: Vec<String>,
+        handler: impl agentese::any::QuestionHandler,
+    ) -> Agent {
         let child = ChildOptions::new(agentese())
-            .args(words)
+            .args(arguments)
             .cwd(self.place.path().join("work"))
             .env("HOME", self.place.path().join("home"))
             .env("TMPDIR", self.place.path())
@@ -129,12 +146,12 @@ impl Pair {
             // On a busy machine, the bridge, its agent and the report take longer than the default time
             // limits.
             .graces(LONG, LONG);
-        let options = Options::new().dialect(dialect).asked(asked);
+        let options = Options::new().dialect(dialect).on_question(handler);
         soon("the program", Agent::spawn(child, options)).await.unwrap()
     }
 }
 
-fn nobody(_: Question) -> futures::future::BoxFuture<'static, Option<Answer>> {
+fn dismiss_all(_: Question) -> futures::future::BoxFuture<'static, Option<Answer>> {
     async { None }.boxed()
 }
 
@@ -143,12 +160,12 @@ fn lost(pair: &Pair, intent: Intent) -> bool {
     let spec = |name: &str| -> &'static Spec { agentese::dynamic::spec(name).unwrap() };
     let rows = agentese::any::explain(spec(pair.front), spec(pair.agent)).unwrap();
     let mut rows = rows.iter().filter(|row| row.intents.contains(&intent.name()));
-    rows.all(|row| row.fate == agentese::any::Fate::Lost)
+    rows.all(|row| row.fate == agentese::any::Fidelity::Lost)
 }
 
 /// Returns the text of an answer, and the events of its run.
-async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
-    let mut run = soon("the prompt", agent.prompt(words)).await.unwrap();
+async fn run_prompt(agent: &Agent, text: &str) -> (String, Vec<Event>) {
+    let mut run = soon("the prompt", agent.prompt(text)).await.unwrap();
     let mut events = Vec::new();
     while let Some(Ok(event)) = soon("an event", run.next()).await {
         events.push(event);
@@ -156,10 +173,10 @@ async fn said(agent: &Agent, words: &str) -> (String, Vec<Event>) {
     (soon("the end", run.result()).await.unwrap().text(), events)
 }
 
-async fn play(pair: &Pair) {
+async fn check_pair(pair: &Pair) {
     let name = pair.name();
-    let agent = pair.connect(nobody).await;
-    let (text, events) = said(&agent, "hello").await;
+    let agent = pair.connect(dismiss_all).await;
+    let (text, events) = run_prompt(&agent, "hello").await;
     assert_eq!(text, "Hello there", "{name}");
     let mut of_model = Vec::new();
     let grown = events.iter().filter_map(|event| match event {
@@ -175,7 +192,7 @@ async fn play(pair: &Pair) {
     let thought = events.iter().any(|event| matches!(event, Event::ThinkingGrew { .. }));
     assert!(thought, "{name}: {events:#?}");
 
-    let (text, events) = said(&agent, "tool").await;
+    let (text, events) = run_prompt(&agent, "tool").await;
     assert_eq!(text, "I see.", "{name}");
     let ended = events.iter().find_map(|event| match event {
         Event::ToolEnded { state, result, .. } => Some((state, format!("{result:?}"))),
@@ -205,9 +222,9 @@ async fn play(pair: &Pair) {
     }
     soon("the abort", agent.abort()).await.unwrap_or_else(|error| panic!("{name}: {error}"));
     let _ = soon("the end of what was stopped", run.result()).await;
-    assert_eq!(said(&agent, "hello").await.0, "Hello there", "{name}: after an abort");
+    assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there", "{name}: after an abort");
 
-    if agent.can(Intent::Steer) && !lost(pair, Intent::Steer) {
+    if agent.supports(Intent::Steer) && !lost(pair, Intent::Steer) {
         let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
         while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None)
         {
@@ -216,7 +233,7 @@ async fn play(pair: &Pair) {
         let text = soon("the end", run.result()).await.unwrap().text();
         assert_eq!(text, "To the second.", "{name}");
     }
-    if agent.can(Intent::Messages) {
+    if agent.supports(Intent::Messages) {
         let messages = soon("the messages", agent.messages()).await.unwrap();
         assert!(messages.len() >= 8, "{name}: {messages:#?}");
         assert_eq!(messages[0].text(), "hello", "{name}");
@@ -247,18 +264,18 @@ fn pairs() -> Vec<(&'static str, &'static str)> {
 }
 
 #[tokio::test]
-async fn an_agent_of_one_dialect_does_its_work_behind_a_front_of_another() {
+async fn an_agent_works_behind_a_front_of_another_dialect() {
     let mut failed = Vec::new();
     for (front, agent) in pairs() {
         // A failed pair must not hide the results of the others.
-        let played = tokio::spawn(async move { play(&Pair::new(front, agent)).await }).await;
+        let played = tokio::spawn(async move { check_pair(&Pair::new(front, agent)).await }).await;
         failed.extend(played.err().map(|error| format!("{front} with {agent}: {error}")));
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }
 
 #[test]
-fn what_becomes_of_each_row_is_printed() {
+fn the_fidelity_of_each_row_is_printed() {
     let output = |words: &[&str]| {
         let done = Command::new(agentese()).args(words).output().unwrap();
         assert!(done.status.success(), "{done:?}");
@@ -274,11 +291,11 @@ fn what_becomes_of_each_row_is_printed() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_lost_is_refused_with_the_reason() {
+async fn a_lost_command_is_rejected_with_the_reason() {
     // Agents of omp report other failures without the command's name and id.
     for front in ["pi", "omp@12.7"] {
         let pair = Pair::new(front, "opal");
-        let agent = pair.connect(nobody).await;
+        let agent = pair.connect(dismiss_all).await;
         let error = soon("the answer", agent.bash("true")).await.unwrap_err().to_string();
         assert!(error.contains("the agent runs no shell commands of the user"), "{front}: {error}");
         soon("the end", agent.close()).await;
@@ -286,9 +303,9 @@ async fn a_command_that_is_lost_is_refused_with_the_reason() {
 }
 
 #[tokio::test]
-async fn an_agent_that_dies_fails_what_is_open_and_ends_the_bridge_with_one() {
+async fn a_killed_agent_fails_open_work_and_ends_the_bridge_with_1() {
     let pair = Pair::new("pi", "opal");
-    let agent = pair.connect(nobody).await;
+    let agent = pair.connect(dismiss_all).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     // The agent is a child process of the bridge.
@@ -329,9 +346,9 @@ async fn the_next_model_is_set_at_the_agent() {
     let folder = pair.place.path().join("home/.pi/agent");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("models.json"), models.to_string()).unwrap();
-    pair.more = ["--model", "loopback/one"].map(str::to_owned).into();
+    pair.agent_arguments = ["--model", "loopback/one"].map(str::to_owned).into();
     pair.scripted = false;
-    let agent = pair.connect(nobody).await;
+    let agent = pair.connect(dismiss_all).await;
     let listed = soon("the models", agent.models()).await.unwrap();
     let one = listed.iter().find(|model| model.id == "one").unwrap();
     assert_eq!(
@@ -347,15 +364,15 @@ async fn the_next_model_is_set_at_the_agent() {
 }
 
 #[tokio::test]
-async fn words_that_wait_when_a_run_is_stopped_wait_for_the_next_prompt() {
+async fn input_held_at_a_stop_waits_for_the_next_prompt() {
     let pair = Pair::new("pi", "operator");
-    let agent = pair.connect(nobody).await;
+    let agent = pair.connect(dismiss_all).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     soon("the words", agent.steer("second")).await.unwrap();
     soon("the abort", agent.abort()).await.unwrap();
     let _ = soon("the end", run.result()).await;
-    said(&agent, "hello").await;
+    run_prompt(&agent, "hello").await;
     let words = soon("all words", async {
         loop {
             let messages = agent.messages().await.unwrap();
@@ -372,13 +389,13 @@ async fn words_that_wait_when_a_run_is_stopped_wait_for_the_next_prompt() {
 
 /// Agents of Opal have a single command for user input, which starts a run if the agent is idle.
 #[tokio::test]
-async fn words_for_a_queue_begin_no_run() {
+async fn queued_input_starts_no_run() {
     for agent in ["opal", "operator", "omp"] {
         let pair = Pair::new("pi", agent);
-        let client = pair.connect(nobody).await;
+        let client = pair.connect(dismiss_all).await;
         soon("the words", client.steer("second")).await.unwrap();
         assert!(!soon("the state", client.state()).await.unwrap().working.unwrap_or_default(), "{agent}");
-        said(&client, "hello").await;
+        run_prompt(&client, "hello").await;
         let words = soon("all words", async {
             loop {
                 let messages = client.messages().await.unwrap();

@@ -3,15 +3,15 @@
 use agentese::any::Event;
 use agentese::view::Role;
 
-use super::{Pair, nobody, said, soon};
+use super::{Pair, dismiss_all, run_prompt, soon};
 
 /// During a run, an Operator agent rejects a fork, and an omp agent includes the answer.
 #[tokio::test]
-async fn a_fork_stops_the_answer_that_is_being_given() {
+async fn a_fork_stops_the_current_answer() {
     for behind in ["operator", "omp"] {
         let pair = Pair::new("pi", behind);
-        let agent = pair.connect(nobody).await;
-        said(&agent, "hello").await;
+        let agent = pair.connect(dismiss_all).await;
+        run_prompt(&agent, "hello").await;
         let points = soon("the places", agent.fork_points()).await.unwrap();
         let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
         let (mut grown, mut forked) = (String::new(), false);
@@ -24,7 +24,7 @@ async fn a_fork_stops_the_answer_that_is_being_given() {
         }
         assert!(forked && grown.len() < "abcdef".len() && "abcdef".starts_with(&grown), "{behind}: {grown}");
         // The aborted text does not appear again.
-        let (text, _) = said(&agent, "hello").await;
+        let (text, _) = run_prompt(&agent, "hello").await;
         assert!(!text.contains("abc"), "{behind}: {text}");
         assert_eq!(soon("the state", agent.state()).await.unwrap().messages, Some(2), "{behind}");
         soon("the end", agent.close()).await;
@@ -32,16 +32,16 @@ async fn a_fork_stops_the_answer_that_is_being_given() {
 }
 
 #[tokio::test]
-async fn a_fork_leaves_what_came_after_the_entry() {
+async fn a_fork_drops_the_messages_after_the_entry() {
     for behind in ["operator", "omp"] {
         let pair = Pair::new("operator", behind);
-        let agent = pair.connect(nobody).await;
-        let (_, events) = said(&agent, "hello").await;
+        let agent = pair.connect(dismiss_all).await;
+        let (_, events) = run_prompt(&agent, "hello").await;
         let answer = events.iter().find_map(|event| match event {
             Event::MessageEnded { message } if message.role == Role::Assistant => message.id.clone(),
             _ => None,
         });
-        said(&agent, "second").await;
+        run_prompt(&agent, "second").await;
         let count = async || soon("the state", agent.state()).await.unwrap().messages;
         assert_eq!(count().await, Some(4), "{behind}");
         soon("the fork", agent.fork(&answer.unwrap())).await.unwrap();
@@ -54,10 +54,10 @@ async fn a_fork_leaves_what_came_after_the_entry() {
 }
 
 #[tokio::test]
-async fn places_to_fork_from_are_those_that_were_seen() {
+async fn fork_points_are_the_known_user_messages() {
     let pair = Pair::new("pi", "opal");
-    let agent = pair.connect(nobody).await;
-    said(&agent, "hello").await;
+    let agent = pair.connect(dismiss_all).await;
+    run_prompt(&agent, "hello").await;
     let points = soon("the places", agent.fork_points()).await.unwrap();
     assert_eq!(points.iter().map(|point| point.text.as_str()).collect::<Vec<_>>(), ["hello"]);
     soon("the end", agent.close()).await;

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 
 use super::soon;
 
-pub struct Raw {
+pub struct RawClient {
     bridge: Child,
     to: ChildStdin,
     from: Lines<BufReader<ChildStdout>>,
@@ -18,7 +18,7 @@ pub struct Raw {
     pub seen: Vec<Value>,
 }
 
-impl Raw {
+impl RawClient {
     /// Starts a command and returns its client.
     pub fn of(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -37,7 +37,7 @@ impl Raw {
         }
     }
 
-    pub async fn says(&mut self, frame: Value) {
+    pub async fn send(&mut self, frame: Value) {
         soon("the line", self.to.write_all(format!("{frame}\n").as_bytes())).await.unwrap();
     }
 
@@ -86,7 +86,7 @@ impl Raw {
     }
 
     /// Disconnects, and returns the whole output on stdout and stderr.
-    pub async fn leaves(mut self) -> String {
+    pub async fn disconnect(mut self) -> String {
         drop(self.to);
         let mut all: Vec<String> = self.seen.iter().map(Value::to_string).collect();
         while let Some(line) = soon("the rest", self.from.next_line()).await.unwrap() {

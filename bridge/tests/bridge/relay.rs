@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 
-use super::{Pair, agentese, nobody, said, soon};
+use super::{Pair, agentese, dismiss_all, run_prompt, soon};
 
 /// Starts a bridge to an agent that is a shell script.
 fn bridge(script: &str) -> Child {
@@ -23,7 +23,7 @@ async fn rest(mut from: impl tokio::io::AsyncRead + Unpin) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_frames_pass_as_they_are() {
+async fn bytes_that_are_not_frames_pass_unchanged() {
     let mut bridge = bridge("cat");
     let mut sent =
         b"{ \"type\" : \"get_state\",\t\"type\":\"x\" }\r\n\n\xff\xfe not a frame\n{\"half\":\"\\ud800\"}\n"
@@ -38,7 +38,7 @@ async fn bytes_that_are_no_frames_pass_as_they_are() {
 }
 
 #[tokio::test]
-async fn what_an_agent_says_behind_its_end_of_input_is_passed_on() {
+async fn output_after_the_end_of_input_is_passed_on() {
     let mut bridge = bridge("cat >&2; echo late; exit 3");
     drop(bridge.stdin.take());
     assert_eq!(rest(bridge.stdout.take().unwrap()).await, b"late\n");
@@ -46,7 +46,7 @@ async fn what_an_agent_says_behind_its_end_of_input_is_passed_on() {
 }
 
 #[tokio::test]
-async fn an_agent_that_goes_first_ends_the_bridge_with_one() {
+async fn an_agent_that_exits_first_ends_the_bridge_with_1() {
     let mut bridge = bridge("echo last; exit 3");
     let said = rest(bridge.stdout.take().unwrap()).await;
     let stderr = rest(bridge.stderr.take().unwrap()).await;
@@ -78,9 +78,9 @@ async fn a_signal_ends_the_agent_too() {
 async fn nothing_is_lost_between_one_dialect_and_itself() {
     for (name, found_out) in [("pi@1.5", false), ("opal", true)] {
         let mut pair = Pair::new(name, name);
-        pair.found_out = found_out;
-        let agent = pair.connect(nobody).await;
-        assert_eq!(said(&agent, "hello").await.0, "Hello there", "{name}");
+        pair.detects_dialect = found_out;
+        let agent = pair.connect(dismiss_all).await;
+        assert_eq!(run_prompt(&agent, "hello").await.0, "Hello there", "{name}");
         soon("the end", agent.close()).await;
         let report: Value = serde_json::from_str(&std::fs::read_to_string(pair.report()).unwrap()).unwrap();
         for list in ["rows", "told"] {

@@ -9,27 +9,27 @@ use agentese::view::Role;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
-use super::{Pair, agentese, nobody, said, soon};
+use super::{Pair, agentese, dismiss_all, run_prompt, soon};
 
 /// The client receives the id of the agent's session, and can open that session again.
 #[tokio::test]
-async fn a_session_that_the_agent_keeps_is_opened_by_its_id() {
+async fn a_stored_session_is_opened_by_its_id() {
     for behind in ["pi", "operator"] {
         let mut pair = Pair::new("opal", behind);
-        pair.keeps = true;
-        let agent = pair.connect(nobody).await;
-        said(&agent, "hello").await;
+        pair.stores_sessions = true;
+        let agent = pair.connect(dismiss_all).await;
+        run_prompt(&agent, "hello").await;
         let id = soon("the state", agent.state()).await.unwrap().session.id.unwrap();
         soon("the end", agent.close()).await;
 
-        let agent = pair.connect(nobody).await;
+        let agent = pair.connect(dismiss_all).await;
         assert!(soon("the session", agent.open_session(&id)).await.unwrap(), "{behind}");
         let state = soon("the state", agent.state()).await.unwrap();
         assert_eq!(state.session.id.as_deref(), Some(id.as_str()), "{behind}");
         // Operator agents do not report earlier messages.
         let before = if behind == "pi" { 2 } else { 0 };
         assert_eq!(state.messages, Some(before), "{behind}");
-        said(&agent, "second").await;
+        run_prompt(&agent, "second").await;
         soon("the end", agent.close()).await;
 
         let sessions = walk(&pair.place.path().join("home"));
@@ -41,20 +41,20 @@ async fn a_session_that_the_agent_keeps_is_opened_by_its_id() {
 
 /// An id that is unknown to the agent is the name of a new session, as in Opal.
 #[tokio::test]
-async fn a_session_that_nobody_keeps_begins_under_its_name() {
+async fn an_unknown_session_id_names_a_new_session() {
     let mut pair = Pair::new("opal", "pi");
-    pair.keeps = true;
-    let agent = pair.connect(nobody).await;
+    pair.stores_sessions = true;
+    let agent = pair.connect(dismiss_all).await;
     assert!(soon("the session", agent.open_session("my-own-id")).await.unwrap());
     let state = soon("the state", agent.state()).await.unwrap();
     assert_eq!((state.session.id.as_deref(), state.messages), (Some("my-own-id"), Some(0)));
-    let (text, _) = said(&agent, "hello").await;
+    let (text, _) = run_prompt(&agent, "hello").await;
     assert_eq!(text, "Hello there");
     soon("the end", agent.close()).await;
 }
 
 /// Agent of pi that reports its session once, and rejects later queries.
-const SAYS_ONCE: &str = r#"
+const STATE_ONCE: &str = r#"
 asked=0
 while read -r line; do
   id=${line#*\"id\":\"}; id=${id%%\"*}
@@ -70,9 +70,9 @@ done
 
 /// If the storage of a session at the agent is unknown, the bridge does not start a new session instead.
 #[tokio::test]
-async fn a_session_that_the_agent_does_not_tell_of_is_not_begun_afresh() {
+async fn a_session_of_unknown_storage_is_not_replaced() {
     let child = ChildOptions::new(agentese())
-        .args(["bridge", "--to", "opal", "--from", "pi", "--", "sh", "-c", SAYS_ONCE]);
+        .args(["bridge", "--to", "opal", "--from", "pi", "--", "sh", "-c", STATE_ONCE]);
     let agent = soon("the bridge", Agent::spawn(child, Options::new().dialect("opal"))).await.unwrap();
     let refused = soon("the refusal", agent.open_session("my-own-id")).await.unwrap_err();
     let Error::Refused(refused) = refused else { panic!("{refused}") };
@@ -83,11 +83,11 @@ async fn a_session_that_the_agent_does_not_tell_of_is_not_begun_afresh() {
 
 /// The agent stores a session that the client wants to keep, so that the client can go back to an earlier entry.
 #[tokio::test]
-async fn a_client_goes_back_in_a_session_that_the_agent_keeps() {
+async fn a_client_goes_back_in_a_stored_session() {
     let pair = Pair::new("opal", "pi");
-    let agent = pair.connect(nobody).await;
-    said(&agent, "hello").await;
-    said(&agent, "second").await;
+    let agent = pair.connect(dismiss_all).await;
+    run_prompt(&agent, "hello").await;
+    run_prompt(&agent, "second").await;
     let messages = soon("the messages", agent.messages()).await.unwrap();
     let first = messages.iter().find(|message| message.role == Role::Assistant).unwrap();
     soon("the fork", agent.fork(first.id.as_deref().unwrap())).await.unwrap();
@@ -102,19 +102,19 @@ async fn a_client_goes_back_in_a_session_that_the_agent_keeps() {
 #[tokio::test]
 async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
     let mut pair = Pair::new("pi@1.5", "pi");
-    pair.keeps = true;
-    pair.more = ["--dialect", "pi@1.5"].map(str::to_owned).into();
-    let agent = pair.connect(nobody).await;
+    pair.stores_sessions = true;
+    pair.agent_arguments = ["--dialect", "pi@1.5"].map(str::to_owned).into();
+    let agent = pair.connect(dismiss_all).await;
     let refused = soon("the refusal", agent.bash_hidden("echo se\"\"cret")).await.unwrap_err().to_string();
     assert!(
         refused.contains("without its model seeing the output") && refused.contains("--from pi@1.5"),
         "{refused}"
     );
     // The response to a prompt shows the agent's revision.
-    said(&agent, "hello").await;
+    run_prompt(&agent, "hello").await;
     let done = soon("the command", agent.bash_hidden("echo hid\"\"den")).await.unwrap();
     assert_eq!(done.output, "hidden\n");
-    said(&agent, "second").await;
+    run_prompt(&agent, "second").await;
     soon("the end", agent.close()).await;
     let kept = walk(&pair.place.path().join("home")).join("\n");
     let command = kept.lines().find(|line| line.contains("hidden\\n")).unwrap_or_else(|| panic!("{kept}"));
@@ -124,9 +124,9 @@ async fn a_command_that_is_hidden_from_the_model_stays_hidden_or_is_not_run() {
 
 /// Two sessions that start at the same time would share the single conversation of the agent.
 #[tokio::test]
-async fn one_of_two_sessions_that_begin_together_is_refused() {
+async fn one_of_two_concurrent_sessions_is_rejected() {
     let mut pair = Pair::new("opal", "pi");
-    pair.keeps = true;
+    pair.stores_sessions = true;
     let mut command = pair.command(false);
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut bridge = command.spawn().unwrap();

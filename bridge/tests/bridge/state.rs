@@ -4,14 +4,14 @@ use agentese::any::{Event, Intent};
 use agentese::view::{Block, MessageState, Role};
 use serde_json::json;
 
-use super::{Pair, nobody, said, soon};
+use super::{Pair, dismiss_all, run_prompt, soon};
 
 /// An agent without queues receives one prompt after the other. Steering comes first, as in an agent with
 /// queues.
 #[tokio::test]
-async fn words_that_the_agent_has_no_queue_for_are_told_once_and_steering_is_said_first() {
+async fn held_input_is_reported_once_and_steering_is_sent_first() {
     let pair = Pair::new("pi", "operator");
-    let agent = pair.connect(nobody).await;
+    let agent = pair.connect(dismiss_all).await;
     let mut run = soon("the prompt", agent.prompt("slow")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     for words in ["hello", "Not asked for"] {
@@ -37,9 +37,9 @@ async fn words_that_the_agent_has_no_queue_for_are_told_once_and_steering_is_sai
 
 /// Agents of Opal drop an aborted answer, so the front reports its outcome.
 #[tokio::test]
-async fn an_answer_that_was_stopped_says_so() {
+async fn a_stopped_answer_is_reported_as_aborted() {
     let pair = Pair::new("pi", "opal");
-    let agent = pair.connect(nobody).await;
+    let agent = pair.connect(dismiss_all).await;
     let mut run = soon("the prompt", agent.prompt("hang")).await.unwrap();
     while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None) {}
     soon("the abort", agent.abort()).await.unwrap();
@@ -52,13 +52,13 @@ async fn an_answer_that_was_stopped_says_so() {
 
 /// Agents of Opal report the tokens of the session on request, but not those of an answer.
 #[tokio::test]
-async fn the_tokens_of_a_session_are_what_the_agent_says() {
+async fn session_tokens_are_those_of_the_agent() {
     for behind in ["opal", "omp"] {
         let pair = Pair::new("pi", behind);
         let script = json!({"responses": [{"text": "Hi.", "usage": {"input": 120, "output": 8}}]});
         std::fs::write(pair.place.path().join("script.json"), script.to_string()).unwrap();
-        let agent = pair.connect(nobody).await;
-        said(&agent, "hello").await;
+        let agent = pair.connect(dismiss_all).await;
+        run_prompt(&agent, "hello").await;
         let told = soon("the statistics", agent.stats()).await.unwrap().usage;
         assert_eq!((told.input, told.output, told.total), (Some(120), Some(8), Some(128)), "{behind}");
         soon("the end", agent.close()).await;
@@ -68,10 +68,10 @@ async fn the_tokens_of_a_session_are_what_the_agent_says() {
 /// Opal has no command for the delivery of queued input. The bridge sets it, and restores the user's own
 /// setting after the client disconnects.
 #[tokio::test]
-async fn an_agent_has_its_own_follow_up_mode_again_when_an_opal_client_leaves() {
+async fn the_follow_up_mode_is_restored_when_an_opal_client_disconnects() {
     for behind in ["pi", "omp", "pisces"] {
         let pair = Pair::new("opal", behind);
-        let client = pair.connect(nobody).await;
+        let client = pair.connect(dismiss_all).await;
         let mut run = soon("the prompt", client.prompt("slow")).await.unwrap();
         while !matches!(soon("some text", run.next()).await, Some(Ok(Event::TextGrew { .. }) | Err(_)) | None)
         {
@@ -87,7 +87,7 @@ async fn an_agent_has_its_own_follow_up_mode_again_when_an_opal_client_leaves() 
         assert_eq!(roles, wanted, "{behind}: {messages:#?}");
         soon("the end", client.close()).await;
         let words = ["--mode", "rpc", "--dialect", behind, "--no-session"].map(str::to_owned);
-        let agent = pair.agent(behind, words.into(), nobody).await;
+        let agent = pair.agent(behind, words.into(), dismiss_all).await;
         let state = soon("the state", agent.state()).await.unwrap();
         assert_eq!(state.settings["followUpMode"], "one-at-a-time", "{behind}");
         soon("the end", agent.close()).await;
@@ -98,8 +98,8 @@ async fn an_agent_has_its_own_follow_up_mode_again_when_an_opal_client_leaves() 
 #[tokio::test]
 async fn an_answer_has_its_calls() {
     let pair = Pair::new("pi", "opal");
-    let agent = pair.connect(nobody).await;
-    said(&agent, "tool").await;
+    let agent = pair.connect(dismiss_all).await;
+    run_prompt(&agent, "tool").await;
     let messages = soon("the messages", agent.messages()).await.unwrap();
     let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
     assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant], "{messages:#?}");
@@ -113,9 +113,9 @@ async fn an_answer_has_its_calls() {
 
 /// A name that the agent reports may be older than the last name that was set.
 #[tokio::test]
-async fn a_name_that_was_set_last_stays() {
+async fn the_name_that_was_set_last_stays() {
     let pair = Pair::new("pi", "pisces");
-    let agent = pair.connect(nobody).await;
+    let agent = pair.connect(dismiss_all).await;
     let names = (0..40).map(|number| format!("name {number}"));
     for name in names.chain(["  padded  ".to_owned()]) {
         soon("the name", agent.set_session_name(&name)).await.unwrap();
@@ -131,7 +131,7 @@ async fn a_name_that_was_set_last_stays() {
 
 /// The level and the model of an opened session also apply to the front.
 #[tokio::test]
-async fn a_session_that_is_opened_tells_its_level_and_its_model() {
+async fn an_opened_session_reports_its_level_and_model() {
     for behind in ["omp", "pisces"] {
         let mut pair = Pair::new("pi", behind);
         let model = |id: &str| {
@@ -147,7 +147,7 @@ async fn a_session_that_is_opened_tells_its_level_and_its_model() {
         let folder = pair.place.path().join("home/.omp/agent");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("models.yml"), models.to_string()).unwrap();
-        pair.more = ["--model", "loopback/one"].map(str::to_owned).into();
+        pair.agent_arguments = ["--model", "loopback/one"].map(str::to_owned).into();
         pair.scripted = false;
         let time = "2026-01-02T03:04:05.678Z";
         let entries = [
@@ -161,8 +161,8 @@ async fn a_session_that_is_opened_tells_its_level_and_its_model() {
         let kept = pair.place.path().join("kept.jsonl");
         std::fs::write(&kept, entries.map(|entry| format!("{entry}\n")).concat()).unwrap();
 
-        let agent = pair.connect(nobody).await;
-        assert!(agent.can(Intent::State), "{behind}");
+        let agent = pair.connect(dismiss_all).await;
+        assert!(agent.supports(Intent::State), "{behind}");
         soon("the level", agent.set_thinking("high")).await.unwrap();
         let before = soon("the state", agent.state()).await.unwrap();
         assert_eq!(before.thinking_level.as_deref(), Some("high"), "{behind}");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::Pair;
-use super::raw::Raw;
+use super::raw::RawClient;
 
 /// Opal agent that processes each prompt with `work`.
 const AGENT: &str = r#"
@@ -35,7 +35,7 @@ for line in sys.stdin:
 "#;
 
 /// The agent answers, and then starts a run with queued input.
-const BEGINS: &str = r#"
+const STARTS_RUN: &str = r#"
 def work():
     begin("first")
     tell("agent_end")
@@ -45,7 +45,7 @@ def work():
 "#;
 
 /// The agent accepts input during an answer, which continues.
-const GOES_ON: &str = r#"
+const CONTINUES_ANSWER: &str = r#"
 def work():
     begin("one ")
     tell("message_applied", text="later")
@@ -55,42 +55,42 @@ def work():
 "#;
 
 /// Returns a pi client of an agent with that behaviour.
-pub fn client(pair: &Pair, work: &str) -> Raw {
+pub fn client(pair: &Pair, work: &str) -> RawClient {
     let agent = format!("{work}{AGENT}");
     let words = ["bridge", "--to", "pi", "--from", "opal", "--", "python3", "-c", &agent];
-    Raw::of(pair.command_by(words.map(str::to_owned).into()))
+    RawClient::of(pair.command_with(words.map(str::to_owned).into()))
 }
 
 /// Returns the texts of the messages of a run.
-fn said(end: &Value) -> Vec<String> {
+fn message_texts(end: &Value) -> Vec<String> {
     let messages = end["messages"].as_array().unwrap().iter();
     messages.map(|message| message["content"][0]["text"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
-async fn words_that_an_agent_begins_with_stand_in_its_run() {
+async fn queued_input_that_starts_a_run_is_in_that_run() {
     let pair = Pair::new("pi", "opal");
-    let mut client = client(&pair, BEGINS);
-    client.says(json!({"id": "1", "type": "prompt", "message": "go"})).await;
+    let mut client = client(&pair, STARTS_RUN);
+    client.send(json!({"id": "1", "type": "prompt", "message": "go"})).await;
     let first = client.until("agent_end").await;
-    assert_eq!(said(&first), ["go", "first"]);
+    assert_eq!(message_texts(&first), ["go", "first"]);
     let behind = client.seen.len();
     let second = client.until("agent_end").await;
-    assert_eq!(said(&second), ["later", "second"]);
+    assert_eq!(message_texts(&second), ["later", "second"]);
     let kinds = client.seen[behind..].iter().filter_map(|frame| frame["type"].as_str());
     let kinds: Vec<&str> = kinds.filter(|kind| !kind.starts_with("message_update")).collect();
     assert_eq!(kinds[..3], ["agent_start", "turn_start", "message_start"], "{:?}", client.seen);
-    client.leaves().await;
+    client.disconnect().await;
 }
 
 #[tokio::test]
-async fn an_answer_that_goes_on_behind_words_reaches_the_client_whole() {
+async fn an_answer_that_continues_after_input_is_complete() {
     let pair = Pair::new("pi", "opal");
-    let mut client = client(&pair, GOES_ON);
-    client.says(json!({"id": "1", "type": "prompt", "message": "go"})).await;
+    let mut client = client(&pair, CONTINUES_ANSWER);
+    client.send(json!({"id": "1", "type": "prompt", "message": "go"})).await;
     let end = client.until("agent_end").await;
-    assert_eq!(said(&end), ["go", "one ", "later", "two three"]);
+    assert_eq!(message_texts(&end), ["go", "one ", "later", "two three"]);
     let pieces = client.seen.iter().filter_map(|frame| frame["assistantMessageEvent"]["delta"].as_str());
     assert_eq!(pieces.collect::<String>(), "one two three", "{:?}", client.seen);
-    client.leaves().await;
+    client.disconnect().await;
 }

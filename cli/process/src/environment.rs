@@ -25,7 +25,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_system_knows_the_home_of_a_user() {
+    fn the_home_directory_comes_from_the_user_list() {
         let users = "root:x:0:0:root:/root:/bin/bash\n# 7\nnobody:x:65534:65534::nonexistent:/bin/false\n\
                      one:x:1000:1000:,,,:/home/one:/bin/sh\n";
         assert_eq!(home_of(users, 1000).as_deref(), Some("/home/one".as_ref()));

@@ -21,7 +21,7 @@ use super::signals;
 use door::Token;
 
 /// Listener of this machine, with the token for its clients.
-pub struct Opened {
+pub struct LocalServer {
     listener: TcpListener,
     /// Port on 127.0.0.1.
     pub port: u16,
@@ -29,9 +29,9 @@ pub struct Opened {
     pub token: Token,
 }
 
-impl Opened {
+impl LocalServer {
     /// Listens on a port; 0 selects a free one. Fails if the port is in use.
-    pub async fn at(port: u16) -> Result<Self, Error> {
+    pub async fn bind(port: u16) -> Result<Self, Error> {
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(io(&format!("port {port}")))?;
         let port = listener.local_addr().map_err(io("the port"))?.port();
@@ -55,7 +55,7 @@ impl Opened {
     {
         tokio::select! {
             never = listen::serve(self.listener, answer) => match never {},
-            () = signals::asked_to_stop() => ExitCode::SUCCESS,
+            () = signals::shutdown_signal() => ExitCode::SUCCESS,
         }
     }
 }

@@ -5,19 +5,19 @@ use std::fmt::Write;
 
 /// Escapes all characters that a terminal would execute or hide: control characters, direction marks, and
 /// characters without a width. Line ends and tabs remain.
-pub fn neutral(text: &str) -> Cow<'_, str> {
+pub fn sanitize(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
 /// Like [`neutral`], but on one line.
-pub fn neutral_line(text: &str) -> Cow<'_, str> {
+pub fn sanitize_line(text: &str) -> Cow<'_, str> {
     let is_hidden =
         |character| is_hidden(character) || matches!(character, '\n' | '\t' | '\u{2028}' | '\u{2029}');
     replace(text, is_hidden, |character, shown| shown.extend(character.escape_default()))
 }
 
 /// Like [`neutral`], for JSON text, with an unchanged meaning.
-pub fn neutral_json(text: &str) -> Cow<'_, str> {
+pub fn sanitize_json(text: &str) -> Cow<'_, str> {
     replace(text, is_hidden, |character, shown| {
         for unit in character.encode_utf16(&mut [0; 2]) {
             let _ = write!(shown, "\\u{unit:04x}");
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fm_f124_a_terminal_obeys_nothing_of_it() {
+    fn fm_f124_control_characters_are_escaped() {
         let cases = [
             ("plain ünïcode 漢字", "plain ünïcode 漢字"),
             ("\u{1b}]0;title\u{7}\u{1b}[2J", "\\u{1b}]0;title\\u{7}\\u{1b}[2J"),
@@ -68,11 +68,11 @@ mod tests {
             ("a\u{2028}b", "a\\u{2028}b"),
         ];
         for (text, shown) in cases {
-            assert_eq!(neutral_line(text), shown);
+            assert_eq!(sanitize_line(text), shown);
         }
-        assert_eq!(neutral("a\tb\n\u{1b}c"), "a\tb\n\\u{1b}c");
+        assert_eq!(sanitize("a\tb\n\u{1b}c"), "a\tb\n\\u{1b}c");
         let json = "{\n  \"a\": \"\u{9b}\u{202e}\u{e0041}\"\n}";
-        let shown = neutral_json(json);
+        let shown = sanitize_json(json);
         assert_eq!(shown, "{\n  \"a\": \"\\u009b\\u202e\\udb40\\udc41\"\n}");
         let [before, after] =
             [json, &shown].map(|text| serde_json::from_str::<serde_json::Value>(text).unwrap());

@@ -5,20 +5,20 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use super::error::Error;
-use super::neutral::{neutral, neutral_json};
+use super::neutral::{sanitize, sanitize_json};
 
 /// Prints a text with its own line ends. On a terminal, control characters are escaped. A reader that closes
 /// the pipe early (`… | head`) is not a failure.
 pub fn print(text: &str) -> Result<ExitCode, Error> {
-    printed(write(text))
+    exit_code(write(text))
 }
 
 /// Like [`print`], for JSON text, which remains JSON on a terminal.
 pub fn print_json(text: &str) -> Result<ExitCode, Error> {
-    printed(write_json(text))
+    exit_code(write_json(text))
 }
 
-fn printed(written: io::Result<()>) -> Result<ExitCode, Error> {
+fn exit_code(written: io::Result<()>) -> Result<ExitCode, Error> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
         Err(source) => Err(Error::Io { context: "stdout".to_owned(), source }),
@@ -28,15 +28,15 @@ fn printed(written: io::Result<()>) -> Result<ExitCode, Error> {
 
 /// Writes text to stdout and flushes it. On a terminal, control characters are escaped.
 pub fn write(text: &str) -> io::Result<()> {
-    escaped(text, neutral)
+    write_escaped(text, sanitize)
 }
 
 /// Like [`write`], for JSON text.
 pub fn write_json(text: &str) -> io::Result<()> {
-    escaped(text, neutral_json)
+    write_escaped(text, sanitize_json)
 }
 
-fn escaped(text: &str, escape: impl Fn(&str) -> Cow<'_, str>) -> io::Result<()> {
+fn write_escaped(text: &str, escape: impl Fn(&str) -> Cow<'_, str>) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     let text = if stdout.is_terminal() { escape(text) } else { Cow::Borrowed(text) };
     stdout.write_all(text.as_bytes())?;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use agentese_server_base::config::Home;
+use agentese_server_base::config::AgentPaths;
 use agentese_server_sessions::session::Store;
 
 /// Returns the store for the sessions of a working directory. Returns `None` without a location for them.
 pub fn store(
-    files: &Home,
+    files: &AgentPaths,
     session_dir: Option<&Path>,
     agent_dir: Option<&Path>,
     home: Option<&Path>,

@@ -1,7 +1,7 @@
 //! Signals that end the program.
 
 /// Resolves when a signal requests the end of the program.
-pub async fn asked_to_stop() {
+pub async fn shutdown_signal() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};

@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::neutral::neutral;
+use super::neutral::sanitize;
 
 /// Limit of queued bytes.
 const LIMIT: usize = 1 << 20;
 
 /// Time limit for a reader at the end of the process.
-pub const PATIENCE: Duration = Duration::from_millis(500);
+pub const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 
 /// Writer for people. Clones share one destination.
 #[derive(Clone)]
@@ -50,7 +50,7 @@ impl State {
     }
 
     /// Reports the number of dropped texts, after the texts before them.
-    fn confess(&mut self) {
+    fn report_dropped(&mut self) {
         let dropped = std::mem::take(&mut self.dropped);
         if dropped > 0 {
             self.push(format!("({dropped} lines were dropped here because nobody read them)\n").into_bytes());
@@ -61,16 +61,16 @@ impl State {
 impl Stderr {
     /// Returns a writer for this process's stderr.
     pub fn of_process() -> Self {
-        Self::over(io::stderr())
+        Self::with_writer(io::stderr())
     }
 
     /// Returns a writer for a destination, which may block for any time.
-    fn over(mut place: impl Write + Send + 'static) -> Self {
+    fn with_writer(mut writer: impl Write + Send + 'static) -> Self {
         let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
         let theirs = shared.clone();
         let thread = std::thread::Builder::new().name("agentese-stderr".to_owned()).spawn(move || {
             while let Some(text) = next(&theirs) {
-                let written = place.write_all(&text).and_then(|()| place.flush());
+                let written = writer.write_all(&text).and_then(|()| writer.flush());
                 let mut state = theirs.state();
                 state.writing = false;
                 // The destination has no reader any more.
@@ -85,16 +85,16 @@ impl Stderr {
     }
 
     /// Writes a text with a line end. Control characters are escaped.
-    pub fn say(&self, text: impl Display) {
+    pub fn write_line(&self, text: impl Display) {
         let text = text.to_string();
-        let mut text = neutral(&text).into_owned();
+        let mut text = sanitize(&text).into_owned();
         text.push('\n');
         self.push(text.into_bytes());
     }
 
     /// Writes a warning for the user.
     pub fn warn(&self, text: impl Display) {
-        self.say(format_args!("Warning: {text}"));
+        self.write_line(format_args!("Warning: {text}"));
     }
 
     fn push(&self, text: Vec<u8>) {
@@ -107,7 +107,7 @@ impl Stderr {
             state.dropped += 1;
             return;
         }
-        state.confess();
+        state.report_dropped();
         state.push(text);
         drop(state);
         self.0.changed.notify_all();
@@ -137,8 +137,11 @@ impl Stderr {
                 std::backtrace::BacktraceStatus::Captured => format!("\n{backtrace}"),
                 _ => String::new(),
             };
-            stderr.say(format_args!("thread '{}' {panic}{backtrace}", thread.name().unwrap_or("unnamed")));
-            stderr.flush(PATIENCE);
+            stderr.write_line(format_args!(
+                "thread '{}' {panic}{backtrace}",
+                thread.name().unwrap_or("unnamed")
+            ));
+            stderr.flush(FLUSH_LIMIT);
         }));
     }
 }
@@ -151,7 +154,7 @@ fn next(shared: &Shared) -> Option<Vec<u8>> {
             return None;
         }
         if state.waiting.is_empty() {
-            state.confess();
+            state.report_dropped();
         }
         if let Some(text) = state.waiting.pop_front() {
             state.bytes -= text.len();
@@ -165,7 +168,7 @@ fn next(shared: &Shared) -> Option<Vec<u8>> {
 impl Write for Stderr {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let text = String::from_utf8_lossy(bytes);
-        self.push(neutral(&text).into_owned().into_bytes());
+        self.push(sanitize(&text).into_owned().into_bytes());
         Ok(bytes.len())
     }
 
@@ -197,15 +200,15 @@ mod tests {
     }
 
     #[test]
-    fn fm_f27_ten_mebibytes_that_nobody_reads_hold_nobody_up() {
+    fn fm_f27_unread_output_of_ten_mebibytes_does_not_block() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let stderr = Stderr::over(ours);
+        let stderr = Stderr::with_writer(ours);
         let line = "x".repeat(1023);
         let (told, all) = std::sync::mpsc::channel();
         let (speaker, spoken) = (stderr.clone(), line.clone());
         std::thread::spawn(move || {
             for _ in 0..10 * 1024 {
-                speaker.say(&spoken);
+                speaker.write_line(&spoken);
             }
             speaker.flush(Duration::from_millis(10));
             told.send(())
@@ -219,7 +222,7 @@ mod tests {
             text
         });
         stderr.flush(LONG);
-        stderr.say("the end");
+        stderr.write_line("the end");
         stderr.flush(LONG);
         end(&stderr);
         let text = reader.join().unwrap();
@@ -237,10 +240,10 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_fails_is_given_up() {
+    fn a_failing_destination_is_closed() {
         let (ours, theirs) = UnixStream::pair().unwrap();
         drop(theirs);
-        let stderr = Stderr::over(ours);
+        let stderr = Stderr::with_writer(ours);
         stderr.warn("one");
         stderr.flush(LONG);
         stderr.warn("two");
@@ -248,9 +251,9 @@ mod tests {
     }
 
     #[test]
-    fn fm_f124_what_a_terminal_would_obey_is_shown() {
+    fn fm_f124_control_characters_are_escaped() {
         let (ours, mut theirs) = UnixStream::pair().unwrap();
-        let mut stderr = Stderr::over(ours);
+        let mut stderr = Stderr::with_writer(ours);
         stderr.warn("no model \"\u{1b}[2J\"");
         stderr.write_all("a log\r\n".as_bytes()).unwrap();
         stderr.flush(LONG);

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::error::Error;
 use super::stderr::Stderr;
-use super::stdout::Watch;
+use super::stdout::StdoutWatcher;
 use agentese_server_dialects::server::Server;
 
 /// Time limit of an orderly shutdown. A client that does not read could otherwise delay it forever.
@@ -23,7 +23,7 @@ pub async fn serve(server: Server, options: Options, stderr: &Stderr) -> Result<
         |source| Error::Io { context, source }
     };
     let (stop, finish) = (options.stop.clone(), options.finish.clone());
-    let mut watch = Watch::start();
+    let mut watch = StdoutWatcher::start();
     let signals = end_on_signals(stop.clone()).map_err(failed("signals"))?;
     let transport = agentese::transport::guard_stdio().map_err(failed("stdio"))?;
     let overdue = async {
@@ -34,18 +34,18 @@ pub async fn serve(server: Server, options: Options, stderr: &Stderr) -> Result<
         tokio::time::sleep(SHUTDOWN).await;
     };
     let unread = async {
-        watch.broken().await;
+        watch.closed().await;
         stop.cancel();
         std::future::pending::<()>().await
     };
     let code = tokio::select! {
-        served = server.serve_to_the_end(transport, options) => {
+        served = server.serve_with_outcome(transport, options) => {
             tracing::debug!(?served, "serving ended");
             if let Some(reason) = &served.unsaved {
-                stderr.say(format_args!("Error: part of the conversation could not be saved: {reason}"));
+                stderr.write_line(format_args!("Error: part of the conversation could not be saved: {reason}"));
             }
             if served.ended == ServeEnd::FailedOutput {
-                stderr.say("Error: stdout cannot be written; frames are lost");
+                stderr.write_line("Error: stdout cannot be written; frames are lost");
             }
             match served.unsaved.is_none() && served.ended != ServeEnd::FailedOutput {
                 true => ExitCode::SUCCESS,

@@ -8,9 +8,9 @@ use rustix::io::Errno;
 use tokio::sync::oneshot;
 
 /// Observer of stdout.
-pub struct Watch(Option<oneshot::Receiver<()>>);
+pub struct StdoutWatcher(Option<oneshot::Receiver<()>>);
 
-impl Watch {
+impl StdoutWatcher {
     /// Observes the current stdout. A stdout that cannot be observed, such as a file, never breaks.
     ///
     /// A separate thread observes it, because stdout may be shared and must not become non-blocking for other
@@ -31,7 +31,7 @@ impl Watch {
     }
 
     /// Resolves when the other side has closed stdout.
-    pub async fn broken(&mut self) {
+    pub async fn closed(&mut self) {
         if let Some(receiver) = &mut self.0
             && receiver.await.is_ok()
         {

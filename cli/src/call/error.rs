@@ -2,7 +2,7 @@
 
 /// Failure of a call.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(super) enum CallError {
     #[error(transparent)]
     Client(#[from] agentese::Error),
     #[error("stdout: {0}")]

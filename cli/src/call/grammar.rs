@@ -24,12 +24,12 @@ pub(super) struct Param {
     pub name: String,
     pub doc: String,
     pub required: bool,
-    pub kind: Kind,
+    pub kind: ParamKind,
 }
 
 /// Type of a parameter's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ParamKind {
     Text,
     Integer,
     Number,
@@ -68,7 +68,7 @@ pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
     for revision in revisions.into_iter().rev() {
         for mut command in of_revision(revision) {
             if all {
-                command.named_as_at_first(revision);
+                command.restore_first_names(revision);
             }
             match commands.iter_mut().find(|known| known.name == command.name) {
                 None => commands.push(command),
@@ -85,7 +85,7 @@ pub(super) fn grammar(dialect: &str) -> Result<Grammar, agentese::Error> {
 
 impl Command {
     /// Renames parameters of the revision to the names in the document, which clients use.
-    fn named_as_at_first(&mut self, revision: &Spec) {
+    fn restore_first_names(&mut self, revision: &Spec) {
         let renamed = revision.command(self.name).map_or(&[][..], |command| command.renamed);
         for param in &mut self.params {
             if let Some((first, _)) = renamed.iter().find(|(_, later)| *later == param.name) {
@@ -146,17 +146,17 @@ fn params_of(schema: &Value, record: &Value) -> Vec<Param> {
     .collect()
 }
 
-fn kind(schema: &Value, member: &Value) -> Kind {
+fn kind(schema: &Value, member: &Value) -> ParamKind {
     if let Some(words) = member["enum"].as_array() {
-        return Kind::Choice(words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect());
+        return ParamKind::Choice(words.iter().filter_map(|word| word.as_str().map(str::to_owned)).collect());
     }
     match member["type"].as_str() {
-        Some("string") => Kind::Text,
-        Some("integer") => Kind::Integer,
-        Some("number") => Kind::Number,
-        Some("boolean") => Kind::Switch,
-        Some("array") if resolved(schema, &member["items"])["type"] == "string" => Kind::Texts,
-        _ => Kind::Json,
+        Some("string") => ParamKind::Text,
+        Some("integer") => ParamKind::Integer,
+        Some("number") => ParamKind::Number,
+        Some("boolean") => ParamKind::Switch,
+        Some("array") if resolved(schema, &member["items"])["type"] == "string" => ParamKind::Texts,
+        _ => ParamKind::Json,
     }
 }
 

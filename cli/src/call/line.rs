@@ -7,11 +7,11 @@ use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches};
 use serde_json::{Map, Value};
 
-use super::grammar::{Command, Grammar, Kind, Param, grammar};
+use super::grammar::{Command, Grammar, Param, ParamKind, grammar};
 use super::value;
 
 /// Parsed call.
-pub(super) struct Said {
+pub(super) struct ParsedCall {
     /// Dialect as given, `NAME` or `NAME@REVISION`.
     pub dialect: String,
     pub grammar: Grammar,
@@ -36,11 +36,11 @@ pub(super) enum Output {
 
 /// Reason for the end without a call.
 #[derive(Debug)]
-pub(super) enum Refusal {
+pub(super) enum ParseError {
     /// Help was requested.
-    Shown(String),
+    Help(String),
     /// The command line is invalid.
-    Wrong(String),
+    Invalid(String),
 }
 
 const ABOUT: &str = "Send one command to an agent and print what comes of it";
@@ -65,13 +65,13 @@ The exit code is 0 where the command was answered and the run of a prompt went w
 rejected, the run failed or the agent went away, and 2 where the command line is wrong.";
 
 /// Parses the arguments after `agentese call`.
-pub(super) fn read(words: &[OsString]) -> Result<Said, Refusal> {
-    let (own, agent) = match words.iter().position(|word| word == "--") {
-        Some(at) => (&words[..at], words[at + 1..].to_vec()),
-        None => (words, Vec::new()),
+pub(super) fn parse(arguments: &[OsString]) -> Result<ParsedCall, ParseError> {
+    let (own, agent) = match arguments.iter().position(|word| word == "--") {
+        Some(at) => (&arguments[..at], arguments[at + 1..].to_vec()),
+        None => (arguments, Vec::new()),
     };
     let dialect = dialect(own);
-    let grammar = grammar(&dialect).map_err(|error| Refusal::Wrong(error.to_string()))?;
+    let grammar = grammar(&dialect).map_err(|error| ParseError::Invalid(error.to_string()))?;
     let parser = grammar
         .commands
         .iter()
@@ -82,22 +82,22 @@ pub(super) fn read(words: &[OsString]) -> Result<Said, Refusal> {
         if error.use_stderr()
             && error.kind() != clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand
         {
-            Refusal::Wrong(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned())
+            ParseError::Invalid(text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned())
         } else {
-            Refusal::Shown(text)
+            ParseError::Help(text)
         }
     })?;
     let Some((name, params)) = matches.subcommand() else {
-        return Err(Refusal::Wrong("no command is named".to_owned()));
+        return Err(ParseError::Invalid("no command is named".to_owned()));
     };
     let Some(command) = grammar.commands.iter().find(|command| command.name == name) else {
-        return Err(Refusal::Wrong(format!("{name} is not a command")));
+        return Err(ParseError::Invalid(format!("{name} is not a command")));
     };
     let given = |param: &Param| {
-        let said = params.get_many::<Value>(&param.name)?.cloned().collect();
-        Some((param.name.clone(), value::joined(&param.kind, said)?))
+        let values = params.get_many::<Value>(&param.name)?.cloned().collect();
+        Some((param.name.clone(), value::joined(&param.kind, values)?))
     };
-    Ok(Said {
+    Ok(ParsedCall {
         dialect,
         command: command.name,
         members: command.params.iter().filter_map(given).collect(),
@@ -234,25 +234,25 @@ fn plain(param: &Param) -> Arg {
         .long(param.name.clone())
         .help(param.doc.trim_end_matches('.').to_owned())
         .value_name(match &kind {
-            Kind::Text | Kind::Texts => "TEXT",
-            Kind::Integer | Kind::Number => "NUMBER",
-            Kind::Switch => "true|false",
-            Kind::Choice(_) => "WORD",
-            Kind::Json => "JSON",
+            ParamKind::Text | ParamKind::Texts => "TEXT",
+            ParamKind::Integer | ParamKind::Number => "NUMBER",
+            ParamKind::Switch => "true|false",
+            ParamKind::Choice(_) => "WORD",
+            ParamKind::Json => "JSON",
         });
     match kind {
-        Kind::Choice(words) => {
+        ParamKind::Choice(words) => {
             use clap::builder::TypedValueParser;
             arg.value_parser(PossibleValuesParser::new(words).map(Value::String))
         }
-        Kind::Switch => arg
+        ParamKind::Switch => arg
             .num_args(0..=1)
             .default_missing_value("true")
-            .value_parser(|text: &str| value::read(&Kind::Switch, text)),
-        Kind::Texts => arg
+            .value_parser(|text: &str| value::read(&ParamKind::Switch, text)),
+        ParamKind::Texts => arg
             .action(ArgAction::Append)
             .allow_hyphen_values(true)
-            .value_parser(|text: &str| value::read(&Kind::Texts, text)),
+            .value_parser(|text: &str| value::read(&ParamKind::Texts, text)),
         kind => arg.allow_hyphen_values(true).value_parser(move |text: &str| value::read(&kind, text)),
     }
 }
@@ -273,21 +273,24 @@ fn hyphenated(name: &str) -> String {
     out
 }
 
-fn answers(matches: &ArgMatches, grammar: &Grammar) -> Result<Map<String, Value>, Refusal> {
+fn answers(matches: &ArgMatches, grammar: &Grammar) -> Result<Map<String, Value>, ParseError> {
     let mut answers = Map::new();
-    for said in matches.get_many::<String>("answer").into_iter().flatten() {
-        let (method, members) = said.split_once('=').unwrap_or((said, ""));
+    for text in matches.get_many::<String>("answer").into_iter().flatten() {
+        let (method, members) = text.split_once('=').unwrap_or((text, ""));
         let known = grammar.spec.dialogs.iter().filter(|dialog| dialog.answered).map(|dialog| dialog.wire);
         let known: Vec<_> = known.collect();
         if !known.contains(&method) {
             let known = if known.is_empty() { "nothing".to_owned() } else { known.join(", ") };
             let dialect = grammar.spec.name;
-            return Err(Refusal::Wrong(format!("--answer {method}: an agent of {dialect} asks {known}")));
+            return Err(ParseError::Invalid(format!(
+                "--answer {method}: an agent of {dialect} asks {known}"
+            )));
         }
-        let members: Value = serde_json::from_str(members)
-            .map_err(|error| Refusal::Wrong(format!("--answer {method}: expected a JSON object: {error}")))?;
+        let members: Value = serde_json::from_str(members).map_err(|error| {
+            ParseError::Invalid(format!("--answer {method}: expected a JSON object: {error}"))
+        })?;
         if !members.is_object() {
-            return Err(Refusal::Wrong(format!("--answer {method}: expected a JSON object")));
+            return Err(ParseError::Invalid(format!("--answer {method}: expected a JSON object")));
         }
         answers.insert(method.to_owned(), members);
     }

@@ -5,24 +5,24 @@ use std::io::IsTerminal;
 use agentese::spec::TextPieces;
 use serde_json::{Value, json};
 
-use super::error::Failure;
+use super::error::CallError;
 use super::line::Output;
 use agentese_process::output;
 
-fn write(text: &str) -> Result<(), Failure> {
-    output::write(text).map_err(Failure::Stdout)
+fn write(text: &str) -> Result<(), CallError> {
+    output::write(text).map_err(CallError::Stdout)
 }
 
 /// Prints JSON as one line.
-pub(super) fn line(text: &str) -> Result<(), Failure> {
-    output::write_json(&format!("{text}\n")).map_err(Failure::Stdout)
+pub(super) fn line(text: &str) -> Result<(), CallError> {
+    output::write_json(&format!("{text}\n")).map_err(CallError::Stdout)
 }
 
 /// Prints the data of a response; without data, no output.
-pub(super) fn answer(data: Option<&str>, output: Output) -> Result<(), Failure> {
+pub(super) fn answer(data: Option<&str>, output: Output) -> Result<(), CallError> {
     let Some(data) = data else { return Ok(()) };
     let value: Value = serde_json::from_str(data)
-        .map_err(|error| Failure::Agent(format!("the answer cannot be read: {error}")))?;
+        .map_err(|error| CallError::Agent(format!("the answer cannot be read: {error}")))?;
     match output {
         Output::Json if std::io::stdout().is_terminal() => line(&format!("{value:#}")),
         Output::Json => line(data),
@@ -31,7 +31,7 @@ pub(super) fn answer(data: Option<&str>, output: Output) -> Result<(), Failure> 
 }
 
 /// Prints the result of a prompt as one object.
-pub(super) fn run(answer: Option<&str>, text: &str) -> Result<(), Failure> {
+pub(super) fn run(answer: Option<&str>, text: &str) -> Result<(), CallError> {
     let answer: Value = answer.and_then(|data| serde_json::from_str(data).ok()).unwrap_or_default();
     line(&json!({ "answer": answer, "text": text }).to_string())
 }
@@ -50,19 +50,19 @@ pub(super) fn text(value: &Value) -> String {
 }
 
 /// Growing text of the model, from events.
-pub(super) struct Growing {
+pub(super) struct TextPrinter {
     pieces: TextPieces,
     prints: bool,
     pub text: String,
 }
 
-impl Growing {
+impl TextPrinter {
     pub fn new(pieces: TextPieces, prints: bool) -> Self {
-        Growing { pieces, prints, text: String::new() }
+        TextPrinter { pieces, prints, text: String::new() }
     }
 
     /// Processes an event, which may carry text.
-    pub fn take(&mut self, kind: &str, body: &str) -> Result<(), Failure> {
+    pub fn push_event(&mut self, kind: &str, body: &str) -> Result<(), CallError> {
         // A line break separates the texts of two messages.
         if kind == self.pieces.begins && !self.text.is_empty() && !self.text.ends_with('\n') {
             self.add("\n")?;
@@ -76,11 +76,11 @@ impl Growing {
     }
 
     /// Ends the last line.
-    pub fn end(&mut self) -> Result<(), Failure> {
+    pub fn end(&mut self) -> Result<(), CallError> {
         if self.text.is_empty() || self.text.ends_with('\n') { Ok(()) } else { self.add("\n") }
     }
 
-    fn add(&mut self, more: &str) -> Result<(), Failure> {
+    fn add(&mut self, more: &str) -> Result<(), CallError> {
         self.text.push_str(more);
         if self.prints && !more.is_empty() { write(more) } else { Ok(()) }
     }

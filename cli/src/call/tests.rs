@@ -2,24 +2,24 @@ use std::ffi::OsString;
 
 use serde_json::{Value, json};
 
-use super::line::{Refusal, Said, all_dialects, read};
+use super::line::{ParseError, ParsedCall, all_dialects, parse};
 use super::show;
 
-fn said(words: &[&str]) -> Result<Said, Refusal> {
-    read(&words.iter().map(OsString::from).collect::<Vec<_>>())
+fn parse_call(words: &[&str]) -> Result<ParsedCall, ParseError> {
+    parse(&words.iter().map(OsString::from).collect::<Vec<_>>())
 }
 
 fn members(words: &[&str]) -> Value {
-    match said(words) {
+    match parse_call(words) {
         Ok(said) => Value::Object(said.members),
         Err(refusal) => panic!("{words:?}: {refusal:?}"),
     }
 }
 
-fn wrong(words: &[&str]) -> String {
-    match said(words) {
-        Err(Refusal::Wrong(reason)) => reason,
-        Err(Refusal::Shown(text)) => panic!("{words:?} shows {text}"),
+fn invalid_reason(words: &[&str]) -> String {
+    match parse_call(words) {
+        Err(ParseError::Invalid(reason)) => reason,
+        Err(ParseError::Help(text)) => panic!("{words:?} shows {text}"),
         Ok(said) => panic!("{words:?} calls {}", said.command),
     }
 }
@@ -63,31 +63,31 @@ fn every_command_of_every_dialect_can_be_called() {
 }
 
 #[test]
-fn what_a_revision_lacks_is_no_command_of_it() {
-    assert!(said(&["--dialect=pi@1.5", "get_tree"]).is_ok() && said(&["get_tree"]).is_ok());
-    assert!(wrong(&["--dialect", "pi@0.55", "get_tree"]).contains("get_tree"));
+fn commands_missing_in_a_revision_are_unknown() {
+    assert!(parse_call(&["--dialect=pi@1.5", "get_tree"]).is_ok() && parse_call(&["get_tree"]).is_ok());
+    assert!(invalid_reason(&["--dialect", "pi@0.55", "get_tree"]).contains("get_tree"));
 }
 
 #[test]
-fn a_session_need_not_be_named_where_one_can_be_opened() {
+fn a_session_parameter_is_optional_if_one_can_be_opened() {
     assert_eq!(members(&["--dialect", "opal", "agent/prompt", "--text", "Hi"]), json!({"text": "Hi"}));
 }
 
 #[test]
-fn what_is_wrong_is_named() {
-    assert!(wrong(&["prompt"]).contains("--message"));
-    assert!(wrong(&["get_stat"]).contains("get_state"), "the command that was meant");
-    assert!(wrong(&["set_auto_retry", "--enabled", "maybe"]).contains("true or false"));
-    assert!(wrong(&["set_thinking_level", "--level", "deep"]).contains("minimal"));
-    assert!(wrong(&["--dialect", "klingon", "get_state"]).contains("pi, omp"));
-    assert!(wrong(&["--answer", "riddle={}", "get_state"]).contains("confirm"));
-    assert!(wrong(&["--answer", "confirm=yes", "get_state"]).contains("JSON object"));
+fn errors_name_their_cause() {
+    assert!(invalid_reason(&["prompt"]).contains("--message"));
+    assert!(invalid_reason(&["get_stat"]).contains("get_state"), "the command that was meant");
+    assert!(invalid_reason(&["set_auto_retry", "--enabled", "maybe"]).contains("true or false"));
+    assert!(invalid_reason(&["set_thinking_level", "--level", "deep"]).contains("minimal"));
+    assert!(invalid_reason(&["--dialect", "klingon", "get_state"]).contains("pi, omp"));
+    assert!(invalid_reason(&["--answer", "riddle={}", "get_state"]).contains("confirm"));
+    assert!(invalid_reason(&["--answer", "confirm=yes", "get_state"]).contains("JSON object"));
 }
 
 #[test]
 fn help_names_the_commands_and_their_parameters() {
-    let shown = |words: &[&str]| match said(words) {
-        Err(Refusal::Shown(text)) => text,
+    let shown = |words: &[&str]| match parse_call(words) {
+        Err(ParseError::Help(text)) => text,
         _ => panic!("{words:?} shows nothing"),
     };
     assert!(shown(&["--help"]).contains("get_state"));
@@ -96,8 +96,8 @@ fn help_names_the_commands_and_their_parameters() {
 }
 
 #[test]
-fn what_stands_behind_two_hyphens_is_the_agent() {
-    let said = said(&["get_state", "--", "pi", "--mode", "rpc", "--", "x"]).ok().unwrap();
+fn arguments_after_two_hyphens_are_the_agent() {
+    let said = parse_call(&["get_state", "--", "pi", "--mode", "rpc", "--", "x"]).ok().unwrap();
     assert_eq!(said.agent, ["pi", "--mode", "rpc", "--", "x"]);
 }
 

@@ -2,39 +2,39 @@
 
 use serde_json::Value;
 
-use super::grammar::Kind;
+use super::grammar::ParamKind;
 
 /// Parses the text of a parameter; each occurrence of the option is one value.
 ///
 /// # Errors
 /// Returns the expected form.
-pub(super) fn read(kind: &Kind, text: &str) -> Result<Value, String> {
+pub(super) fn read(kind: &ParamKind, text: &str) -> Result<Value, String> {
     match kind {
-        Kind::Text | Kind::Choice(_) => Ok(text.into()),
-        Kind::Switch => text.parse().map(Value::Bool).map_err(|_| "expected true or false".to_owned()),
-        Kind::Integer => {
+        ParamKind::Text | ParamKind::Choice(_) => Ok(text.into()),
+        ParamKind::Switch => text.parse().map(Value::Bool).map_err(|_| "expected true or false".to_owned()),
+        ParamKind::Integer => {
             text.parse::<i64>().map(Value::from).map_err(|_| "expected a whole number".to_owned())
         }
-        Kind::Number => match serde_json::from_str(text) {
+        ParamKind::Number => match serde_json::from_str(text) {
             Ok(Value::Number(number)) => Ok(Value::Number(number)),
             _ => Err("expected a number".to_owned()),
         },
         // One of several strings; a text with a JSON array contains all of them.
-        Kind::Texts => Ok(match serde_json::from_str(text) {
+        ParamKind::Texts => Ok(match serde_json::from_str(text) {
             Ok(Value::Array(texts)) => Value::Array(texts),
             _ => text.into(),
         }),
-        Kind::Json => serde_json::from_str(text).map_err(|error| format!("expected JSON: {error}")),
+        ParamKind::Json => serde_json::from_str(text).map_err(|error| format!("expected JSON: {error}")),
     }
 }
 
 /// Combines the values of several occurrences of an option.
-pub(super) fn joined(kind: &Kind, said: Vec<Value>) -> Option<Value> {
-    if *kind != Kind::Texts {
-        return said.into_iter().last();
+pub(super) fn joined(kind: &ParamKind, values: Vec<Value>) -> Option<Value> {
+    if *kind != ParamKind::Texts {
+        return values.into_iter().last();
     }
     let mut all = Vec::new();
-    for value in said {
+    for value in values {
         match value {
             Value::Array(values) => all.extend(values),
             value => all.push(value),

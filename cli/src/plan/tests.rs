@@ -4,9 +4,9 @@ use super::*;
 use std::ffi::OsString;
 
 /// Empty working directory and home.
-struct Place(tempfile::TempDir);
+struct TestDirs(tempfile::TempDir);
 
-impl Place {
+impl TestDirs {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         std::fs::create_dir_all(place.path("home/.pi/agent")).unwrap();
@@ -18,7 +18,7 @@ impl Place {
         self.0.path().join(path)
     }
 
-    fn plan(&self, line: &str) -> Result<Plan, Failure> {
+    fn plan(&self, line: &str) -> Result<Plan, CliError> {
         let words = line.split_whitespace();
         let arguments = ["agentese", "--mode", "rpc"].into_iter().chain(words).map(OsString::from);
         let run = crate::parse::parse(arguments).unwrap().arguments.run;
@@ -32,8 +32,8 @@ impl Place {
 }
 
 #[test]
-fn without_options_the_defaults_count() {
-    let place = Place::new();
+fn defaults_apply_without_options() {
+    let place = TestDirs::new();
     let plan = place.plan("").unwrap();
     assert_eq!(plan.warnings, Vec::<String>::new());
     assert_eq!(plan.agent_dir(), Some(place.path("home/.pi/agent").as_path()));
@@ -42,8 +42,8 @@ fn without_options_the_defaults_count() {
 }
 
 #[test]
-fn a_session_is_given_a_name_on_one_line() {
-    let place = Place::new();
+fn a_session_name_is_one_line() {
+    let place = TestDirs::new();
     let name = |line: &str| place.plan(line).unwrap().session_name;
     assert_eq!(
         (name(""), name("--name work"), name("-n work")),
@@ -52,12 +52,12 @@ fn a_session_is_given_a_name_on_one_line() {
     let parsed =
         crate::parse::parse(["agentese", "--mode", "rpc", "--name", " two\nlines "].map(OsString::from));
     assert_eq!(session_name(parsed.unwrap().arguments.run.name.as_deref()).unwrap().unwrap(), "two lines");
-    assert!(matches!(session_name(Some(" \n")), Err(Failure::Usage(said)) if said.contains("--name")));
+    assert!(matches!(session_name(Some(" \n")), Err(CliError::Usage(said)) if said.contains("--name")));
 }
 
 #[test]
 fn a_session_is_named_in_several_ways() {
-    let place = Place::new();
+    let place = TestDirs::new();
     let session = |line: &str| place.plan(line).unwrap().session;
     assert_eq!(session("--no-session"), SessionChoice::InMemory);
     assert_eq!(session("--no-session --session-dir /tmp"), SessionChoice::InMemory);
@@ -73,16 +73,16 @@ fn a_session_is_named_in_several_ways() {
 }
 
 #[test]
-fn fm_f111_an_id_cannot_be_anything_else() {
-    let place = Place::new();
+fn fm_f111_a_session_id_has_only_safe_characters() {
+    let place = TestDirs::new();
     for id in ["..", "a.b", "C:", "a*", "%2e"] {
         assert!(place.refused(&format!("--session {id}")).contains("neither"), "{id}");
     }
 }
 
 #[test]
-fn what_contradicts_itself_is_refused() {
-    let place = Place::new();
+fn contradictory_options_are_rejected() {
+    let place = TestDirs::new();
     for (line, part) in [
         ("--export a.jsonl --list-models", "cannot be combined"),
         ("--api-key sk-1", "--provider or --model"),
@@ -96,8 +96,8 @@ fn what_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn fm_f118_a_key_is_warned_of_and_not_shown() {
-    let place = Place::new();
+fn fm_f118_a_key_causes_a_warning_and_is_not_shown() {
+    let place = TestDirs::new();
     let planned = place.plan("--provider p --api-key sk-canary").unwrap();
     assert!(planned.warnings[0].starts_with("--api-key is visible"), "{:?}", planned.warnings);
     assert_eq!(planned.model.api_key.as_ref().map(ApiKey::reveal), Some("sk-canary"));
@@ -106,7 +106,7 @@ fn fm_f118_a_key_is_warned_of_and_not_shown() {
 
 #[test]
 fn fm_f116_an_untrusted_directory_is_left_out_with_one_warning() {
-    let place = Place::new();
+    let place = TestDirs::new();
     std::fs::write(place.path("work/.pi/settings.json"), r#"{"shellPath":"/evil"}"#).unwrap();
     std::fs::write(place.path("work/.pi/SYSTEM.md"), "Obey.").unwrap();
     std::fs::write(place.path("work/AGENTS.md"), "Use tabs.").unwrap();
@@ -118,12 +118,12 @@ fn fm_f116_an_untrusted_directory_is_left_out_with_one_warning() {
         ]
     );
     assert_eq!(plan.settings.shell_path, None);
-    let SystemPrompt::Parts(parts) = plan.system_prompt else { panic!() };
+    let SystemPrompt::Composed(parts) = plan.system_prompt else { panic!() };
     assert_eq!((parts.base, parts.context.last().unwrap().content.as_str()), (None, "Use tabs."));
     let plan = place.plan("--trust").unwrap();
     assert_eq!(plan.warnings, Vec::<String>::new());
     assert_eq!(plan.settings.shell_path, Some("/evil".into()));
-    let SystemPrompt::Parts(parts) = plan.system_prompt else { panic!() };
+    let SystemPrompt::Composed(parts) = plan.system_prompt else { panic!() };
     assert_eq!(parts.base.as_deref(), Some("Obey."));
     std::fs::write(place.path("home/.pi/agent/settings.json"), r#"{"defaultProjectTrust":"always"}"#)
         .unwrap();
@@ -133,7 +133,7 @@ fn fm_f116_an_untrusted_directory_is_left_out_with_one_warning() {
 
 #[test]
 fn the_command_line_wins_over_settings() {
-    let place = Place::new();
+    let place = TestDirs::new();
     let text = r#"{"enabledModels":["a","b"],"retry":{"enabled":7}}"#;
     std::fs::write(place.path("home/.pi/agent/settings.json"), text).unwrap();
     let planned = place.plan("").unwrap();
@@ -147,8 +147,8 @@ fn the_command_line_wins_over_settings() {
 }
 
 #[test]
-fn there_is_more_to_do_than_serving() {
-    let place = Place::new();
+fn list_models_and_export_are_tasks() {
+    let place = TestDirs::new();
     let task = |line: &str| place.plan(line).unwrap().task;
     assert_eq!(task("--list-models"), Task::ListModels(None));
     assert_eq!(task("--list-models son"), Task::ListModels(Some("son".to_owned())));

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use agentese::schema;
 use serde::Deserialize;
 
-use super::super::error::Failure;
+use super::super::error::CliError;
 use agentese_process::output;
 
 /// Generated changes between two revisions.
@@ -30,10 +30,10 @@ struct Change {
 }
 
 /// Prints the changes as text or as JSON. Fails for an unknown pair of revisions.
-pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, Failure> {
+pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, CliError> {
     let Some(document) = schema::changes(old, new) else {
         let known: Vec<_> = schema::known_changes().map(|(old, new)| format!("{old} {new}")).collect();
-        return Err(Failure::Usage(format!(
+        return Err(CliError::Usage(format!(
             "no changes are known from \"{old}\" to \"{new}\"; known, the older one first: {}",
             known.join(", ")
         )));
@@ -42,7 +42,7 @@ pub(super) fn print(old: &str, new: &str, json: bool) -> Result<ExitCode, Failur
         return Ok(output::print_json(document)?);
     }
     let changes = serde_json::from_str(document)
-        .map_err(|error| Failure::Usage(format!("the changes cannot be read: {error}")))?;
+        .map_err(|error| CliError::Usage(format!("the changes cannot be read: {error}")))?;
     Ok(output::print(&text(&changes))?)
 }
 

@@ -4,17 +4,17 @@ use agentese::spec::{Access, Spec};
 
 /// Permissions of the tabs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Policy {
+pub(super) struct AccessPolicy {
     /// Permits only commands that read, and no answers to dialogs.
     pub read_only: bool,
     /// Wire names of denied commands.
     pub deny: Vec<String>,
 }
 
-impl Policy {
+impl AccessPolicy {
     /// Returns the reason for a rejected command; `None` if it is permitted. An undeclared command is treated
     /// as one that writes.
-    pub fn refuses(&self, spec: &Spec, command: &str) -> Option<String> {
+    pub fn denial_reason(&self, spec: &Spec, command: &str) -> Option<String> {
         if self.deny.iter().any(|name| name == command) {
             return Some(format!("`{command}` is denied: agentese web was started with --deny {command}"));
         }
@@ -24,12 +24,12 @@ impl Policy {
     }
 
     /// Returns `true` if answers to dialogs are permitted.
-    pub fn answers(&self) -> bool {
+    pub fn allows_answers(&self) -> bool {
         !self.read_only
     }
 
     /// Returns the names in `deny` that are not commands of the dialect.
-    pub fn unknown<'a>(&'a self, spec: &Spec) -> Vec<&'a str> {
+    pub fn unknown_commands<'a>(&'a self, spec: &Spec) -> Vec<&'a str> {
         self.deny.iter().map(String::as_str).filter(|name| spec.command(name).is_none()).collect()
     }
 }
@@ -40,27 +40,28 @@ mod tests {
 
     /// Permissions of every command in every dialect follow its declaration.
     #[test]
-    fn with_read_only_nothing_passes_that_changes_something() {
-        let policy = Policy { read_only: true, deny: Vec::new() };
+    fn read_only_permits_only_reading_commands() {
+        let policy = AccessPolicy { read_only: true, deny: Vec::new() };
         for spec in agentese::dynamic::CLIENTS {
             for command in spec.commands {
-                let refused = policy.refuses(spec, command.wire).is_some();
+                let refused = policy.denial_reason(spec, command.wire).is_some();
                 assert_eq!(refused, !command.reads, "{} {}", spec.name, command.wire);
             }
-            assert!(policy.refuses(spec, "no_such_command").is_some());
+            assert!(policy.denial_reason(spec, "no_such_command").is_some());
         }
-        assert!(!policy.answers());
+        assert!(!policy.allows_answers());
     }
 
     #[test]
-    fn denied_commands_are_refused_and_others_are_not() {
+    fn only_denied_commands_are_rejected() {
         let spec = agentese::dynamic::spec("pi").unwrap();
         let shell = spec.commands.iter().find(|command| command.access() == Access::Execute).unwrap().wire;
-        let policy = Policy { read_only: false, deny: vec![shell.to_owned(), "no_such_command".to_owned()] };
-        assert!(policy.refuses(spec, shell).unwrap().contains("--deny"));
-        assert_eq!(policy.unknown(spec), ["no_such_command"]);
+        let policy =
+            AccessPolicy { read_only: false, deny: vec![shell.to_owned(), "no_such_command".to_owned()] };
+        assert!(policy.denial_reason(spec, shell).unwrap().contains("--deny"));
+        assert_eq!(policy.unknown_commands(spec), ["no_such_command"]);
         let others =
-            spec.commands.iter().filter(|command| policy.refuses(spec, command.wire).is_none()).count();
+            spec.commands.iter().filter(|command| policy.denial_reason(spec, command.wire).is_none()).count();
         assert_eq!(others, spec.commands.len() - 1);
     }
 }

@@ -13,18 +13,18 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::hub::Hub;
-use super::log::To;
+use super::log::Recipients;
 
 /// Minimum uptime for an automatic restart of the agent.
-const SETTLED: Duration = Duration::from_secs(5);
+const MIN_UPTIME: Duration = Duration::from_secs(5);
 /// Limit of queued lines for an agent that does not read, beyond which tabs wait.
-const WAITING: usize = 256;
+const LINE_QUEUE: usize = 256;
 /// Limit of the server's own unsent answers to an agent that does not read, in bytes. Further questions stay open.
-const DISMISSALS: usize = 1024 * 1024;
+const MAX_UNSENT_BYTES: usize = 1024 * 1024;
 
 /// Agent and its tabs, shared between tasks.
 #[derive(Debug, Clone)]
-pub(super) struct Shared {
+pub(super) struct SharedHub {
     hub: Arc<Mutex<Hub>>,
     /// Changes with every message.
     changed: watch::Sender<()>,
@@ -33,7 +33,7 @@ pub(super) struct Shared {
     restart: Arc<Notify>,
 }
 
-impl Shared {
+impl SharedHub {
     pub fn new(hub: Hub) -> Self {
         Self {
             hub: Arc::new(Mutex::new(hub)),
@@ -70,8 +70,8 @@ impl Shared {
     }
 
     /// Creates a queue of lines for the next agent.
-    fn take_lines(&self) -> mpsc::Receiver<String> {
-        let (lines, waiting) = mpsc::channel(WAITING);
+    fn new_queue(&self) -> mpsc::Receiver<String> {
+        let (lines, waiting) = mpsc::channel(LINE_QUEUE);
         *self.lines() = Some(lines);
         waiting
     }
@@ -90,17 +90,17 @@ impl Shared {
 /// the first start.
 pub(super) fn run(
     command: Vec<OsString>,
-    shared: Shared,
-    over: CancellationToken,
+    shared: SharedHub,
+    shutdown: CancellationToken,
 ) -> impl Future<Output = ()> {
-    let first = shared.take_lines();
-    run_from(command, shared, over, first)
+    let first = shared.new_queue();
+    run_from(command, shared, shutdown, first)
 }
 
 async fn run_from(
     command: Vec<OsString>,
-    shared: Shared,
-    over: CancellationToken,
+    shared: SharedHub,
+    shutdown: CancellationToken,
     first: mpsc::Receiver<String>,
 ) {
     let mut first = Some(first);
@@ -109,17 +109,17 @@ async fn run_from(
         let (text, stderr) = match start(&command) {
             Ok(transport) => {
                 let waiting = first.take().unwrap_or_else(|| {
-                    let waiting = shared.take_lines();
+                    let waiting = shared.new_queue();
                     shared.with(Hub::started);
                     waiting
                 });
-                live(transport, waiting, &shared, &over).await
+                observe(transport, waiting, &shared, &shutdown).await
             }
             Err(error) => (error, String::new()),
         };
         *shared.lines() = None;
-        let restarts = began.elapsed() >= SETTLED;
-        if over.is_cancelled() {
+        let restarts = began.elapsed() >= MIN_UPTIME;
+        if shutdown.is_cancelled() {
             return;
         }
         first = None;
@@ -129,7 +129,7 @@ async fn run_from(
         }
         tokio::select! {
             () = shared.restart.notified() => {}
-            () = over.cancelled() => return,
+            () = shutdown.cancelled() => return,
         }
     }
 }
@@ -141,11 +141,11 @@ fn start(command: &[OsString]) -> Result<Transport, String> {
 }
 
 /// Observes an agent until it ends. Returns its exit and the end of its stderr.
-async fn live(
+async fn observe(
     transport: Transport,
     mut waiting: mpsc::Receiver<String>,
-    shared: &Shared,
-    over: &CancellationToken,
+    shared: &SharedHub,
+    shutdown: &CancellationToken,
 ) -> (String, String) {
     let (reader, mut writer, child) = transport.into_parts();
     let (dismissals, mut dismissed) = mpsc::unbounded_channel::<String>();
@@ -178,10 +178,10 @@ async fn live(
                 for incoming in batch.drain(..) {
                     match incoming {
                         Incoming::Frame(line) if line.is_empty() => {}
-                        Incoming::Frame(line) => hub.told(&line, now),
+                        Incoming::Frame(line) => hub.handle_agent_line(&line, now),
                         Incoming::Fault(fault) => {
-                            hub.say(
-                                To::All,
+                            hub.send_message(
+                                Recipients::All,
                                 json!({"agentese": "noise", "line": "", "error": fault.to_string()}),
                             );
                         }
@@ -190,7 +190,7 @@ async fn live(
                 hub.take_dismissals()
             });
             for line in own {
-                if unsent.load(Ordering::Relaxed) + line.len() <= DISMISSALS {
+                if unsent.load(Ordering::Relaxed) + line.len() <= MAX_UNSENT_BYTES {
                     unsent.fetch_add(line.len(), Ordering::Relaxed);
                     let _ = dismissals.send(line);
                 }
@@ -200,7 +200,7 @@ async fn live(
     tokio::select! {
         () = read => {}
         () = write => {}
-        () = over.cancelled() => {}
+        () = shutdown.cancelled() => {}
     }
     let Some(child) = child else { return ("ended".to_owned(), String::new()) };
     let exit = child.shutdown().await;
@@ -209,29 +209,29 @@ async fn live(
 
 #[cfg(test)]
 mod tests {
-    use super::super::access::Policy;
-    use super::super::hub::{Agent, Heard};
-    use super::super::tabs::Asked;
+    use super::super::access::AccessPolicy;
+    use super::super::hub::{AgentInfo, LineOutcome};
+    use super::super::tabs::TabQuery;
     use super::*;
 
     /// The agent continues after a question that the page does not store.
     #[tokio::test]
-    async fn a_question_that_is_not_kept_is_answered() {
+    async fn a_question_that_is_not_stored_is_answered() {
         let spec = agentese::dynamic::client("pi").unwrap().0;
-        let shared = Shared::new(Hub::new(spec, Policy::default(), Agent::default()));
-        let over = CancellationToken::new();
+        let shared = SharedHub::new(Hub::new(spec, AccessPolicy::default(), AgentInfo::default()));
+        let shutdown = CancellationToken::new();
         // The question has a long id, and the agent emits an event after the answer.
         let asks = r#"id=$(printf '%02000d' 1)
             echo '{"type":"extension_ui_request","id":"'$id'","method":"input","title":"Name?"}'
             read -r answer && echo '{"type":"goes_on","answer":'"$answer"'}'; cat >/dev/null"#;
         let command = ["sh", "-c", asks].map(OsString::from).to_vec();
-        let tab = Asked { name: "a".to_owned(), have: None, all: true };
+        let tab = TabQuery { name: "a".to_owned(), have: None, all: true };
         let joined = shared.with(|hub| hub.join(&tab, Instant::now()));
         let mut changes = shared.changes();
-        let running = tokio::spawn(run(command, shared.clone(), over.clone()));
+        let running = tokio::spawn(run(command, shared.clone(), shutdown.clone()));
         let goes_on = async {
             loop {
-                let (texts, _) = shared.hub().tabs.read(joined.seat, joined.next, usize::MAX).unwrap();
+                let (texts, _) = shared.hub().tabs.read(joined.tab_id, joined.next, usize::MAX).unwrap();
                 if let Some(text) = texts.iter().find(|text| text.contains("goes_on")) {
                     break text.to_string();
                 }
@@ -240,30 +240,30 @@ mod tests {
         };
         let text = tokio::time::timeout(Duration::from_secs(60), goes_on).await.unwrap();
         assert!(text.contains(r#""cancelled":true"#), "{text:.200}");
-        over.cancel();
+        shutdown.cancel();
         running.await.unwrap();
     }
 
     #[tokio::test]
-    async fn what_a_tab_sends_before_the_agent_is_started_reaches_it() {
+    async fn lines_before_the_first_start_reach_the_agent() {
         let spec = agentese::dynamic::client("pi").unwrap().0;
-        let shared = Shared::new(Hub::new(spec, Policy::default(), Agent::default()));
-        let over = CancellationToken::new();
+        let shared = SharedHub::new(Hub::new(spec, AccessPolicy::default(), AgentInfo::default()));
+        let shutdown = CancellationToken::new();
         // Agent that echoes its input.
-        let running = run(vec!["cat".into()], shared.clone(), over.clone());
-        let tab = Asked { name: "a".to_owned(), have: None, all: true };
+        let running = run(vec!["cat".into()], shared.clone(), shutdown.clone());
+        let tab = TabQuery { name: "a".to_owned(), have: None, all: true };
         let joined = shared.with(|hub| hub.join(&tab, Instant::now()));
-        let heard = shared.with(|hub| hub.heard(joined.seat, r#"{"id":"1","type":"get_state"}"#));
-        let Heard::Line(line) = heard else { panic!("{heard:?}") };
+        let heard = shared.with(|hub| hub.handle_tab_line(joined.tab_id, r#"{"id":"1","type":"get_state"}"#));
+        let LineOutcome::Forward(line) = heard else { panic!("{heard:?}") };
         shared.send(line).await;
         let mut changes = shared.changes();
         changes.mark_unchanged();
         let running = tokio::spawn(running);
         let answered = tokio::time::timeout(Duration::from_secs(60), changes.changed()).await;
         answered.unwrap().unwrap();
-        let (texts, _) = shared.hub().tabs.read(joined.seat, joined.next, usize::MAX).unwrap();
+        let (texts, _) = shared.hub().tabs.read(joined.tab_id, joined.next, usize::MAX).unwrap();
         assert!(texts[0].contains("get_state"), "{texts:?}");
-        over.cancel();
+        shutdown.cancel();
         running.await.unwrap();
     }
 }

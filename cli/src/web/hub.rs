@@ -8,49 +8,49 @@ use std::collections::HashMap;
 use std::time::Instant;
 
 use agentese::chunks::Assembler;
-use agentese::correlate::Table;
-use agentese::revision::Known;
-use agentese::scan::{self, Wanted, inner, member};
-use agentese::spec::{Access, Answer, RunRole, Spec};
+use agentese::correlate::PendingCalls;
+use agentese::revision::RevisionDetector;
+use agentese::scan::{self, MemberSet, inner, member};
+use agentese::spec::{Access, AnswerTiming, RunRole, Spec};
 use agentese::strict::{self, StrictKind};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
 
-use super::access::Policy;
-use super::log::{Common, Entry, KEPT, Kind, Seat, To};
+use super::access::AccessPolicy;
+use super::log::{Entry, MAX_LOG_BYTES, MessageKind, Recipients, TabHistory, TabId};
 use super::questions::{LONGEST_ID, Questions};
 use super::splice;
-use super::tabs::{Asked, Place, Tabs};
+use super::tabs::{TabPosition, TabQuery, Tabs};
 
 /// Limit of the earlier messages for a late tab, in bytes.
-const REPEATED: usize = 4 * 1024 * 1024;
+const MAX_HISTORY_BYTES: usize = 4 * 1024 * 1024;
 /// Limit of commands without a response.
-const MOST_CALLS: usize = 16 * 1024;
+const MAX_PENDING_COMMANDS: usize = 16 * 1024;
 
 /// Command without a response.
 #[derive(Debug)]
-struct Caller {
-    seat: Seat,
+struct PendingCommand {
+    tab_id: TabId,
     /// Raw id that the tab assigned.
     id: Option<String>,
     /// `true` if other tabs receive the command, because it has an effect.
-    is_told: bool,
+    is_mirrored: bool,
 }
 
 /// Result of a tab's line.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Heard {
+pub(super) enum LineOutcome {
     /// Line for the agent.
-    Line(String),
+    Forward(String),
     /// Request to the server itself.
-    Own(Own),
+    Request(ServerRequest),
     /// No output for the agent.
-    Nothing,
+    Done,
 }
 
 /// Request of a tab to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Own {
+pub(super) enum ServerRequest {
     /// List of sessions.
     Sessions,
     /// Restart of the agent.
@@ -59,8 +59,8 @@ pub(super) enum Own {
 
 /// Start position of a tab.
 #[derive(Debug)]
-pub(super) struct Joined {
-    pub seat: Seat,
+pub(super) struct JoinedTab {
+    pub tab_id: TabId,
     /// Number of the next message.
     pub next: u64,
     /// First message for the tab.
@@ -69,7 +69,7 @@ pub(super) struct Joined {
 
 /// Description of the agent for tabs.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Agent {
+pub(super) struct AgentInfo {
     pub command: Vec<String>,
     pub cwd: String,
     /// Revision of the dialect, if known.
@@ -82,86 +82,90 @@ pub(super) struct Agent {
 #[derive(Debug)]
 pub(super) struct Hub {
     spec: &'static Spec,
-    policy: Policy,
-    pub agent: Agent,
+    policy: AccessPolicy,
+    pub agent: AgentInfo,
     /// Knowledge about the agent's revision, from its events.
-    known: Known,
+    known: RevisionDetector,
     pub tabs: Tabs,
     /// Tab with the latest input.
-    active: Option<Seat>,
+    active: Option<TabId>,
     /// Tab that reopens the session after a restart of the agent.
-    resuming: Option<Seat>,
+    resuming: Option<TabId>,
     commands: u64,
-    calls: Table<Caller>,
+    calls: PendingCalls<PendingCommand>,
     /// Raw ids of the calls at the agent, with the ids of the tabs.
-    ids: HashMap<String, (Seat, String)>,
+    ids: HashMap<String, (TabId, String)>,
     questions: Questions,
     /// Answers to questions that the tabs did not receive.
     dismissals: Vec<String>,
-    pieces: Assembler,
+    chunks: Assembler,
     /// Session of the latest frame, in dialects with several sessions per connection.
     session: Option<String>,
     running: bool,
     /// Number of the message at the start of the latest run.
-    run_began: u64,
+    run_started_at: u64,
     /// Number of the message about the latest command that starts a run, until the run starts.
-    asked_at: Option<u64>,
+    run_requested_at: Option<u64>,
 }
 
 impl Hub {
-    pub fn new(spec: &'static Spec, policy: Policy, agent: Agent) -> Self {
+    pub fn new(spec: &'static Spec, policy: AccessPolicy, agent: AgentInfo) -> Self {
         let named = spec.revisions.iter().copied().find(|spec| agent.revision == Some(spec.revision));
         Self {
             spec,
             policy,
             agent,
-            known: Known::new(spec, named),
-            tabs: Tabs::new(KEPT),
+            known: RevisionDetector::new(spec, named),
+            tabs: Tabs::new(MAX_LOG_BYTES),
             active: None,
             resuming: None,
             commands: 0,
-            calls: Table::new(),
+            calls: PendingCalls::new(),
             ids: HashMap::new(),
             questions: Questions::default(),
             dismissals: Vec::new(),
-            pieces: Assembler::default(),
+            chunks: Assembler::default(),
             session: None,
             running: false,
-            run_began: 0,
-            asked_at: None,
+            run_started_at: 0,
+            run_requested_at: None,
         }
     }
 
     /// Adds a tab, or reconnects it; see [`Tabs::join`].
-    pub fn join(&mut self, tab: &Asked, now: Instant) -> Joined {
-        let Place { seat, next, is_back } = self.tabs.join(&tab.name, tab.have, tab.all);
-        let begun = if is_back { Common::default() } else { self.begun(tab.all) };
-        Joined { seat, next, hello: self.hello(is_back, tab.have.is_some(), begun, now) }
+    pub fn join(&mut self, tab: &TabQuery, now: Instant) -> JoinedTab {
+        let TabPosition { tab_id, next, is_resumed: is_back } = self.tabs.join(&tab.name, tab.have, tab.all);
+        let history = if is_back { TabHistory::default() } else { self.earlier_messages(tab.all) };
+        JoinedTab { tab_id, next, hello: self.hello(is_back, tab.have.is_some(), history, now) }
     }
 
     /// Returns the earlier messages for a late tab. These are all messages if the tab requests them and they
     /// fit the limit, else the beginning and the latest messages of the current run.
-    fn begun(&self, all: bool) -> Common {
+    fn earlier_messages(&self, all: bool) -> TabHistory {
         let log = &self.tabs.log;
         if all && log.first() == 0 {
-            let whole = log.common(0, false, usize::MAX);
-            if whole.messages.iter().map(|text| text.len()).sum::<usize>() <= REPEATED {
+            let whole = log.history(0, false, usize::MAX);
+            if whole.messages.iter().map(|text| text.len()).sum::<usize>() <= MAX_HISTORY_BYTES {
                 return whole;
             }
         }
-        if self.running { log.common(self.run_began, !all, REPEATED) } else { Common::default() }
+        if self.running {
+            log.history(self.run_started_at, !all, MAX_HISTORY_BYTES)
+        } else {
+            TabHistory::default()
+        }
     }
 
-    fn hello(&self, back: bool, asked: bool, begun: Common, now: Instant) -> Value {
-        let (questions, unshown) = if back { (Vec::new(), 0) } else { self.questions.told(now) };
-        let (begun, cut) = (&begun.messages, begun.is_cut);
-        let begun: Vec<_> = begun.iter().map(Utf8Bytes::as_str).collect();
+    fn hello(&self, back: bool, reconnects: bool, history: TabHistory, now: Instant) -> Value {
+        let (questions, unshown) = if back { (Vec::new(), 0) } else { self.questions.snapshot(now) };
+        let (messages, cut) = (&history.messages, history.is_cut);
+        let messages: Vec<_> = messages.iter().map(Utf8Bytes::as_str).collect();
         json!({
-            "agentese": "hello", "version": env!("CARGO_PKG_VERSION"), "back": back, "lost": asked && !back,
+            "agentese": "hello", "version": env!("CARGO_PKG_VERSION"), "back": back, "lost": reconnects && !back,
             "dialect": self.spec.name, "revision": self.agent.revision, "command": self.agent.command, "cwd": self.agent.cwd,
             "ended": self.agent.ended, "running": self.running, "session": self.session,
             "readOnly": self.policy.read_only, "deny": self.policy.deny,
-            "begun": begun, "cut": cut, "questions": questions, "unshown": unshown,
+            "begun": messages, "cut": cut, "questions": questions, "unshown": unshown,
         })
     }
 
@@ -180,135 +184,144 @@ impl Hub {
         from >= self.tabs.log.end()
     }
 
-    fn push(&mut self, to: To, text: impl Into<Utf8Bytes>) {
-        self.tabs.push(Entry { to, text: text.into(), kind: Kind::Frame });
+    fn push_frame(&mut self, to: Recipients, text: impl Into<Utf8Bytes>) {
+        self.tabs.push(Entry { recipients: to, text: text.into(), kind: MessageKind::Frame });
     }
 
     /// Sends a message to tabs that is not a frame of the agent.
-    pub fn say(&mut self, to: To, what: Value) {
-        self.tabs.push(Entry { to, text: what.to_string().into(), kind: Kind::Word });
+    pub fn send_message(&mut self, to: Recipients, what: Value) {
+        self.tabs.push(Entry { recipients: to, text: what.to_string().into(), kind: MessageKind::Server });
     }
 
     /// Sends a line of a tab, or its response, to the other tabs.
-    fn tell(&mut self, but: Seat, how: &str, line: &str) {
+    fn send_to_others(&mut self, but: TabId, how: &str, line: &str) {
         let text = json!({"agentese": how, "line": line}).to_string().into();
-        self.tabs.push(Entry { to: To::AllBut(but), text, kind: Kind::Told });
+        self.tabs.push(Entry { recipients: Recipients::AllBut(but), text, kind: MessageKind::Mirrored });
     }
 
     /// Processes a line of a tab. Rejects a line that readers could interpret differently.
-    pub fn heard(&mut self, seat: Seat, text: &str) -> Heard {
-        const WANTED: Wanted<1> = Wanted::new([member("agentese")]);
-        if let Some(own) = scan::scan(text, &WANTED).ok().and_then(|found| found.string(0)) {
-            return match &*own {
-                "sessions" => Heard::Own(Own::Sessions),
-                "restart" if self.policy.read_only => Heard::Nothing,
-                "restart" => Heard::Own(Own::Restart),
-                "resumed" => self.resumed(seat),
-                _ => Heard::Nothing,
+    pub fn handle_tab_line(&mut self, tab_id: TabId, text: &str) -> LineOutcome {
+        const WANTED: MemberSet<1> = MemberSet::new([member("agentese")]);
+        if let Some(request) = scan::scan(text, &WANTED).ok().and_then(|found| found.string(0)) {
+            return match &*request {
+                "sessions" => LineOutcome::Request(ServerRequest::Sessions),
+                "restart" if self.policy.read_only => LineOutcome::Done,
+                "restart" => LineOutcome::Request(ServerRequest::Restart),
+                "resumed" => self.resumed(tab_id),
+                _ => LineOutcome::Done,
             };
         }
         let frame = match strict::client_frame(self.spec, text) {
             Ok(frame) => frame,
-            Err(error) => return self.unclear(seat, text, error),
+            Err(error) => return self.reject_ambiguous(tab_id, text, error),
         };
         if let Some(bytes) = frame.id.map(str::len).filter(|bytes| *bytes > LONGEST_ID) {
             let error = format!("its id has {bytes} bytes; send an id of {LONGEST_ID} bytes at most");
-            return self.reject(seat, &error);
+            return self.reject(tab_id, &error);
         }
         // Both are white space between members, and some agents end a line at a carriage return too.
         let line = text.replace(['\n', '\r'], " ");
         match frame.kind {
-            StrictKind::Command(name) => self.command(seat, frame.id.map(str::to_owned), &name, line),
-            StrictKind::Answer => self.answered(seat, frame.id, line, true),
-            StrictKind::Progress => self.answered(seat, frame.id, line, false),
+            StrictKind::Command(name) => {
+                self.handle_command(tab_id, frame.id.map(str::to_owned), &name, line)
+            }
+            StrictKind::Answer => self.handle_answer(tab_id, frame.id, line, true),
+            StrictKind::Progress => self.handle_answer(tab_id, frame.id, line, false),
         }
     }
 
-    fn command(&mut self, seat: Seat, id: Option<String>, command: &str, line: String) -> Heard {
-        if let Some(reason) = self.policy.refuses(self.spec, command) {
-            self.refuse(seat, id.as_deref(), command, &reason);
-            return Heard::Nothing;
+    fn handle_command(
+        &mut self,
+        tab_id: TabId,
+        id: Option<String>,
+        command: &str,
+        line: String,
+    ) -> LineOutcome {
+        if let Some(reason) = self.policy.denial_reason(self.spec, command) {
+            self.respond_error(tab_id, id.as_deref(), command, &reason);
+            return LineOutcome::Done;
         }
-        let Some(tab) = self.tabs.get_mut(seat) else { return Heard::Nothing };
-        if id.as_ref().is_some_and(|id| tab.seen.has(id)) {
-            return Heard::Nothing;
+        let Some(tab) = self.tabs.get_mut(tab_id) else { return LineOutcome::Done };
+        if id.as_ref().is_some_and(|id| tab.recent_ids.contains(id)) {
+            return LineOutcome::Done;
         }
-        if self.calls.len() >= MOST_CALLS {
-            let reason =
-                format!("{MOST_CALLS} commands wait for their answers; send it again when some have come");
-            self.refuse(seat, id.as_deref(), command, &reason);
-            return Heard::Nothing;
+        if self.calls.len() >= MAX_PENDING_COMMANDS {
+            let reason = format!(
+                "{MAX_PENDING_COMMANDS} commands wait for their answers; send it again when some have come"
+            );
+            self.respond_error(tab_id, id.as_deref(), command, &reason);
+            return LineOutcome::Done;
         }
         if let Some(id) = &id {
-            tab.seen.insert(id);
+            tab.recent_ids.insert(id);
         }
         if self.agent.ended.is_some() {
-            self.refuse(seat, id.as_deref(), command, "the agent does not run");
-            return Heard::Nothing;
+            self.respond_error(tab_id, id.as_deref(), command, "the agent does not run");
+            return LineOutcome::Done;
         }
         if let Some(session) = self.spec.session_member.and_then(|name| named_session(&line, name)) {
             self.session = Some(session);
         }
-        self.active = Some(seat);
+        self.active = Some(tab_id);
         self.commands += 1;
-        let own = format!("\"{seat}.{}\"", self.commands);
+        let own = format!("\"{tab_id}.{}\"", self.commands);
         let line = match &id {
             Some(_) => splice::replaced(&line, "id", &own).unwrap_or(line),
             None => splice::inserted(&line, "id", &own),
         };
-        let line = match self.written(command, line) {
+        let line = match self.with_revision_names(command, line) {
             Ok(line) => line,
             Err(reason) => {
-                self.refuse(seat, id.as_deref(), command, &reason);
-                return Heard::Nothing;
+                self.respond_error(tab_id, id.as_deref(), command, &reason);
+                return LineOutcome::Done;
             }
         };
         let row = self.spec.command(command);
-        let is_answered = row.is_none_or(|row| row.answer != Answer::Never);
+        let is_answered = row.is_none_or(|row| row.answer != AnswerTiming::Never);
         if let Some(id) = id.as_ref().filter(|_| is_answered) {
-            self.ids.insert(own.clone(), (seat, id.clone()));
+            self.ids.insert(own.clone(), (tab_id, id.clone()));
         }
         let is_told = row.is_none_or(|row| row.access() != Access::Read);
         if is_told {
             if row.is_some_and(|row| row.run == RunRole::Starts) {
-                self.asked_at = Some(self.tabs.log.end());
+                self.run_requested_at = Some(self.tabs.log.end());
             }
-            self.tell(seat, "sent", &line);
+            self.send_to_others(tab_id, "sent", &line);
         }
         if is_answered {
-            self.calls.insert(own, command, Caller { seat, id, is_told });
+            self.calls.insert(own, command, PendingCommand { tab_id, id, is_mirrored: is_told });
         }
-        Heard::Line(line)
+        LineOutcome::Forward(line)
     }
 
-    fn answered(&mut self, seat: Seat, id: Option<&str>, line: String, closes: bool) -> Heard {
-        if let Err(error) = self.is_short_enough(&line) {
-            return self.reject(seat, &error);
+    fn handle_answer(&mut self, tab_id: TabId, id: Option<&str>, line: String, closes: bool) -> LineOutcome {
+        if let Err(error) = self.check_length(&line) {
+            return self.reject(tab_id, &error);
         }
-        let answers = self.policy.answers();
+        let answers = self.policy.allows_answers();
         if !self.questions.take(id, answers && closes) {
-            return Heard::Nothing;
+            return LineOutcome::Done;
         }
         if !answers {
-            return self.reject(seat, "dialogs cannot be answered with --read-only");
+            return self.reject(tab_id, "dialogs cannot be answered with --read-only");
         }
         if closes {
-            self.withdraw(To::AllBut(seat), id.unwrap_or_default());
+            self.withdraw(Recipients::AllBut(tab_id), id.unwrap_or_default());
         }
-        self.tell(seat, "sent", &line);
-        self.active = Some(seat);
-        Heard::Line(line)
+        self.send_to_others(tab_id, "sent", &line);
+        self.active = Some(tab_id);
+        LineOutcome::Forward(line)
     }
 
-    fn withdraw(&mut self, to: To, id: &str) {
+    fn withdraw(&mut self, to: Recipients, id: &str) {
         let id: Value = serde_json::from_str(id).unwrap_or_default();
-        self.say(to, json!({"agentese": "withdrawn", "id": id}));
+        self.send_message(to, json!({"agentese": "withdrawn", "id": id}));
     }
 }
 
 /// Returns the session in the parameters of a command.
 fn named_session(line: &str, name: &'static str) -> Option<String> {
-    let wanted = Wanted::new([inner("params", name)]);
+    let wanted = MemberSet::new([inner("params", name)]);
     scan::scan(line, &wanted).ok()?.string(0).filter(|id| !id.is_empty()).map(std::borrow::Cow::into_owned)
 }
 

@@ -3,8 +3,8 @@
 use agentese::chunks::Assembler;
 use serde_json::json;
 
-use super::super::log::{Seat, To};
-use super::{Heard, Hub};
+use super::super::log::{Recipients, TabId};
+use super::{Hub, LineOutcome};
 
 impl Hub {
     /// Processes the end of the agent; `text` describes it.
@@ -14,44 +14,44 @@ impl Hub {
         self.resuming = None;
         self.questions.clear();
         self.dismissals.clear();
-        self.pieces = Assembler::default();
+        self.chunks = Assembler::default();
         self.ids.clear();
         self.calls.drain();
         let what = json!({"agentese": "ended", "text": text, "stderr": stderr, "restarts": restarts});
         self.agent.ended = Some(what.clone());
-        self.say(To::All, what);
+        self.send_message(Recipients::All, what);
     }
 
     /// Processes a restart of the agent. One page must reopen the last session, and the others are notified
     /// afterwards.
     pub fn started(&mut self) {
         self.agent.ended = None;
-        self.resuming = self.tabs.choose(self.active);
+        self.resuming = self.tabs.choose_page(self.active);
         let Some(chosen) = self.resuming else {
-            return self.say(To::All, json!({"agentese": "started", "resume": false}));
+            return self.send_message(Recipients::All, json!({"agentese": "started", "resume": false}));
         };
-        self.say(To::One(chosen), json!({"agentese": "started", "resume": true}));
-        self.say(To::AllBut(chosen), json!({"agentese": "started", "resume": false}));
+        self.send_message(Recipients::One(chosen), json!({"agentese": "started", "resume": true}));
+        self.send_message(Recipients::AllBut(chosen), json!({"agentese": "started", "resume": false}));
     }
 
     /// Processes the notification of a page that the session is open again.
-    pub(super) fn resumed(&mut self, seat: Seat) -> Heard {
-        if self.resuming == Some(seat) {
+    pub(super) fn resumed(&mut self, tab_id: TabId) -> LineOutcome {
+        if self.resuming == Some(tab_id) {
             self.resuming = None;
-            self.say(To::AllBut(seat), json!({"agentese": "resumed"}));
+            self.send_message(Recipients::AllBut(tab_id), json!({"agentese": "resumed"}));
         }
-        Heard::Nothing
+        LineOutcome::Done
     }
 
     /// Disconnects a tab. If that tab had to reopen the session, another page takes over.
-    pub fn leave(&mut self, seat: Seat) {
-        self.tabs.leave(seat);
-        if self.resuming != Some(seat) || self.tabs.is_here(seat) {
+    pub fn leave(&mut self, tab_id: TabId) {
+        self.tabs.leave(tab_id);
+        if self.resuming != Some(tab_id) || self.tabs.is_connected(tab_id) {
             return;
         }
-        self.resuming = self.tabs.choose(None);
+        self.resuming = self.tabs.choose_page(None);
         if let Some(chosen) = self.resuming {
-            self.say(To::One(chosen), json!({"agentese": "started", "resume": true}));
+            self.send_message(Recipients::One(chosen), json!({"agentese": "started", "resume": true}));
         }
     }
 }

@@ -5,23 +5,23 @@ use agentese::spec::Framing;
 use agentese::strict::{self, StrictError};
 use serde_json::json;
 
-use super::super::log::{Seat, To};
+use super::super::log::{Recipients, TabId};
 use super::super::questions::LONGEST_ID;
-use super::{Heard, Hub};
+use super::{Hub, LineOutcome};
 
 impl Hub {
     /// Returns the line of a command, with the parameter names of the agent's revision.
     ///
     /// # Errors
     /// Returns the reason for a rejection.
-    pub(super) fn written(&self, command: &str, line: String) -> Result<String, String> {
+    pub(super) fn with_revision_names(&self, command: &str, line: String) -> Result<String, String> {
         let line = renames::line(self.spec, self.known.revision(), command, &line).into_owned();
-        self.is_short_enough(&line)?;
+        self.check_length(&line)?;
         Ok(line)
     }
 
     /// Checks the length of a line, because a longer one may end the agent.
-    pub(super) fn is_short_enough(&self, line: &str) -> Result<(), String> {
+    pub(super) fn check_length(&self, line: &str) -> Result<(), String> {
         let revision = self.known.revision().unwrap_or(self.spec);
         match revision.edges.longest_command {
             Some(most) if line.len() as u64 > most => {
@@ -33,22 +33,22 @@ impl Hub {
     }
 
     /// Notifies a tab that its line was not sent.
-    pub(super) fn reject(&mut self, seat: Seat, error: &str) -> Heard {
-        self.say(To::One(seat), json!({"agentese": "refused", "error": error}));
-        Heard::Nothing
+    pub(super) fn reject(&mut self, tab_id: TabId, error: &str) -> LineOutcome {
+        self.send_message(Recipients::One(tab_id), json!({"agentese": "refused", "error": error}));
+        LineOutcome::Done
     }
 
     /// Rejects a line that readers could interpret differently. With an id of its own, it is answered as a
     /// command.
-    pub(super) fn unclear(&mut self, seat: Seat, text: &str, error: StrictError) -> Heard {
-        let id = strict::refused_id(self.spec, text).filter(|id| id.len() <= LONGEST_ID);
-        let Some(id) = id else { return self.reject(seat, &error.to_string()) };
-        self.refuse(seat, Some(id), self.spec.edges.parse_command, &error.to_string());
-        Heard::Nothing
+    pub(super) fn reject_ambiguous(&mut self, tab_id: TabId, text: &str, error: StrictError) -> LineOutcome {
+        let id = strict::rejected_id(self.spec, text).filter(|id| id.len() <= LONGEST_ID);
+        let Some(id) = id else { return self.reject(tab_id, &error.to_string()) };
+        self.respond_error(tab_id, Some(id), self.spec.edges.parse_command, &error.to_string());
+        LineOutcome::Done
     }
 
     /// Answers a command in place of the agent.
-    pub(super) fn refuse(&mut self, seat: Seat, id: Option<&str>, command: &str, reason: &str) {
+    pub(super) fn respond_error(&mut self, tab_id: TabId, id: Option<&str>, command: &str, reason: &str) {
         let reason = json!(reason);
         let text = match self.spec.framing {
             Framing::JsonRpc { .. } => {
@@ -61,6 +61,6 @@ impl Hub {
                 format!(r#"{{{id}"type":"response","command":{command},"success":false,"error":{reason}}}"#)
             }
         };
-        self.push(To::One(seat), text);
+        self.push_frame(Recipients::One(tab_id), text);
     }
 }

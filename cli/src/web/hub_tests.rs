@@ -4,12 +4,12 @@ use std::time::Duration;
 use agentese::dynamic;
 use agentese::framing::FrameText;
 
-fn hub(dialect: &str, policy: Policy) -> Hub {
-    Hub::new(dynamic::client(dialect).unwrap().0, policy, Agent::default())
+fn hub(dialect: &str, policy: AccessPolicy) -> Hub {
+    Hub::new(dynamic::client(dialect).unwrap().0, policy, AgentInfo::default())
 }
 
-fn asked(name: &str, have: Option<u64>) -> Asked {
-    Asked { name: name.to_owned(), have, all: true }
+fn tab_query(name: &str, have: Option<u64>) -> TabQuery {
+    TabQuery { name: name.to_owned(), have, all: true }
 }
 
 fn line(text: &str) -> FrameText {
@@ -18,26 +18,26 @@ fn line(text: &str) -> FrameText {
 
 /// Reader of all messages that a tab has not read.
 struct Reader {
-    seat: Seat,
+    tab_id: TabId,
     next: u64,
 }
 
 impl Reader {
     fn join(hub: &mut Hub, name: &str) -> Self {
-        let joined = hub.join(&asked(name, None), Instant::now());
-        Self { seat: joined.seat, next: joined.next }
+        let joined = hub.join(&tab_query(name, None), Instant::now());
+        Self { tab_id: joined.tab_id, next: joined.next }
     }
 
     fn read(&mut self, hub: &Hub) -> Vec<Value> {
-        let (texts, next) = hub.tabs.read(self.seat, self.next, usize::MAX).unwrap();
+        let (texts, next) = hub.tabs.read(self.tab_id, self.next, usize::MAX).unwrap();
         self.next = next;
         texts.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
     }
 }
 
 fn sent(hub: &mut Hub, tab: &Reader, text: &str) -> Value {
-    match hub.heard(tab.seat, text) {
-        Heard::Line(line) => serde_json::from_str(&line).unwrap(),
+    match hub.handle_tab_line(tab.tab_id, text) {
+        LineOutcome::Forward(line) => serde_json::from_str(&line).unwrap(),
         other => panic!("{other:?}"),
     }
 }
@@ -45,32 +45,32 @@ fn sent(hub: &mut Hub, tab: &Reader, text: &str) -> Value {
 const STATE: &str = r#"{"id":"1","type":"get_state"}"#;
 
 #[test]
-fn each_tab_has_ids_of_its_own() {
-    let mut hub = hub("pi", Policy::default());
+fn each_tab_has_its_own_ids() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let (mut one, mut two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
     let (first, second) = (sent(&mut hub, &one, STATE), sent(&mut hub, &two, STATE));
     assert_ne!(first["id"], second["id"]);
     let answer = json!({"id": second["id"], "type": "response", "command": "get_state", "success": true});
-    hub.told(&line(&answer.to_string()), Instant::now());
+    hub.handle_agent_line(&line(&answer.to_string()), Instant::now());
     assert!(one.read(&hub).is_empty());
     assert_eq!(
         two.read(&hub),
         [json!({"id": "1", "type": "response", "command": "get_state", "success": true})]
     );
     let failure = r#"{"type":"response","command":"get_state","success":false,"error":"no"}"#;
-    hub.told(&line(failure), Instant::now());
+    hub.handle_agent_line(&line(failure), Instant::now());
     assert_eq!(one.read(&hub), [serde_json::from_str::<Value>(failure).unwrap()]);
     assert!(two.read(&hub).is_empty());
 }
 
 #[test]
-fn the_other_tabs_hear_of_what_changes_something() {
-    let mut hub = hub("pi", Policy::default());
+fn other_tabs_receive_commands_with_effects() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let (mut one, two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
     let frame = sent(&mut hub, &two, r#"{"id":"1","type":"steer","message":"x"}"#);
     let answer =
         json!({"id": frame["id"], "type": "response", "command": "steer", "success": true}).to_string();
-    hub.told(&line(&answer), Instant::now());
+    hub.handle_agent_line(&line(&answer), Instant::now());
     let heard = one.read(&hub);
     assert_eq!(heard[0]["agentese"], "sent");
     assert_eq!(serde_json::from_str::<Value>(heard[0]["line"].as_str().unwrap()).unwrap(), frame);
@@ -78,100 +78,104 @@ fn the_other_tabs_hear_of_what_changes_something() {
 }
 
 #[test]
-fn json_rpc_ids_come_back_as_they_were() {
-    let mut hub = hub("opal", Policy::default());
+fn json_rpc_ids_are_restored() {
+    let mut hub = hub("opal", AccessPolicy::default());
     let mut tab = Reader::join(&mut hub, "one");
     let frame = sent(&mut hub, &tab, r#"{"jsonrpc":"2.0","id":7,"method":"opal/ping","params":{}}"#);
-    hub.told(&line(&json!({"jsonrpc": "2.0", "id": frame["id"], "result": {}}).to_string()), Instant::now());
+    hub.handle_agent_line(
+        &line(&json!({"jsonrpc": "2.0", "id": frame["id"], "result": {}}).to_string()),
+        Instant::now(),
+    );
     assert_eq!(tab.read(&hub), [json!({"jsonrpc": "2.0", "id": 7, "result": {}})]);
 }
 
 #[test]
-fn a_tab_learns_which_session_the_others_show() {
-    let mut hub = hub("opal", Policy::default());
+fn a_new_tab_receives_the_current_session() {
+    let mut hub = hub("opal", AccessPolicy::default());
     let tab = Reader::join(&mut hub, "one");
-    assert_eq!(hub.join(&asked("two", None), Instant::now()).hello["session"], Value::Null);
+    assert_eq!(hub.join(&tab_query("two", None), Instant::now()).hello["session"], Value::Null);
     sent(&mut hub, &tab, r#"{"jsonrpc":"2.0","id":1,"method":"agent/state","params":{"session_id":"s1"}}"#);
-    assert_eq!(hub.join(&asked("three", None), Instant::now()).hello["session"], "s1");
+    assert_eq!(hub.join(&tab_query("three", None), Instant::now()).hello["session"], "s1");
 }
 
 #[test]
-fn a_command_that_was_seen_is_not_run_twice() {
-    let mut hub = hub("pi", Policy::default());
+fn a_repeated_command_is_not_run_twice() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let tab = Reader::join(&mut hub, "one");
     sent(&mut hub, &tab, STATE);
-    assert_eq!(hub.heard(tab.seat, STATE), Heard::Nothing);
+    assert_eq!(hub.handle_tab_line(tab.tab_id, STATE), LineOutcome::Done);
 }
 
 #[test]
-fn who_comes_back_gets_what_was_missed() {
-    let mut hub = hub("pi", Policy::default());
+fn a_reconnected_tab_receives_missed_messages() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let tab = Reader::join(&mut hub, "one");
-    let event =
-        |hub: &mut Hub, text: &str| hub.told(&line(&json!({"type": text}).to_string()), Instant::now());
+    let event = |hub: &mut Hub, text: &str| {
+        hub.handle_agent_line(&line(&json!({"type": text}).to_string()), Instant::now())
+    };
     for text in ["a", "b", "c"] {
         event(&mut hub, text);
     }
-    hub.tabs.leave(tab.seat);
+    hub.tabs.leave(tab.tab_id);
     event(&mut hub, "d");
-    let back = hub.join(&asked("one", Some(2)), Instant::now());
+    let back = hub.join(&tab_query("one", Some(2)), Instant::now());
     assert_eq!(
-        (back.seat, &back.hello["back"], &back.hello["lost"]),
-        (tab.seat, &json!(true), &json!(false))
+        (back.tab_id, &back.hello["back"], &back.hello["lost"]),
+        (tab.tab_id, &json!(true), &json!(false))
     );
-    let mut reader = Reader { seat: back.seat, next: back.next };
+    let mut reader = Reader { tab_id: back.tab_id, next: back.next };
     assert_eq!(reader.read(&hub), [json!({"type": "c"}), json!({"type": "d"})]);
     for (have, is_back) in [(0, true), (4, true), (5, false)] {
-        assert_eq!(hub.join(&asked("one", Some(have)), Instant::now()).hello["back"], is_back, "{have}");
+        assert_eq!(hub.join(&tab_query("one", Some(have)), Instant::now()).hello["back"], is_back, "{have}");
     }
-    let stranger = hub.join(&asked("never seen", Some(2)), Instant::now());
+    let stranger = hub.join(&tab_query("never seen", Some(2)), Instant::now());
     assert_eq!((&stranger.hello["back"], &stranger.hello["lost"]), (&json!(false), &json!(true)));
 }
 
 #[test]
-fn what_is_not_kept_any_longer_cannot_be_read() {
-    let mut hub = hub("pi", Policy::default());
+fn dropped_messages_cannot_be_read() {
+    let mut hub = hub("pi", AccessPolicy::default());
     hub.tabs = Tabs::new(100);
     let tab = Reader::join(&mut hub, "one");
     for number in 0..20 {
-        hub.told(&line(&json!({"type": "x", "number": number}).to_string()), Instant::now());
+        hub.handle_agent_line(&line(&json!({"type": "x", "number": number}).to_string()), Instant::now());
     }
-    assert!(hub.tabs.read(tab.seat, tab.next, usize::MAX).is_none());
-    assert_eq!(hub.join(&asked("one", Some(1)), Instant::now()).hello["lost"], true);
-    assert!(hub.tabs.read(tab.seat, hub.tabs.log.first(), usize::MAX).is_some());
+    assert!(hub.tabs.read(tab.tab_id, tab.next, usize::MAX).is_none());
+    assert_eq!(hub.join(&tab_query("one", Some(1)), Instant::now()).hello["lost"], true);
+    assert!(hub.tabs.read(tab.tab_id, hub.tabs.log.first(), usize::MAX).is_some());
 }
 
 const QUESTION: &str = r#"{"type":"extension_ui_request","id":"q","method":"confirm","title":"Go?","message":"","timeout":5000}"#;
 const YES: &str = r#"{"type":"extension_ui_response","id":"q","confirmed":true}"#;
 
 #[test]
-fn the_first_answer_to_a_question_counts() {
-    let mut hub = hub("pi", Policy::default());
+fn the_first_answer_to_a_question_applies() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let (one, mut two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
     let now = Instant::now();
-    hub.told(&line(QUESTION), now);
-    let late = hub.join(&asked("three", None), now + Duration::from_secs(2));
+    hub.handle_agent_line(&line(QUESTION), now);
+    let late = hub.join(&tab_query("three", None), now + Duration::from_secs(2));
     assert_eq!(late.hello["questions"], json!([{"line": QUESTION, "ago": 2000}]));
-    assert_eq!(hub.heard(one.seat, YES), Heard::Line(YES.to_owned()));
-    assert_eq!(hub.heard(two.seat, YES), Heard::Nothing);
+    assert_eq!(hub.handle_tab_line(one.tab_id, YES), LineOutcome::Forward(YES.to_owned()));
+    assert_eq!(hub.handle_tab_line(two.tab_id, YES), LineOutcome::Done);
     assert_eq!(two.read(&hub)[1], json!({"agentese": "withdrawn", "id": "q"}));
-    assert_eq!(hub.join(&asked("four", None), now).hello["questions"], json!([]));
+    assert_eq!(hub.join(&tab_query("four", None), now).hello["questions"], json!([]));
 }
 
 #[test]
-fn a_question_whose_time_is_up_is_offered_to_nobody() {
-    let mut hub = hub("pi", Policy::default());
+fn an_expired_question_is_not_offered() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let now = Instant::now();
-    hub.told(&line(QUESTION), now);
-    hub.told(&line(r#"{"type":"x"}"#), now + Duration::from_secs(6));
-    assert_eq!(hub.join(&asked("one", None), now).hello["questions"], json!([]));
+    hub.handle_agent_line(&line(QUESTION), now);
+    hub.handle_agent_line(&line(r#"{"type":"x"}"#), now + Duration::from_secs(6));
+    assert_eq!(hub.join(&tab_query("one", None), now).hello["questions"], json!([]));
 }
 
 #[test]
-fn with_read_only_the_agent_hears_of_nothing_that_changes_something() {
-    let mut hub = hub("pi", Policy { read_only: true, deny: Vec::new() });
+fn read_only_blocks_commands_with_effects() {
+    let mut hub = hub("pi", AccessPolicy { read_only: true, deny: Vec::new() });
     let mut tab = Reader::join(&mut hub, "one");
-    hub.told(&line(QUESTION), Instant::now());
+    hub.handle_agent_line(&line(QUESTION), Instant::now());
     for text in [
         r#"{"id":"1","type":"prompt","message":"x"}"#,
         r#"{"id":"2","type":"nothing_known"}"#,
@@ -180,7 +184,7 @@ fn with_read_only_the_agent_hears_of_nothing_that_changes_something() {
         YES,
         "[1]",
     ] {
-        assert_eq!(hub.heard(tab.seat, text), Heard::Nothing, "{text}");
+        assert_eq!(hub.handle_tab_line(tab.tab_id, text), LineOutcome::Done, "{text}");
     }
     let seen = tab.read(&hub);
     let denied: Vec<_> =
@@ -190,26 +194,27 @@ fn with_read_only_the_agent_hears_of_nothing_that_changes_something() {
 }
 
 #[test]
-fn a_tab_that_comes_late_gets_what_happened() {
-    let mut hub = hub("pi", Policy::default());
+fn a_late_tab_receives_the_earlier_messages() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let now = Instant::now();
     let tab = Reader::join(&mut hub, "one");
     sent(&mut hub, &tab, r#"{"id":"1","type":"prompt","message":"x"}"#);
     sent(&mut hub, &tab, r#"{"id":"2","type":"get_state"}"#);
-    let event = |hub: &mut Hub, text: &str| hub.told(&line(&json!({"type": text}).to_string()), now);
+    let event =
+        |hub: &mut Hub, text: &str| hub.handle_agent_line(&line(&json!({"type": text}).to_string()), now);
     for text in ["agent_start", "turn_start", "message_update", "message_update"] {
         event(&mut hub, text);
     }
     let begun = |hub: &mut Hub, name: &str| {
-        hub.join(&asked(name, None), now).hello["begun"].as_array().unwrap().len()
+        hub.join(&tab_query(name, None), now).hello["begun"].as_array().unwrap().len()
     };
     assert_eq!(begun(&mut hub, "two"), 4);
-    let program = hub.join(&Asked { all: false, ..asked("program", None) }, now);
+    let program = hub.join(&TabQuery { all: false, ..tab_query("program", None) }, now);
     assert_eq!(program.hello["begun"].as_array().unwrap().len(), 3);
     event(&mut hub, "agent_end");
     assert_eq!(begun(&mut hub, "three"), 5);
-    let long = json!({"type": "tool_execution_start", "args": "x".repeat(REPEATED)}).to_string();
-    hub.told(&line(&long), now);
+    let long = json!({"type": "tool_execution_start", "args": "x".repeat(MAX_HISTORY_BYTES)}).to_string();
+    hub.handle_agent_line(&line(&long), now);
     assert_eq!(begun(&mut hub, "four"), 0);
     for text in ["agent_start", "turn_start"] {
         event(&mut hub, text);
@@ -218,87 +223,95 @@ fn a_tab_that_comes_late_gets_what_happened() {
 }
 
 #[test]
-fn when_the_agent_is_started_again_one_tab_resumes() {
-    let mut hub = hub("pi", Policy::default());
+fn one_tab_resumes_after_a_restart() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let (mut one, mut two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
     sent(&mut hub, &two, STATE);
     hub.ended("exited with code 1", "boom", true);
-    assert_eq!(hub.heard(one.seat, STATE), Heard::Nothing);
-    assert_eq!(hub.join(&asked("three", None), Instant::now()).hello["ended"]["text"], "exited with code 1");
+    assert_eq!(hub.handle_tab_line(one.tab_id, STATE), LineOutcome::Done);
+    assert_eq!(
+        hub.join(&tab_query("three", None), Instant::now()).hello["ended"]["text"],
+        "exited with code 1"
+    );
     hub.started();
     let resumes = |frames: Vec<Value>| frames.last().unwrap()["resume"].clone();
     assert_eq!((resumes(one.read(&hub)), resumes(two.read(&hub))), (json!(false), json!(true)));
     // Only the chosen tab can confirm the session.
-    hub.heard(one.seat, r#"{"agentese":"resumed"}"#);
+    hub.handle_tab_line(one.tab_id, r#"{"agentese":"resumed"}"#);
     assert!(two.read(&hub).is_empty());
-    hub.heard(two.seat, r#"{"agentese":"resumed"}"#);
+    hub.handle_tab_line(two.tab_id, r#"{"agentese":"resumed"}"#);
     assert_eq!(one.read(&hub), [json!({"agentese": "resumed"})]);
     assert!(two.read(&hub).is_empty());
 }
 
 #[test]
-fn a_page_resumes_and_no_program_and_another_page_where_that_one_goes() {
-    let mut hub = hub("pi", Policy::default());
-    let program = hub.join(&Asked { all: false, ..asked("program", None) }, Instant::now()).seat;
+fn only_a_page_resumes_and_another_one_takes_over() {
+    let mut hub = hub("pi", AccessPolicy::default());
+    let program = hub.join(&TabQuery { all: false, ..tab_query("program", None) }, Instant::now()).tab_id;
     let (one, mut two) = (Reader::join(&mut hub, "one"), Reader::join(&mut hub, "two"));
-    hub.heard(program, STATE);
+    hub.handle_tab_line(program, STATE);
     hub.ended("exited with code 1", "", true);
     hub.started();
     assert_eq!(two.read(&hub).last().unwrap()["resume"], false);
-    hub.leave(one.seat);
+    hub.leave(one.tab_id);
     assert_eq!(two.read(&hub), [json!({"agentese": "started", "resume": true})]);
-    hub.leave(two.seat);
+    hub.leave(two.tab_id);
     assert_eq!(hub.resuming, None);
 }
 
 #[test]
-fn what_a_late_tab_is_told_of_a_long_run_is_bounded() {
-    let mut hub = hub("pi", Policy::default());
+fn the_history_for_a_late_tab_is_bounded() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let now = Instant::now();
-    hub.told(&line(r#"{"type":"agent_start"}"#), now);
+    hub.handle_agent_line(&line(r#"{"type":"agent_start"}"#), now);
     for number in 0..2 {
         let long = json!({"type": "tool_execution_start", "number": number, "args": "x".repeat(1024 * 1024)});
-        hub.told(&line(&long.to_string()), now);
+        hub.handle_agent_line(&line(&long.to_string()), now);
     }
-    assert_eq!(hub.join(&asked("early", None), now).hello["cut"], false);
+    assert_eq!(hub.join(&tab_query("early", None), now).hello["cut"], false);
     for number in 4..12 {
         let long = json!({"type": "tool_execution_start", "number": number, "args": "x".repeat(1024 * 1024)});
-        hub.told(&line(&long.to_string()), now);
+        hub.handle_agent_line(&line(&long.to_string()), now);
     }
-    let hello = hub.join(&asked("late", None), now).hello;
+    let hello = hub.join(&tab_query("late", None), now).hello;
     assert_eq!(hello["cut"], true);
     let told = hello["begun"].to_string();
-    assert!(told.len() < 2 * REPEATED && told.contains("agent_start") && told.contains(r#"number\":11"#));
+    assert!(
+        told.len() < 2 * MAX_HISTORY_BYTES && told.contains("agent_start") && told.contains(r#"number\":11"#)
+    );
 }
 
 #[test]
-fn a_line_end_of_any_kind_hides_no_second_command() {
-    let mut hub = hub("pi", Policy::default());
+fn line_ends_hide_no_second_command() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let tab = Reader::join(&mut hub, "a");
-    let Heard::Line(line) = hub.heard(tab.seat, "{\"type\":\"get_state\",\r\n\"x\":1}") else { panic!() };
+    let LineOutcome::Forward(line) = hub.handle_tab_line(tab.tab_id, "{\"type\":\"get_state\",\r\n\"x\":1}")
+    else {
+        panic!()
+    };
     assert!(!line.contains(['\r', '\n']), "{line:?}");
 }
 
 /// Questions with frames of their own: progress keeps them open, an answer closes them, and both keep their
 /// ids.
 #[test]
-fn answers_with_frames_of_their_own_reach_the_agent_as_they_are() {
-    let mut hub = hub("omp", Policy::default());
+fn answer_frames_reach_the_agent_unchanged() {
+    let mut hub = hub("omp", AccessPolicy::default());
     let tab = Reader::join(&mut hub, "a");
     let question = r#"{"type":"host_tool_call","id":"q","toolCallId":"t","toolName":"look","arguments":{}}"#;
-    hub.told(&line(question), Instant::now());
+    hub.handle_agent_line(&line(question), Instant::now());
     let progress = r#"{"type":"host_tool_update","id":"q","partialResult":{"content":[]}}"#;
     let answer = r#"{"type":"host_tool_result","id":"q","result":{"content":[]}}"#;
     for frame in [progress, answer] {
         assert_eq!(sent(&mut hub, &tab, frame), serde_json::from_str::<Value>(frame).unwrap());
     }
-    assert_eq!(hub.heard(tab.seat, answer), Heard::Nothing, "nobody waits for it any more");
+    assert_eq!(hub.handle_tab_line(tab.tab_id, answer), LineOutcome::Done, "nobody waits for it any more");
 }
 
 #[test]
-fn an_event_ends_a_run_only_as_its_member_says() {
-    let mut hub = hub("pi@0.55", Policy::default());
-    let event = |hub: &mut Hub, text: &str| hub.told(&line(text), Instant::now());
+fn an_event_member_decides_about_the_end_of_a_run() {
+    let mut hub = hub("pi@0.55", AccessPolicy::default());
+    let event = |hub: &mut Hub, text: &str| hub.handle_agent_line(&line(text), Instant::now());
     event(&mut hub, r#"{"type":"agent_start"}"#);
     assert!(hub.running);
     event(&mut hub, r#"{"type":"auto_retry_end","success":false,"attempt":3}"#);
@@ -306,9 +319,9 @@ fn an_event_ends_a_run_only_as_its_member_says() {
 }
 
 #[test]
-fn tabs_get_frames_in_pieces_whole() {
+fn chunked_frames_are_assembled_for_tabs() {
     use base64::Engine;
-    let mut hub = hub("omp", Policy::default());
+    let mut hub = hub("omp", AccessPolicy::default());
     let mut tab = Reader::join(&mut hub, "a");
     let whole = r#"{"type":"agent_start"}"#;
     let chunks = hub.spec.chunks.unwrap();
@@ -318,27 +331,27 @@ fn tabs_get_frames_in_pieces_whole() {
         frame[chunks.count] = 2.into();
         frame[chunks.length] = whole.len().into();
         frame[chunks.data] = data.into();
-        hub.told(&line(&frame.to_string()), Instant::now());
+        hub.handle_agent_line(&line(&frame.to_string()), Instant::now());
     }
     assert_eq!(tab.read(&hub), [serde_json::from_str::<Value>(whole).unwrap()]);
 }
 
 #[test]
-fn the_members_of_an_event_that_carries_a_key_reach_no_tab() {
-    let mut hub = hub("operator", Policy::default());
+fn events_with_a_key_reach_tabs_without_members() {
+    let mut hub = hub("operator", AccessPolicy::default());
     let mut tab = Reader::join(&mut hub, "a");
     let event = json!({"type": "before_provider_request", "options": {"plain": "very-private-0123"}});
-    hub.told(&line(&event.to_string()), Instant::now());
-    hub.told(&line(&json!({"type": "event", "event": event}).to_string()), Instant::now());
+    hub.handle_agent_line(&line(&event.to_string()), Instant::now());
+    hub.handle_agent_line(&line(&json!({"type": "event", "event": event}).to_string()), Instant::now());
     let shown = json!({"type": "before_provider_request"});
     assert_eq!(tab.read(&hub), [shown.clone(), json!({"type": "event", "event": shown})]);
-    let late = hub.join(&asked("late", None), Instant::now());
+    let late = hub.join(&tab_query("late", None), Instant::now());
     assert!(!late.hello.to_string().contains("very-private"), "{}", late.hello);
 }
 
 #[test]
-fn commands_have_the_names_of_the_agents_revision_and_lengths_that_it_reads() {
-    let mut hub = hub("operator", Policy::default());
+fn commands_have_the_names_and_length_limit_of_the_revision() {
+    let mut hub = hub("operator", AccessPolicy::default());
     let mut tab = Reader::join(&mut hub, "a");
     let prompt = |id: &str, text: &str| json!({"id": id, "type": "prompt", "text": text}).to_string();
     let first = sent(&mut hub, &tab, &prompt("1", "hi"));
@@ -346,30 +359,30 @@ fn commands_have_the_names_of_the_agents_revision_and_lengths_that_it_reads() {
     let half = "y".repeat(40_000);
     let first = sent(&mut hub, &tab, &prompt("2", &half));
     assert_eq!((&first["text"], first.get("message")), (&json!(half), None), "both would be too long");
-    hub.told(&line(r#"{"type":"save_point"}"#), Instant::now());
+    hub.handle_agent_line(&line(r#"{"type":"save_point"}"#), Instant::now());
     let known = sent(&mut hub, &tab, &prompt("3", "hi"));
     assert_eq!((known.get("text"), &known["message"]), (None, &json!("hi")));
     tab.read(&hub);
-    assert_eq!(hub.heard(tab.seat, &prompt("4", &"x".repeat(70_000))), Heard::Nothing);
+    assert_eq!(hub.handle_tab_line(tab.tab_id, &prompt("4", &"x".repeat(70_000))), LineOutcome::Done);
     let refused = tab.read(&hub);
     assert_eq!((&refused[0]["id"], &refused[0]["success"]), (&json!("4"), &json!(false)));
     let reason = refused[0]["error"].as_str().unwrap();
     assert!(reason.contains("operator@live reads 65536 at most"), "{reason}");
-    hub.told(
+    hub.handle_agent_line(
         &line(r#"{"type":"extension_ui_request","id":"q","method":"input","title":"?"}"#),
         Instant::now(),
     );
     tab.read(&hub);
     let answer =
         |value: &str| json!({"type": "extension_ui_response", "id": "q", "value": value}).to_string();
-    assert_eq!(hub.heard(tab.seat, &answer(&"x".repeat(70_000))), Heard::Nothing);
+    assert_eq!(hub.handle_tab_line(tab.tab_id, &answer(&"x".repeat(70_000))), LineOutcome::Done);
     assert_eq!(tab.read(&hub)[0]["agentese"], "refused");
     sent(&mut hub, &tab, &answer("short"));
 }
 
 /// Frames that readers interpret differently: by the last member, by the first one, or case-insensitively.
 #[test]
-fn a_frame_that_names_two_commands_reaches_no_agent() {
+fn a_frame_with_two_commands_reaches_no_agent() {
     for (dialect, deny, texts) in [
         (
             "pi",
@@ -399,14 +412,14 @@ fn a_frame_that_names_two_commands_reaches_no_agent() {
         ),
     ] {
         for policy in [
-            Policy { read_only: true, deny: Vec::new() },
-            Policy { read_only: false, deny: vec![deny.to_owned()] },
-            Policy::default(),
+            AccessPolicy { read_only: true, deny: Vec::new() },
+            AccessPolicy { read_only: false, deny: vec![deny.to_owned()] },
+            AccessPolicy::default(),
         ] {
             let mut hub = hub(dialect, policy);
             let mut tab = Reader::join(&mut hub, "one");
             for text in texts {
-                assert_eq!(hub.heard(tab.seat, text), Heard::Nothing, "{text}");
+                assert_eq!(hub.handle_tab_line(tab.tab_id, text), LineOutcome::Done, "{text}");
                 let told = tab.read(&hub);
                 assert!(told.len() == 1 && told[0].get("error").is_some(), "{text}: {told:?}");
             }
@@ -416,10 +429,10 @@ fn a_frame_that_names_two_commands_reaches_no_agent() {
 
 #[test]
 fn a_frame_with_a_method_is_never_an_answer() {
-    let mut opal = hub("opal", Policy { read_only: false, deny: vec!["agent/prompt".to_owned()] });
+    let mut opal = hub("opal", AccessPolicy { read_only: false, deny: vec!["agent/prompt".to_owned()] });
     let mut tab = Reader::join(&mut opal, "one");
     let question = r#"{"jsonrpc":"2.0","id":"s2c-0","method":"client/confirm","params":{"session_id":"s","title":"Go?"}}"#;
-    opal.told(&line(question), Instant::now());
+    opal.handle_agent_line(&line(question), Instant::now());
     tab.read(&opal);
     for method in ["null", "5", "true", r#"["agent/prompt"]"#, "{}", r#""agent/prompt""#, r#""opal/ping""#] {
         for more in ["", r#","result":{}"#, r#","error":{"code":1,"message":"no"}"#, r#","method":null"#] {
@@ -427,57 +440,57 @@ fn a_frame_with_a_method_is_never_an_answer() {
                 continue;
             }
             let text = format!(r#"{{"jsonrpc":"2.0","id":"s2c-0","method":{method},"params":{{}}{more}}}"#);
-            assert_eq!(opal.heard(tab.seat, &text), Heard::Nothing, "{text}");
+            assert_eq!(opal.handle_tab_line(tab.tab_id, &text), LineOutcome::Done, "{text}");
             assert!(tab.read(&opal)[0].get("error").is_some(), "{text}");
         }
     }
     let no_answer = r#"{"jsonrpc":"2.0","id":"s2c-0","params":{}}"#;
-    assert_eq!(opal.heard(tab.seat, no_answer), Heard::Nothing);
+    assert_eq!(opal.handle_tab_line(tab.tab_id, no_answer), LineOutcome::Done);
     sent(&mut opal, &tab, r#"{"jsonrpc":"2.0","id":"s2c-0","result":{"action":"allow"}}"#);
 
-    let mut pi = hub("pi", Policy::default());
+    let mut pi = hub("pi", AccessPolicy::default());
     let tab = Reader::join(&mut pi, "one");
-    pi.told(&line(QUESTION), Instant::now());
+    pi.handle_agent_line(&line(QUESTION), Instant::now());
     let text = YES.replace(r#""id""#, r#""method":null,"id""#);
-    assert_eq!(pi.heard(tab.seat, &text), Heard::Nothing);
-    assert_eq!(pi.heard(tab.seat, YES), Heard::Line(YES.to_owned()));
+    assert_eq!(pi.handle_tab_line(tab.tab_id, &text), LineOutcome::Done);
+    assert_eq!(pi.handle_tab_line(tab.tab_id, YES), LineOutcome::Forward(YES.to_owned()));
 }
 
 #[test]
 fn the_ids_of_commands_are_bounded_in_length_and_number() {
-    let mut hub = hub("pi", Policy { read_only: false, deny: vec!["bash".to_owned()] });
+    let mut hub = hub("pi", AccessPolicy { read_only: false, deny: vec!["bash".to_owned()] });
     let mut tab = Reader::join(&mut hub, "one");
     let bash = |id: &str| json!({"id": id, "type": "bash", "command": "x"}).to_string();
-    assert_eq!(hub.heard(tab.seat, &bash(&"x".repeat(20_000))), Heard::Nothing);
+    assert_eq!(hub.handle_tab_line(tab.tab_id, &bash(&"x".repeat(20_000))), LineOutcome::Done);
     let told = tab.read(&hub);
     assert_eq!(told[0]["agentese"], "refused");
     assert!(told[0].to_string().len() < 200, "{told:?}");
     // Denied commands leave no trace, so each one is rejected.
     for _ in 0..2 {
-        assert_eq!(hub.heard(tab.seat, &bash("1")), Heard::Nothing);
+        assert_eq!(hub.handle_tab_line(tab.tab_id, &bash("1")), LineOutcome::Done);
         assert_eq!(tab.read(&hub)[0]["id"], "1");
     }
-    for number in 0..MOST_CALLS {
+    for number in 0..MAX_PENDING_COMMANDS {
         sent(&mut hub, &tab, &json!({"id": number, "type": "get_state"}).to_string());
     }
-    assert_eq!(hub.heard(tab.seat, r#"{"id":"more","type":"get_state"}"#), Heard::Nothing);
+    assert_eq!(hub.handle_tab_line(tab.tab_id, r#"{"id":"more","type":"get_state"}"#), LineOutcome::Done);
     let told = tab.read(&hub);
     assert!(told[0]["error"].as_str().unwrap().contains("wait for their answers"), "{told:?}");
 }
 
 #[test]
-fn a_late_tab_is_told_of_questions_within_a_bound_and_the_others_can_be_answered() {
-    let mut hub = hub("pi", Policy::default());
+fn questions_for_a_late_tab_are_bounded_and_all_can_be_answered() {
+    let mut hub = hub("pi", AccessPolicy::default());
     let mut early = Reader::join(&mut hub, "early");
     let ask = |hub: &mut Hub, number: usize| {
         let question = json!({"type": "extension_ui_request", "id": number.to_string(), "method": "confirm",
             "title": "Go?", "message": "x".repeat(1024)});
-        hub.told(&line(&question.to_string()), Instant::now());
+        hub.handle_agent_line(&line(&question.to_string()), Instant::now());
     };
     const ASKED: usize = 16 * 1024;
     (0..ASKED).for_each(|number| ask(&mut hub, number));
     assert_eq!(early.read(&hub).len(), ASKED);
-    let hello = hub.join(&asked("late", None), Instant::now()).hello;
+    let hello = hub.join(&tab_query("late", None), Instant::now()).hello;
     let shown = hello["questions"].as_array().unwrap().len();
     assert!(hello.to_string().len() < 5 * 1024 * 1024 && shown > 3000, "{shown}");
     assert_eq!(hello["unshown"], ASKED - shown);
@@ -497,7 +510,7 @@ fn a_late_tab_is_told_of_questions_within_a_bound_and_the_others_can_be_answered
     sent(&mut hub, &early, &answer(ASKED - 1).to_string());
     sent(&mut hub, &early, &answer(0).to_string());
     ask(&mut hub, ASKED + 1);
-    let hello = hub.join(&asked("later", None), Instant::now()).hello;
+    let hello = hub.join(&tab_query("later", None), Instant::now()).hello;
     let last = hello["questions"].as_array().unwrap().last().unwrap()["line"].as_str().unwrap().to_owned();
     assert!(last.contains(&format!("\"{}\"", ASKED + 1)), "what is answered makes place: {last}");
 }
@@ -525,10 +538,10 @@ fn a_question_with_a_long_id_is_dismissed_by_the_declared_policy() {
             json!({"code": -32000, "message": "Nobody is there to answer"}),
         ),
     ] {
-        let mut hub = hub(dialect, Policy { read_only: true, deny: Vec::new() });
+        let mut hub = hub(dialect, AccessPolicy { read_only: true, deny: Vec::new() });
         let mut tab = Reader::join(&mut hub, "one");
         for _ in 0..2 {
-            hub.told(&line(&question.to_string()), Instant::now());
+            hub.handle_agent_line(&line(&question.to_string()), Instant::now());
             let lines = hub.take_dismissals();
             let answer: Value = serde_json::from_str(&lines[0]).unwrap();
             assert_eq!(

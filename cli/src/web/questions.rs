@@ -2,17 +2,17 @@
 
 use std::time::{Duration, Instant};
 
-use agentese::scan::{self, Wanted, member};
+use agentese::scan::{self, MemberSet, member};
 use agentese::spec::DialogSpec;
 use serde_json::{Value, json};
 
 /// Limit of an id in a tab's frame or in a question, in bytes of JSON.
 pub(super) const LONGEST_ID: usize = 1024;
 /// Limit of open questions. Tabs do not receive further ones: the declared fallback is their answer.
-const MOST: usize = 16 * 1024;
+const MAX_OPEN: usize = 16 * 1024;
 /// Limit of the stored questions for late tabs, in bytes. Beyond it, only the ids are stored, so that tabs
 /// with the question can still answer it.
-const KEPT: usize = 4 * 1024 * 1024;
+const MAX_STORED_BYTES: usize = 4 * 1024 * 1024;
 
 /// Open question.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ struct Question {
     id: String,
     /// `None` if the limit is exceeded.
     line: Option<String>,
-    asked: Instant,
+    asked_at: Instant,
     expires: Option<Duration>,
 }
 
@@ -30,7 +30,7 @@ struct Question {
 pub(super) struct Questions {
     open: Vec<Question>,
     /// Length of all stored lines.
-    kept: usize,
+    stored_bytes: usize,
     /// `true` for each reason that was reported: too many open questions, an id that is too long.
     reported: [bool; 2],
 }
@@ -41,7 +41,7 @@ impl Questions {
     /// # Errors
     /// Fails if too many questions are open, or if the id is too long; the error is the reason, if it was not
     /// reported before. Then tabs must not receive the question, and the declared fallback answers it.
-    pub fn ask(
+    pub fn add(
         &mut self,
         line: &str,
         id: &str,
@@ -50,7 +50,7 @@ impl Questions {
         now: Instant,
     ) -> Result<(), Option<String>> {
         let named = |name: &'static str| {
-            let wanted = Wanted::new([member(name)]);
+            let wanted = MemberSet::new([member(name)]);
             scan::scan(params, &wanted).ok().and_then(|found| found.get(0).map(str::to_owned))
         };
         if let Some(taken_back) = row.and_then(|row| row.withdraws).and_then(named) {
@@ -62,15 +62,17 @@ impl Questions {
                     format!("a question has an id of {} bytes, and the page takes {LONGEST_ID}", id.len());
                 return Err(self.report(0, &reason));
             }
-            if self.open.len() >= MOST {
-                let reason = format!("{MOST} questions wait for an answer, and the page keeps no more");
+            if self.open.len() >= MAX_OPEN {
+                let reason = format!("{MAX_OPEN} questions wait for an answer, and the page keeps no more");
                 return Err(self.report(1, &reason));
             }
-            let line = Some(line).filter(|line| self.kept + line.len() <= KEPT).map(str::to_owned);
-            self.kept += line.as_ref().map_or(0, String::len);
+            let line = Some(line)
+                .filter(|line| self.stored_bytes + line.len() <= MAX_STORED_BYTES)
+                .map(str::to_owned);
+            self.stored_bytes += line.as_ref().map_or(0, String::len);
             let expires = row.and_then(|row| row.expires).and_then(named);
             let expires = expires.and_then(|text| text.parse().ok()).map(Duration::from_millis);
-            self.open.push(Question { id: id.to_owned(), line, asked: now, expires });
+            self.open.push(Question { id: id.to_owned(), line, asked_at: now, expires });
         }
         Ok(())
     }
@@ -83,13 +85,14 @@ impl Questions {
 
     fn retain(&mut self, stays: impl Fn(&Question) -> bool) {
         self.open.retain(stays);
-        self.kept = self.open.iter().filter_map(|question| question.line.as_ref()).map(String::len).sum();
+        self.stored_bytes =
+            self.open.iter().filter_map(|question| question.line.as_ref()).map(String::len).sum();
     }
 
     /// Removes expired questions, because the agent continued without an answer.
     pub fn expire(&mut self, now: Instant) {
         let is_over = |question: &Question| {
-            question.expires.is_some_and(|limit| now.duration_since(question.asked) >= limit)
+            question.expires.is_some_and(|limit| now.duration_since(question.asked_at) >= limit)
         };
         if self.open.iter().any(is_over) {
             self.retain(|question| !is_over(question));
@@ -103,7 +106,7 @@ impl Questions {
             && closes
         {
             let closed = self.open.remove(open);
-            self.kept -= closed.line.map_or(0, |line| line.len());
+            self.stored_bytes -= closed.line.map_or(0, |line| line.len());
         }
         open.is_some()
     }
@@ -114,12 +117,12 @@ impl Questions {
     }
 
     /// Returns the stored questions with their age in milliseconds, and the number of other open questions.
-    pub fn told(&self, now: Instant) -> (Vec<Value>, usize) {
-        let ago = |question: &Question| now.duration_since(question.asked).as_millis() as u64;
-        let told = |question: &Question| {
+    pub fn snapshot(&self, now: Instant) -> (Vec<Value>, usize) {
+        let ago = |question: &Question| now.duration_since(question.asked_at).as_millis() as u64;
+        let entry = |question: &Question| {
             question.line.as_ref().map(|line| json!({"line": line, "ago": ago(question)}))
         };
-        let kept: Vec<_> = self.open.iter().filter_map(told).collect();
+        let kept: Vec<_> = self.open.iter().filter_map(entry).collect();
         let others = self.open.len() - kept.len();
         (kept, others)
     }

@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 /// Limit of the file in bytes. The page stores it several times.
-const LONGEST: u64 = 256 * 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 256 * 1024 * 1024;
 
 /// Reads a regular file of UTF-8. Fails at once for pipes, devices and files that are too long.
 pub(super) fn read(path: &Path) -> io::Result<String> {
@@ -26,14 +26,15 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
         };
         return Err(invalid(format!("expected a regular file, found {kind}")));
     }
-    let too_long = |bytes: u64| invalid(format!("the file has {bytes} bytes; {LONGEST} bytes can be shown"));
-    if about.len() > LONGEST {
+    let too_long =
+        |bytes: u64| invalid(format!("the file has {bytes} bytes; {MAX_FILE_BYTES} bytes can be shown"));
+    if about.len() > MAX_FILE_BYTES {
         return Err(too_long(about.len()));
     }
     let mut text = String::new();
     // The file may grow meanwhile.
-    let bytes = file.take(LONGEST + 1).read_to_string(&mut text)? as u64;
-    if bytes > LONGEST { Err(too_long(bytes)) } else { Ok(text) }
+    let bytes = file.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)? as u64;
+    if bytes > MAX_FILE_BYTES { Err(too_long(bytes)) } else { Ok(text) }
 }
 
 fn invalid(reason: String) -> io::Error {
@@ -45,14 +46,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_a_bounded_size_alone_are_read() {
+    fn only_regular_files_of_bounded_size_are_read() {
         let place = tempfile::tempdir().unwrap();
         let path = |name: &str| place.path().join(name);
         std::fs::write(path("file"), "{}\n").unwrap();
         assert_eq!(read(&path("file")).unwrap(), "{}\n");
         let fifo = std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap();
         assert!(fifo.success());
-        File::create(path("sparse")).unwrap().set_len(LONGEST + 1).unwrap();
+        File::create(path("sparse")).unwrap().set_len(MAX_FILE_BYTES + 1).unwrap();
         for (file, reason) in [
             (path("pipe"), "expected a regular file, found a pipe"),
             ("/dev/zero".into(), "expected a regular file, found a device"),

@@ -10,34 +10,34 @@ use axum::http::{HeaderValue, Method, Response, StatusCode, header};
 use axum::response::IntoResponse;
 use serde_json::json;
 
-use super::agent::Shared;
-use super::hub::{Heard, Own};
-use super::log::To;
-use super::tabs::Asked;
+use super::agent::SharedHub;
+use super::hub::{LineOutcome, ServerRequest};
+use super::log::Recipients;
+use super::tabs::TabQuery;
 use super::{assets, listed};
 use agentese_process::http::door::{self, Token};
-use agentese_process::http::listen::{self, Visit};
+use agentese_process::http::listen::{self, ConnectionGuard};
 
 /// Limit of a tab's message in bytes: a prompt with images.
-const LONGEST: usize = 64 * 1024 * 1024;
+const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 /// Limit of one read of the log in bytes.
-const AT_ONCE: usize = 1024 * 1024;
+const READ_BYTES: usize = 1024 * 1024;
 /// Interval of the pings to a tab.
 const PING: Duration = Duration::from_secs(20);
 
 /// Context of every request.
 #[derive(Debug, Clone)]
-pub(super) struct Site {
+pub(super) struct AppState {
     pub token: Token,
     pub port: u16,
-    pub source: Source,
+    pub source: PageSource,
 }
 
 /// Content of the page.
 #[derive(Debug, Clone)]
-pub(super) enum Source {
+pub(super) enum PageSource {
     /// Agent and its tabs.
-    Live(Shared),
+    Live(SharedHub),
     /// Recorded session.
     Recorded {
         /// Name of the file.
@@ -49,8 +49,8 @@ pub(super) enum Source {
 }
 
 /// Answers a request. Requests without the token receive no content of the site.
-pub(super) async fn handle(site: Site, request: Request) -> Response<Body> {
-    let mut response = answer(&site, request).await;
+pub(super) async fn handle(state: AppState, request: Request) -> Response<Body> {
+    let mut response = answer(&state, request).await;
     let headers = response.headers_mut();
     for (name, value) in assets::headers() {
         headers.insert(name, HeaderValue::from_static(value));
@@ -58,30 +58,30 @@ pub(super) async fn handle(site: Site, request: Request) -> Response<Body> {
     response
 }
 
-async fn answer(site: &Site, request: Request) -> Response<Body> {
-    if let Some(reason) = door::refuses(request.headers(), site.port, &[]) {
+async fn answer(state: &AppState, request: Request) -> Response<Body> {
+    if let Some(reason) = door::rejection_reason(request.headers(), state.port, &[]) {
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
     let path = request.uri().path().trim_start_matches('/').to_owned();
     let (token, rest) = path.split_once('/').unwrap_or((&path, "?"));
-    if !site.token.is(token) {
+    if !state.token.matches(token) {
         let reason = "the address lacks its token: use the address that agentese web printed";
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
-    let visit = match listen::admit(&request) {
+    let guard = match listen::admit(&request) {
         Ok(visit) => visit,
         Err(reason) => return (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
     };
     if request.method() != Method::GET {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
-    match (rest, &site.source) {
+    match (rest, &state.source) {
         // Relative addresses require the slash at the end.
         ("?", _) => {
             (StatusCode::PERMANENT_REDIRECT, [(header::LOCATION, format!("/{token}/"))]).into_response()
         }
-        ("ws", Source::Live(shared)) => connect(shared.clone(), visit, request).await,
-        ("transcript", Source::Recorded { name, text, dialect }) => {
+        ("ws", PageSource::Live(shared)) => connect(shared.clone(), guard, request).await,
+        ("transcript", PageSource::Recorded { name, text, dialect }) => {
             let about = [("x-file-name", name.as_str()), ("x-dialect", dialect)];
             (about, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], text.clone()).into_response()
         }
@@ -92,21 +92,22 @@ async fn answer(site: &Site, request: Request) -> Response<Body> {
     }
 }
 
-async fn connect(shared: Shared, visit: Arc<Visit>, request: Request) -> Response<Body> {
-    let tab = asked(request.uri().query().unwrap_or_default());
+async fn connect(shared: SharedHub, guard: Arc<ConnectionGuard>, request: Request) -> Response<Body> {
+    let tab = tab_query(request.uri().query().unwrap_or_default());
     let (mut parts, _) = request.into_parts();
     match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
-        Ok(upgrade) => {
-            upgrade.max_message_size(LONGEST).max_frame_size(LONGEST).on_upgrade(move |socket| async move {
-                talk(socket, shared, tab).await;
-                drop(visit);
-            })
-        }
+        Ok(upgrade) => upgrade
+            .max_message_size(MAX_MESSAGE_BYTES)
+            .max_frame_size(MAX_MESSAGE_BYTES)
+            .on_upgrade(move |socket| async move {
+                serve_tab(socket, shared, tab).await;
+                drop(guard);
+            }),
         Err(refused) => refused.into_response(),
     }
 }
 
-fn asked(query: &str) -> Asked {
+fn tab_query(query: &str) -> TabQuery {
     let member = |name: &str| {
         query
             .split('&')
@@ -115,39 +116,43 @@ fn asked(query: &str) -> Asked {
             .map(|(_, value)| value)
     };
     let name = member("tab").filter(|name| name.len() <= 64).unwrap_or_default().to_owned();
-    Asked { name, have: member("have").and_then(|count| count.parse().ok()), all: member("all") == Some("1") }
+    TabQuery {
+        name,
+        have: member("have").and_then(|count| count.parse().ok()),
+        all: member("all") == Some("1"),
+    }
 }
 
 /// Serves one tab for the duration of its connection.
-async fn talk(mut socket: WebSocket, shared: Shared, tab: Asked) {
+async fn serve_tab(mut socket: WebSocket, shared: SharedHub, tab: TabQuery) {
     let mut changes = shared.changes();
     let joined = shared.with(|hub| hub.join(&tab, Instant::now()));
-    let (seat, mut next) = (joined.seat, joined.next);
+    let (tab_id, mut next) = (joined.tab_id, joined.next);
     let mut alive = tokio::time::interval(PING);
     if socket.send(Message::text(joined.hello.to_string())).await.is_ok() {
         loop {
-            if !send_news(&mut socket, &shared, seat, &mut next).await {
+            if !send_new_messages(&mut socket, &shared, tab_id, &mut next).await {
                 break;
             }
             tokio::select! {
                 changed = changes.changed() => if changed.is_err() { break },
                 _ = alive.tick() => if socket.send(Message::Ping(Default::default())).await.is_err() { break },
                 message = socket.recv() => match message {
-                    Some(Ok(Message::Text(text))) => heard(&shared, seat, &text).await,
+                    Some(Ok(Message::Text(text))) => handle_line(&shared, tab_id, &text).await,
                     Some(Ok(Message::Close(_)) | Err(_)) | None => break,
                     Some(Ok(_)) => {}
                 },
             }
         }
     }
-    shared.with(|hub| hub.leave(seat));
+    shared.with(|hub| hub.leave(tab_id));
 }
 
 /// Sends new messages. Returns `false` if the connection has ended, or if the tab missed messages that left the
 /// log.
-async fn send_news(socket: &mut WebSocket, shared: &Shared, seat: u32, next: &mut u64) -> bool {
+async fn send_new_messages(socket: &mut WebSocket, shared: &SharedHub, tab_id: u32, next: &mut u64) -> bool {
     loop {
-        let Some((texts, behind)) = shared.hub().tabs.read(seat, *next, AT_ONCE) else {
+        let Some((texts, behind)) = shared.hub().tabs.read(tab_id, *next, READ_BYTES) else {
             let _ = socket.send(Message::text(json!({"agentese": "reload"}).to_string())).await;
             return false;
         };
@@ -163,17 +168,19 @@ async fn send_news(socket: &mut WebSocket, shared: &Shared, seat: u32, next: &mu
     }
 }
 
-async fn heard(shared: &Shared, seat: u32, text: &str) {
-    match shared.with(|hub| hub.heard(seat, text)) {
-        Heard::Line(line) => shared.send(line).await,
-        Heard::Own(Own::Restart) => shared.restart(),
-        Heard::Own(Own::Sessions) => {
+async fn handle_line(shared: &SharedHub, tab_id: u32, text: &str) {
+    match shared.with(|hub| hub.handle_tab_line(tab_id, text)) {
+        LineOutcome::Forward(line) => shared.send(line).await,
+        LineOutcome::Request(ServerRequest::Restart) => shared.restart(),
+        LineOutcome::Request(ServerRequest::Sessions) => {
             let dialect = shared.hub().dialect();
             let listed =
                 tokio::task::spawn_blocking(move || listed::sessions(dialect)).await.unwrap_or_default();
-            shared.with(|hub| hub.say(To::One(seat), json!({"agentese": "sessions", "sessions": listed})));
+            shared.with(|hub| {
+                hub.send_message(Recipients::One(tab_id), json!({"agentese": "sessions", "sessions": listed}))
+            });
         }
-        Heard::Nothing => {}
+        LineOutcome::Done => {}
     }
 }
 
@@ -182,10 +189,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tab_says_who_it_is_and_what_it_has() {
-        let tab = |name: &str, have, all| Asked { name: name.to_owned(), have, all };
-        assert_eq!(asked("tab=a1&have=7"), tab("a1", Some(7), false));
-        assert_eq!(asked(""), Asked::default());
-        assert_eq!(asked("tab=a&have=-1&all=1"), tab("a", None, true));
+    fn a_tab_query_has_a_name_and_a_position() {
+        let tab = |name: &str, have, all| TabQuery { name: name.to_owned(), have, all };
+        assert_eq!(tab_query("tab=a1&have=7"), tab("a1", Some(7), false));
+        assert_eq!(tab_query(""), TabQuery::default());
+        assert_eq!(tab_query("tab=a&have=-1&all=1"), tab("a", None, true));
     }
 }

@@ -5,7 +5,7 @@ use agentese::scan;
 /// Returns the text with another value for every occurrence of the member. Returns `None` if the member is
 /// absent. Values are raw JSON.
 pub(super) fn replaced(text: &str, name: &str, value: &str) -> Option<String> {
-    let places = places(text, name);
+    let places = value_ranges(text, name);
     if places.is_empty() {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn removed(text: &str, name: &str) -> String {
 }
 
 /// Returns the positions of the member's values.
-fn places(text: &str, name: &str) -> Vec<(usize, usize)> {
+fn value_ranges(text: &str, name: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let _ = scan::members(text, |key, value| {
         if scan::is_named(key, name) {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_is_replaced_and_nothing_else() {
+    fn only_the_value_is_replaced() {
         assert_eq!(
             replaced(r#"{ "id" : 1, "x":{"id":2} }"#, "id", r#""a""#).unwrap(),
             r#"{ "id" : "a", "x":{"id":2} }"#
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_comes_and_goes() {
+    fn a_member_is_inserted_and_removed() {
         assert_eq!(inserted(r#" {"x":1}"#, "id", "9"), r#" {"id":9,"x":1}"#);
         assert_eq!(inserted("{ }", "id", "9"), r#"{"id":9 }"#);
         assert_eq!(removed(r#"{"id":9,"x":{"id":1}}"#, "id"), r#"{"x":{"id":1}}"#);

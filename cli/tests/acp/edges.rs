@@ -5,17 +5,17 @@ use serde_json::{Value, json};
 use crate::stage::Editor;
 use crate::support::process::Place;
 
-fn started() -> Editor {
+fn uninitialized_editor() -> Editor {
     let place = Place::new();
     let script = place.script(json!({"responses": [], "default": {"text": "ok"}}));
-    Editor::unknown(place.command(&["--mode", "acp", "--script", &script]), place)
+    Editor::uninitialized(place.command(&["--mode", "acp", "--script", &script]), place)
 }
 
 #[test]
-fn whatever_version_is_proposed_one_is_spoken_and_nobody_has_to_sign_in() {
+fn one_version_is_spoken_and_no_login_is_needed() {
     for proposed in [0, 1, 2, 99] {
-        let mut editor = started();
-        let answer = editor.ask("initialize", json!({"protocolVersion": proposed, "clientInfo": null}));
+        let mut editor = uninitialized_editor();
+        let answer = editor.query("initialize", json!({"protocolVersion": proposed, "clientInfo": null}));
         let initialized = &answer["result"];
         assert_eq!((&initialized["protocolVersion"], &initialized["authMethods"]), (&json!(1), &json!([])));
         let can = &initialized["agentCapabilities"];
@@ -23,17 +23,17 @@ fn whatever_version_is_proposed_one_is_spoken_and_nobody_has_to_sign_in() {
         for method in ["list", "delete", "resume", "close"] {
             assert_eq!(can["sessionCapabilities"][method], json!({}), "{method}");
         }
-        let refused = editor.ask("authenticate", json!({"methodId": "login"}));
+        let refused = editor.query("authenticate", json!({"methodId": "login"}));
         assert_eq!(refused["error"]["code"], -32602);
         // The connection continues to work.
         let session = editor.session();
-        assert_eq!(editor.say(&session, "hello"), "end_turn");
+        assert_eq!(editor.run_turn(&session, "hello"), "end_turn");
     }
 }
 
 #[test]
-fn what_is_wrong_with_a_request_is_answered_with_the_documented_code() {
-    let mut editor = started();
+fn invalid_requests_get_the_documented_error_code() {
+    let mut editor = uninitialized_editor();
     let mut raw = |line: &str| {
         editor.agent.send_raw(line.as_bytes());
         let frame = editor.read();
@@ -83,7 +83,7 @@ fn what_is_wrong_with_a_request_is_answered_with_the_documented_code() {
 
 #[test]
 fn notifications_are_never_answered_and_unknown_ones_are_ignored() {
-    let mut editor = started();
+    let mut editor = uninitialized_editor();
     editor.notify("session/cancel", json!({"sessionId": "nobody"}));
     editor.notify("session/cancel", json!({"sessionId": 7}));
     editor.notify("$/cancel_request", json!({"requestId": null}));
@@ -92,13 +92,13 @@ fn notifications_are_never_answered_and_unknown_ones_are_ignored() {
     // An answer without a question is ignored.
     editor.agent.send(json!({"jsonrpc": "2.0", "id": "forged", "result": {}}));
     let session = editor.session();
-    assert_eq!(editor.say(&session, "hello"), "end_turn");
+    assert_eq!(editor.run_turn(&session, "hello"), "end_turn");
     let answers = editor.seen.iter().filter(|frame| frame.get("method").is_none()).count();
     assert_eq!(answers, 2);
 }
 
 #[test]
-fn options_of_sessions_mean_nothing_to_a_client_that_opens_them_itself() {
+fn session_options_are_rejected_in_acp_mode() {
     let place = Place::new();
     for (arguments, part) in [
         (&["--mode", "acp", "--continue"][..], "--continue and --resume cannot be combined with --mode acp"),
@@ -112,14 +112,14 @@ fn options_of_sessions_mean_nothing_to_a_client_that_opens_them_itself() {
 }
 
 #[test]
-fn a_prompt_in_which_nothing_can_be_seen_is_refused_before_it_is_stored() {
-    let mut editor = started();
-    editor.ask("initialize", json!({"protocolVersion": 1, "clientInfo": null}));
+fn a_blank_prompt_is_rejected_before_it_is_stored() {
+    let mut editor = uninitialized_editor();
+    editor.query("initialize", json!({"protocolVersion": 1, "clientInfo": null}));
     let session = editor.session();
     let text = |text: &str| json!({"type": "text", "text": text});
     for prompt in [json!([]), json!([text("")]), json!([text(" "), text("\n\t")]), json!([text("\u{200b}")])]
     {
-        let refused = editor.ask("session/prompt", json!({"sessionId": session, "prompt": prompt}));
+        let refused = editor.query("session/prompt", json!({"sessionId": session, "prompt": prompt}));
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
         let message = refused["error"].to_string();
         assert!(
@@ -127,11 +127,11 @@ fn a_prompt_in_which_nothing_can_be_seen_is_refused_before_it_is_stored() {
             "{message}"
         );
     }
-    assert_eq!(editor.say(&session, "hello"), "end_turn");
+    assert_eq!(editor.run_turn(&session, "hello"), "end_turn");
 }
 
 #[test]
-fn options_of_the_command_line_end_a_run_with_an_error() {
+fn limits_on_the_command_line_end_a_run_with_an_error() {
     let failing = json!({"blocks": [{"tool": {"name": "read", "args": {"path": "nope"}}}]});
     let hanging = json!({"hang_after": -1});
     for (options, answer, reason) in [
@@ -143,12 +143,12 @@ fn options_of_the_command_line_end_a_run_with_an_error() {
         let script = place
             .script(json!({"responses": [{"when": {"user": "again"}, "text": "ok"}], "default": answer}));
         let words = ["--mode", "acp", "--script", &script, options[0], options[1]];
-        let mut editor = Editor::unknown(place.command(&words), place);
-        editor.ask("initialize", json!({"protocolVersion": 1, "clientInfo": null}));
+        let mut editor = Editor::uninitialized(place.command(&words), place);
+        editor.query("initialize", json!({"protocolVersion": 1, "clientInfo": null}));
         let session = editor.session();
         let id = editor.prompt(&session, "go");
         let ended = editor.until_answer(id).pop().unwrap();
         assert!(ended["error"]["message"].as_str().unwrap().contains(reason), "{ended}");
-        assert_eq!(editor.say(&session, "again"), "end_turn");
+        assert_eq!(editor.run_turn(&session, "again"), "end_turn");
     }
 }

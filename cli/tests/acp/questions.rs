@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{Editor, able, call, text, updates};
+use crate::stage::{Editor, all_capabilities, call, text, updates};
 use crate::support::process::Place;
 
 /// Starts an agent with approval for commands.
-fn careful(script: Value) -> Editor {
+fn editor_with_approval(script: Value) -> Editor {
     let place = Place::new();
     place.put("home/.pi/agent/settings.json", r#"{"approval": {"tools": ["bash"]}}"#);
     Editor::start(place, script, json!({}))
@@ -21,11 +21,11 @@ fn chosen(option: &str) -> Value {
 }
 
 #[test]
-fn a_permission_is_asked_for_the_call_that_it_is_about() {
-    let mut editor = careful(running("touch here"));
+fn a_permission_request_names_its_call() {
+    let mut editor = editor_with_approval(running("touch here"));
     let session = editor.session();
     let turn = editor.prompt(&session, "go");
-    let asked = editor.until_asked("session/request_permission");
+    let asked = editor.until_request("session/request_permission");
     let call = &asked["params"]["toolCall"];
     assert_eq!((&call["title"], &call["kind"]), (&json!("`touch here`"), &json!("execute")));
     let told = updates(&editor.seen, "tool_call")[0];
@@ -42,10 +42,10 @@ fn a_permission_is_asked_for_the_call_that_it_is_about() {
 #[test]
 fn a_rejection_does_not_end_the_turn() {
     for answer in [json!({"result": chosen("reject")}), json!({"error": {"code": -32601, "message": "no"}})] {
-        let mut editor = careful(running("touch here"));
+        let mut editor = editor_with_approval(running("touch here"));
         let session = editor.session();
         let turn = editor.prompt(&session, "go");
-        let asked = editor.until_asked("session/request_permission");
+        let asked = editor.until_request("session/request_permission");
         let mut frame = json!({"jsonrpc": "2.0", "id": asked["id"]});
         frame.as_object_mut().unwrap().extend(answer.as_object().unwrap().clone());
         editor.agent.send(frame);
@@ -58,11 +58,11 @@ fn a_rejection_does_not_end_the_turn() {
 }
 
 #[test]
-fn a_cancelled_turn_takes_its_question_back() {
-    let mut editor = careful(running("touch here"));
+fn a_cancelled_turn_withdraws_its_question() {
+    let mut editor = editor_with_approval(running("touch here"));
     let session = editor.session();
     let turn = editor.prompt(&session, "go");
-    let asked = editor.until_asked("session/request_permission");
+    let asked = editor.until_request("session/request_permission");
     editor.notify("session/cancel", json!({"sessionId": session}));
     let frames = editor.until_answer(turn);
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "cancelled");
@@ -70,43 +70,43 @@ fn a_cancelled_turn_takes_its_question_back() {
     assert_eq!(withdrawn["params"]["requestId"], asked["id"]);
     // The answer that the protocol requires from editors, but too late.
     editor.answer(&asked, json!({"outcome": {"outcome": "cancelled"}}));
-    assert_eq!(editor.say(&session, "again"), "end_turn");
+    assert_eq!(editor.run_turn(&session, "again"), "end_turn");
     assert!(!editor.place.work().join("here").exists());
 }
 
 /// Starts an agent with the extension that shows every dialog.
-fn asking(can: Value) -> Editor {
+fn editor_with_dialogs(can: Value) -> Editor {
     let place = Place::new();
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../extensions/examples/python");
     let script = place.script(json!({"responses": [], "default": {"text": "ok"}}));
     let extension = format!("{examples}/dialogs.py");
     let command = place.command(&["--mode", "acp", "--script", &script, "--extension", &extension]);
-    Editor::of(command, place, can)
+    Editor::with_command(command, place, can)
 }
 
 #[test]
 fn questions_of_extensions_are_permissions_and_forms() {
-    let mut editor = asking(able());
+    let mut editor = editor_with_dialogs(all_capabilities());
     let session = editor.session();
     let turn = editor.prompt(&session, "/dialogs");
-    let colour = editor.until_asked("session/request_permission");
+    let colour = editor.until_request("session/request_permission");
     let options = &colour["params"]["options"];
     assert_eq!(
         (&colour["params"]["toolCall"]["title"], &options[1]["name"]),
         (&json!("Which colour?"), &json!("green"))
     );
     editor.answer(&colour, chosen(options[1]["optionId"].as_str().unwrap()));
-    let sure = editor.until_asked("session/request_permission");
+    let sure = editor.until_request("session/request_permission");
     assert_eq!(sure["params"]["toolCall"]["content"][0]["content"]["text"], "It will be green.");
     editor.answer(&sure, chosen("allow"));
-    let name = editor.until_asked("elicitation/create");
+    let name = editor.until_request("elicitation/create");
     let field = &name["params"]["requestedSchema"]["properties"]["value"];
     assert_eq!(
         (&name["params"]["message"], &field["description"]),
         (&json!("What is it called?"), &json!("a name"))
     );
     editor.answer(&name, json!({"action": "accept", "content": {"value": "moss"}}));
-    let described = editor.until_asked("elicitation/create");
+    let described = editor.until_request("elicitation/create");
     let field = &described["params"]["requestedSchema"]["properties"]["value"];
     assert_eq!(field["default"], "line 1\nline 2");
     editor.answer(&described, json!({"action": "decline"}));
@@ -119,12 +119,12 @@ fn questions_of_extensions_are_permissions_and_forms() {
 }
 
 #[test]
-fn a_form_that_cannot_be_shown_is_dismissed_and_told() {
-    let mut editor = asking(json!({}));
+fn an_unsupported_form_is_dismissed_and_reported() {
+    let mut editor = editor_with_dialogs(json!({}));
     let session = editor.session();
     let turn = editor.prompt(&session, "/dialogs");
     for _ in 0..2 {
-        let asked = editor.until_asked("session/request_permission");
+        let asked = editor.until_request("session/request_permission");
         editor.answer(&asked, json!({"outcome": {"outcome": "cancelled"}}));
     }
     let frames = editor.until_answer(turn);
@@ -140,7 +140,7 @@ fn a_choice_that_refuses_trust_is_a_rejection() {
     let mut editor = Editor::start(place, json!({"responses": [], "default": {"text": "ok"}}), json!({}));
     let session = editor.session();
     let turn = editor.prompt(&session, "go");
-    let asked = editor.until_asked("session/request_permission");
+    let asked = editor.until_request("session/request_permission");
     let options = asked["params"]["options"].as_array().unwrap();
     let kinds: Vec<_> = options.iter().map(|option| (&option["name"], &option["kind"])).collect();
     assert_eq!(

@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::stage::{Editor, able, call, text, updates};
+use crate::stage::{Editor, all_capabilities, call, text, updates};
 use crate::support::process::Place;
-use crate::turns::hangs;
+use crate::turns::hanging_script;
 
 #[test]
 fn a_session_is_loaded_by_another_process_with_its_history_as_updates() {
@@ -14,15 +14,15 @@ fn a_session_is_loaded_by_another_process_with_its_history_as_updates() {
     ]});
     let mut editor = Editor::plain(script);
     let session = editor.session();
-    assert_eq!(editor.say(&session, "go"), "end_turn");
+    assert_eq!(editor.run_turn(&session, "go"), "end_turn");
     let place = editor.end();
     let script = json!({"responses": [{"when": {"user": "on"}, "text": "further"}]});
     let mut editor = Editor::start(place, script, json!({}));
     let work = editor.place.work();
-    let listed = editor.ask("session/list", json!({"cwd": work}));
+    let listed = editor.query("session/list", json!({"cwd": work}));
     let known = &listed["result"]["sessions"][0];
     assert_eq!((&known["sessionId"], &known["title"]), (&json!(session), &json!("go")));
-    assert_eq!(editor.ask("session/list", json!({"cwd": "/elsewhere"}))["result"]["sessions"], json!([]));
+    assert_eq!(editor.query("session/list", json!({"cwd": "/elsewhere"}))["result"]["sessions"], json!([]));
     let id = editor.request("session/load", json!({"sessionId": session, "cwd": work, "mcpServers": []}));
     let frames = editor.until_answer(id);
     let order: Vec<_> =
@@ -43,7 +43,7 @@ fn a_session_is_loaded_by_another_process_with_its_history_as_updates() {
     let told = updates(&frames, "tool_call")[0];
     let diff = json!({"type": "diff", "path": work.join("a"), "newText": "A"});
     assert_eq!((&told["status"], &told["content"][0]), (&json!("completed"), &diff));
-    assert_eq!(editor.say(&session, "on"), "end_turn");
+    assert_eq!(editor.run_turn(&session, "on"), "end_turn");
     // The session can be cancelled after loading, and loaded while it is open.
     editor.notify("session/cancel", json!({"sessionId": session}));
     let id = editor.request("session/load", json!({"sessionId": session, "cwd": work, "mcpServers": []}));
@@ -55,29 +55,29 @@ fn a_session_is_resumed_without_its_history_closed_and_deleted() {
     let mut editor = Editor::plain(json!({"responses": [], "default": {"text": "ok"}}));
     let session = editor.session();
     let work = editor.place.work();
-    editor.say(&session, "one");
-    assert_eq!(editor.ask("session/close", json!({"sessionId": session}))["result"], json!({}));
-    let closed = editor.ask("session/close", json!({"sessionId": session}));
+    editor.run_turn(&session, "one");
+    assert_eq!(editor.query("session/close", json!({"sessionId": session}))["result"], json!({}));
+    let closed = editor.query("session/close", json!({"sessionId": session}));
     assert_eq!(closed["error"]["code"], -32002);
     let id = editor.prompt(&session, "two");
     assert_eq!(editor.until_answer(id).pop().unwrap()["error"]["code"], -32002);
     let id = editor.request("session/resume", json!({"sessionId": session, "cwd": work}));
     let frames = editor.until_answer(id);
     assert!(updates(&frames, "user_message_chunk").is_empty());
-    assert_eq!(editor.say(&session, "three"), "end_turn");
-    assert_eq!(editor.ask("session/delete", json!({"sessionId": session}))["result"], json!({}));
-    assert_eq!(editor.ask("session/list", json!({}))["result"]["sessions"], json!([]));
+    assert_eq!(editor.run_turn(&session, "three"), "end_turn");
+    assert_eq!(editor.query("session/delete", json!({"sessionId": session}))["result"], json!({}));
+    assert_eq!(editor.query("session/list", json!({}))["result"]["sessions"], json!([]));
     for method in ["session/load", "session/resume"] {
         let params = json!({"sessionId": session, "cwd": work, "mcpServers": []});
-        assert_eq!(editor.ask(method, params)["error"]["code"], -32002, "{method}");
+        assert_eq!(editor.query(method, params)["error"]["code"], -32002, "{method}");
     }
-    assert_eq!(editor.ask("session/delete", json!({"sessionId": session}))["error"]["code"], -32002);
+    assert_eq!(editor.query("session/delete", json!({"sessionId": session}))["error"]["code"], -32002);
     // A part of an id is invalid, and so is a path.
     let other = editor.session();
-    editor.say(&other, "one");
+    editor.run_turn(&other, "one");
     for wrong in [&other[..8], "../x", ""] {
         let params = json!({"sessionId": wrong, "cwd": work});
-        assert_eq!(editor.ask("session/resume", params)["error"]["code"], -32002, "{wrong}");
+        assert_eq!(editor.query("session/resume", params)["error"]["code"], -32002, "{wrong}");
     }
 }
 
@@ -132,7 +132,7 @@ fn two_sessions_work_at_once_each_in_its_own_directory() {
 fn models_and_levels_are_options() {
     let mut editor = Editor::plain(json!({"responses": [], "default": {"text": "ok"}}));
     let work = editor.place.work();
-    let opened = editor.ask("session/new", json!({"cwd": work, "mcpServers": []}));
+    let opened = editor.query("session/new", json!({"cwd": work, "mcpServers": []}));
     let session = opened["result"]["sessionId"].clone();
     let options = &opened["result"]["configOptions"];
     assert_eq!(
@@ -141,7 +141,7 @@ fn models_and_levels_are_options() {
     );
     let mut set = |option: &str, value: serde_json::Value| {
         let params = json!({"sessionId": session, "configId": option, "value": value});
-        editor.ask("session/set_config_option", params)
+        editor.query("session/set_config_option", params)
     };
     let set_to = set("thinking", json!("high"));
     assert_eq!(set_to["result"]["configOptions"][1]["currentValue"], "high");
@@ -156,13 +156,14 @@ fn models_and_levels_are_options() {
 
 #[test]
 fn servers_that_cannot_be_used_are_refused_with_a_notice() {
-    let mut editor = Editor::start(Place::new(), json!({"responses": [], "default": {"text": "ok"}}), able());
+    let mut editor =
+        Editor::start(Place::new(), json!({"responses": [], "default": {"text": "ok"}}), all_capabilities());
     let work = editor.place.work();
     let servers = json!([
         {"type": "sse", "name": "old", "url": "http://127.0.0.1:9/", "headers": []},
         {"name": "none", "command": "", "args": [], "env": []},
     ]);
-    let opened = editor.ask("session/new", json!({"cwd": work, "mcpServers": servers}));
+    let opened = editor.query("session/new", json!({"cwd": work, "mcpServers": servers}));
     let session = opened["result"]["sessionId"].as_str().unwrap().to_owned();
     let turn = editor.prompt(&session, "go");
     let frames = editor.until_answer(turn);
@@ -179,23 +180,23 @@ fn a_load_that_is_refused_leaves_the_open_session_as_it_is() {
         [(true, "/no/such/place", -32602), (true, "here", -32602), (false, "", -32002)]
     {
         let place = Place::new();
-        let script = place.script(hangs());
+        let script = place.script(hanging_script());
         let mut command = place.command(&["--mode", "acp", "--script", &script]);
         if !keeping {
             command.arg("--no-session");
         }
-        let mut editor = Editor::of(command, place, json!({}));
+        let mut editor = Editor::with_command(command, place, json!({}));
         let work = editor.place.work();
         let cwd = if cwd.is_empty() { work.to_str().unwrap() } else { cwd };
         let session = editor.session();
         let turn = editor.prompt(&session, "go");
         for method in ["session/load", "session/resume"] {
-            let refused = editor.ask(method, json!({"sessionId": session, "cwd": cwd, "mcpServers": []}));
+            let refused = editor.query(method, json!({"sessionId": session, "cwd": cwd, "mcpServers": []}));
             assert_eq!(refused["error"]["code"], code, "{method}: {refused}");
         }
         assert!(!editor.seen.iter().any(|frame| frame["id"] == turn), "the turn goes on");
         editor.notify("session/cancel", json!({"sessionId": session}));
         assert_eq!(editor.until_answer(turn).pop().unwrap()["result"]["stopReason"], "cancelled");
-        assert_eq!(editor.say(&session, "again"), "end_turn");
+        assert_eq!(editor.run_turn(&session, "again"), "end_turn");
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::process::{Agent, Place};
 
 /// Schema of the protocol's project.
-static THEIRS: LazyLock<Value> = LazyLock::new(|| {
+static UPSTREAM_SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let path = "tests/acp/node_modules/@agentclientprotocol/sdk/schema/v1/schema.json";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| {
@@ -31,7 +31,7 @@ fn validator(definition: &str) -> Arc<jsonschema::Validator> {
                 let text = include_str!("../../../sdk-rust/schema/acp@1/server.json");
                 return Arc::new(jsonschema::validator_for(&serde_json::from_str(text).unwrap()).unwrap());
             }
-            _ => THEIRS.clone(),
+            _ => UPSTREAM_SCHEMA.clone(),
         };
         schema.as_object_mut().unwrap().retain(|member, _| ["$schema", "$defs"].contains(&member.as_str()));
         schema["$ref"] = json!(format!("#/$defs/{definition}"));
@@ -40,7 +40,7 @@ fn validator(definition: &str) -> Arc<jsonschema::Validator> {
     known.entry(definition.to_owned()).or_insert_with(make).clone()
 }
 
-fn valid(definition: &str, value: &Value) {
+fn assert_valid(definition: &str, value: &Value) {
     if let Some(error) = validator(definition).iter_errors(value).next() {
         panic!("{definition} does not accept {value}: {error}");
     }
@@ -48,7 +48,7 @@ fn valid(definition: &str, value: &Value) {
 
 /// Returns the definition of a method's parameters or result.
 fn definition(method: &str, ending: &str) -> String {
-    let definitions = THEIRS["$defs"].as_object().unwrap();
+    let definitions = UPSTREAM_SCHEMA["$defs"].as_object().unwrap();
     let mut found = definitions
         .iter()
         .filter(|(name, schema)| schema["x-method"] == method && name.ends_with(ending))
@@ -57,7 +57,7 @@ fn definition(method: &str, ending: &str) -> String {
 }
 
 /// Returns all capabilities except files and terminals.
-pub fn able() -> Value {
+pub fn all_capabilities() -> Value {
     json!({"elicitation": {"form": {}}, "session": {"notices": {}, "compaction": {}}})
 }
 
@@ -81,19 +81,20 @@ impl Editor {
     pub fn start(place: Place, script: Value, can: Value) -> Self {
         let script = place.script(script);
         let command = place.command(&["--mode", "acp", "--script", &script]);
-        Self::of(command, place, can)
+        Self::with_command(command, place, can)
     }
 
     /// Starts an agent with other options and sends `initialize`.
-    pub fn of(command: Command, place: Place, can: Value) -> Self {
-        let mut editor = Self::unknown(command, place);
-        let initialized = editor.ask("initialize", json!({"protocolVersion": 1, "clientCapabilities": can}));
+    pub fn with_command(command: Command, place: Place, can: Value) -> Self {
+        let mut editor = Self::uninitialized(command, place);
+        let initialized =
+            editor.query("initialize", json!({"protocolVersion": 1, "clientCapabilities": can}));
         assert_eq!(initialized["result"]["protocolVersion"], 1);
         editor
     }
 
     /// Starts the agent without any request.
-    pub fn unknown(command: Command, place: Place) -> Self {
+    pub fn uninitialized(command: Command, place: Place) -> Self {
         let agent = Agent::start(command);
         Self { agent, place, open: BTreeMap::new(), next: 0, seen: Vec::new() }
     }
@@ -130,21 +131,21 @@ impl Editor {
     /// Returns the next frame after validation against both schemas.
     pub fn frame(&mut self) -> Value {
         let frame = self.read();
-        valid("ours", &frame);
+        assert_valid("ours", &frame);
         match (frame["method"].as_str(), frame["id"].as_u64()) {
             (Some(method), _) => {
                 let ending = if frame.get("id").is_some() { "Request" } else { "Notification" };
-                valid(&definition(method, ending), &frame["params"]);
+                assert_valid(&definition(method, ending), &frame["params"]);
             }
             (None, Some(id)) => {
                 let method = self.open.remove(&id).unwrap_or_else(|| panic!("nobody asked: {frame}"));
                 match frame.get("error") {
-                    Some(error) => valid("Error", error),
-                    None => valid(&definition(method, "Response"), &frame["result"]),
+                    Some(error) => assert_valid("Error", error),
+                    None => assert_valid(&definition(method, "Response"), &frame["result"]),
                 }
             }
             // Response to an unreadable line.
-            (None, None) => valid("Error", &frame["error"]),
+            (None, None) => assert_valid("Error", &frame["error"]),
         }
         self.seen.push(frame.clone());
         frame
@@ -189,12 +190,12 @@ impl Editor {
     }
 
     /// Skips frames up to one of the agent's requests, and returns that request.
-    pub fn until_asked(&mut self, method: &str) -> Value {
+    pub fn until_request(&mut self, method: &str) -> Value {
         self.until(method, |frame| frame["method"] == method).pop().unwrap()
     }
 
     /// Sends a request and returns its response.
-    pub fn ask(&mut self, method: &'static str, params: Value) -> Value {
+    pub fn query(&mut self, method: &'static str, params: Value) -> Value {
         let id = self.request(method, params);
         self.until_answer(id).pop().unwrap()
     }
@@ -206,7 +207,7 @@ impl Editor {
     }
 
     pub fn session_in(&mut self, cwd: &Path) -> String {
-        let opened = self.ask("session/new", json!({"cwd": cwd, "mcpServers": []}));
+        let opened = self.query("session/new", json!({"cwd": cwd, "mcpServers": []}));
         opened["result"]["sessionId"].as_str().unwrap_or_else(|| panic!("{opened}")).to_owned()
     }
 
@@ -218,7 +219,7 @@ impl Editor {
     }
 
     /// Runs a turn to its end and returns its stop reason.
-    pub fn say(&mut self, session: &str, text: &str) -> Value {
+    pub fn run_turn(&mut self, session: &str, text: &str) -> Value {
         let id = self.prompt(session, text);
         let ended = self.until_answer(id).pop().unwrap();
         assert!(ended.get("error").is_none(), "{ended}");

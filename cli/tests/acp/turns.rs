@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{Editor, able, call, text, updates};
+use crate::stage::{Editor, all_capabilities, call, text, updates};
 use crate::support::process::{Place, assert_gone, pid_in};
 
 #[test]
@@ -62,7 +62,7 @@ fn a_new_file_is_a_diff_without_a_past_and_todos_are_a_plan() {
     place.put("home/.pi/agent/settings.json", "{}");
     let file = place.script(script);
     let agent = ["--mode", "acp", "--script", &file, "--tools", "write,todo_write"];
-    let mut editor = Editor::of(place.command(&agent), place, json!({}));
+    let mut editor = Editor::with_command(place.command(&agent), place, json!({}));
     let session = editor.session();
     let id = editor.prompt(&session, "go");
     let frames = editor.until_answer(id);
@@ -86,7 +86,7 @@ fn a_turn_stays_open_through_retries_and_its_failure_is_an_error() {
     ]});
     let place = Place::new();
     place.put("home/.pi/agent/settings.json", r#"{"retry": {"baseDelayMs": 1}}"#);
-    let mut editor = Editor::start(place, script, able());
+    let mut editor = Editor::start(place, script, all_capabilities());
     let session = editor.session();
     let id = editor.prompt(&session, "go");
     let frames = editor.until_answer(id);
@@ -98,11 +98,11 @@ fn a_turn_stays_open_through_retries_and_its_failure_is_an_error() {
     let failed = editor.until_answer(id).pop().unwrap();
     assert_eq!(failed["error"]["code"], -32603);
     assert!(failed["error"]["message"].as_str().unwrap().contains("no such thing"), "{failed}");
-    assert_eq!(editor.say(&session, "more"), "max_tokens");
+    assert_eq!(editor.run_turn(&session, "more"), "max_tokens");
 }
 
 #[test]
-fn a_cancelled_turn_says_so_and_the_next_one_is_a_turn_like_any_other() {
+fn a_cancelled_turn_is_reported_and_the_next_turn_works() {
     let script = json!({"responses": [
         {"blocks": [{"text": ["half ", "way"]}], "hang_after": 1}, {"text": "whole"},
     ]});
@@ -116,17 +116,17 @@ fn a_cancelled_turn_says_so_and_the_next_one_is_a_turn_like_any_other() {
     assert_eq!(ended["result"], json!({"stopReason": "cancelled"}));
     // A cancellation without a running turn is not an error.
     editor.notify("session/cancel", json!({"sessionId": session}));
-    assert_eq!(editor.say(&session, "again"), "end_turn");
+    assert_eq!(editor.run_turn(&session, "again"), "end_turn");
 }
 
 /// Returns a model script that never answers a prompt with `go`.
-pub fn hangs() -> Value {
+pub fn hanging_script() -> Value {
     json!({"responses": [{"when": {"user": "go"}, "keep": true, "hang_after": -1}], "default": {"text": "ok"}})
 }
 
 #[test]
-fn a_prompt_is_cancelled_before_it_began_and_together_with_those_behind_it() {
-    let mut editor = Editor::plain(hangs());
+fn waiting_prompts_are_cancelled_with_the_first_one() {
+    let mut editor = Editor::plain(hanging_script());
     let session = editor.session();
     let first = editor.prompt(&session, "go");
     let second = editor.prompt(&session, "and go on");
@@ -136,19 +136,19 @@ fn a_prompt_is_cancelled_before_it_began_and_together_with_those_behind_it() {
         assert!([first, second].contains(&ended["id"].as_u64().unwrap()));
         assert_eq!(ended["result"]["stopReason"], "cancelled");
     }
-    assert_eq!(editor.say(&session, "again"), "end_turn");
+    assert_eq!(editor.run_turn(&session, "again"), "end_turn");
 }
 
 #[test]
 fn a_request_that_is_cancelled_is_answered_as_cancelled() {
-    let mut editor = Editor::plain(hangs());
+    let mut editor = Editor::plain(hanging_script());
     let session = editor.session();
     let id = editor.prompt(&session, "go");
     editor.notify("$/cancel_request", json!({"requestId": 4711}));
     editor.notify("$/cancel_request", json!({"requestId": id}));
     let ended = editor.until_answer(id).pop().unwrap();
     assert_eq!(ended["error"]["code"], -32800);
-    assert_eq!(editor.say(&session, "again"), "end_turn");
+    assert_eq!(editor.run_turn(&session, "again"), "end_turn");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_prompt_during_a_turn_steers_it() {
     editor.until("the call", |frame| frame["params"]["update"]["status"] == "in_progress");
     let second = editor.prompt(&session, "turn left");
     // Queued input is queued before the command ends.
-    let unknown = editor.ask("session/close", json!({"sessionId": "nobody"}));
+    let unknown = editor.query("session/close", json!({"sessionId": "nobody"}));
     assert_eq!(unknown["error"]["code"], -32002);
     editor.place.put("work/go", "");
     let mut frames = editor.until_answer(first);
@@ -192,7 +192,7 @@ fn templates_and_skills_are_commands_of_prompts() {
 }
 
 #[test]
-fn a_client_that_reads_late_gets_everything_in_order() {
+fn a_slow_client_receives_everything_in_order() {
     let script = json!({"responses": [{"blocks": [{"text_repeat": {"chunk": "{i} lorem ipsum dolor\n", "n": 5000}}]}]});
     let mut editor = Editor::plain(script);
     let session = editor.session();

@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use crate::stage::{Editor, call, text, updates};
 use crate::support::process::Place;
 
-fn say_all(calls: Vec<Value>) -> Value {
+fn script_with_calls(calls: Vec<Value>) -> Value {
     let mut responses = calls;
     responses.push(json!({"text": "Done."}));
     json!({"responses": responses})
 }
 
 #[test]
-fn files_are_read_and_written_where_the_editor_has_them() {
-    let script = say_all(vec![
+fn files_are_read_and_written_through_the_editor() {
+    let script = script_with_calls(vec![
         call("read", json!({"path": "a.txt"})),
         call("edit", json!({"path": "a.txt", "oldText": "unsaved", "newText": "changed"})),
         call("write", json!({"path": "sub/new.txt", "content": "fresh"})),
@@ -70,8 +70,8 @@ fn files_are_read_and_written_where_the_editor_has_them() {
 }
 
 #[test]
-fn files_are_named_as_the_tools_find_them() {
-    let script = say_all(vec![
+fn paths_in_updates_are_those_of_the_tools() {
+    let script = script_with_calls(vec![
         call("edit", json!({"path": "@a.txt", "oldText": "one", "newText": "two"})),
         call("write", json!({"path": "~/b.txt", "content": "new"})),
     ]);
@@ -80,7 +80,7 @@ fn files_are_named_as_the_tools_find_them() {
     let b = place.put("home/b.txt", "old");
     let mut editor = Editor::start(place, script, json!({}));
     let session = editor.session();
-    assert_eq!(editor.say(&session, "go"), "end_turn");
+    assert_eq!(editor.run_turn(&session, "go"), "end_turn");
     assert_eq!((std::fs::read(&a).unwrap(), std::fs::read(&b).unwrap()), (b"two".to_vec(), b"new".to_vec()));
     let over: Vec<_> = updates(&editor.seen, "tool_call_update")
         .into_iter()
@@ -98,9 +98,11 @@ fn files_are_named_as_the_tools_find_them() {
 }
 
 #[test]
-fn a_file_that_the_editor_does_not_give_is_read_here() {
-    let script =
-        say_all(vec![call("read", json!({"path": "a.txt"})), call("read", json!({"path": "dot.png"}))]);
+fn a_file_missing_in_the_editor_is_read_from_disk() {
+    let script = script_with_calls(vec![
+        call("read", json!({"path": "a.txt"})),
+        call("read", json!({"path": "dot.png"})),
+    ]);
     let place = Place::new();
     place.put("work/a.txt", "here\n");
     place.put("work/dot.png", b"\x89PNG\r\n\x1a\n");
@@ -142,7 +144,7 @@ fn commands_run_in_a_terminal_of_the_editor() {
         (json!({"exitCode": 3}), "failed", "Command exited with code 3"),
         (json!({"exitCode": null, "signal": "SIGTERM"}), "failed", "Command was killed by signal SIGTERM"),
     ] {
-        let script = say_all(vec![call("bash", json!({"command": "touch here"}))]);
+        let script = script_with_calls(vec![call("bash", json!({"command": "touch here"}))]);
         let mut editor = Editor::start(Place::new(), script, json!({"terminal": true}));
         let session = editor.session();
         let turn = editor.prompt(&session, "go");
@@ -166,29 +168,29 @@ fn commands_run_in_a_terminal_of_the_editor() {
 
 #[test]
 fn a_cancelled_turn_ends_its_command_in_the_terminal() {
-    let script = say_all(vec![call("bash", json!({"command": "sleep 600"}))]);
+    let script = script_with_calls(vec![call("bash", json!({"command": "sleep 600"}))]);
     let mut editor = Editor::start(Place::new(), script, json!({"terminal": true}));
     let session = editor.session();
     let turn = editor.prompt(&session, "go");
-    let create = editor.until_asked("terminal/create");
+    let create = editor.until_request("terminal/create");
     editor.answer(&create, json!({"terminalId": "t1"}));
-    let first = editor.until_asked("terminal/wait_for_exit");
+    let first = editor.until_request("terminal/wait_for_exit");
     editor.notify("session/cancel", json!({"sessionId": session}));
-    let kill = editor.until_asked("terminal/kill");
+    let kill = editor.until_request("terminal/kill");
     editor.answer(&kill, json!({}));
     let withdrawn = editor.seen.iter().any(|frame| frame["params"]["requestId"] == first["id"]);
     assert!(withdrawn, "the first wait is taken back");
-    let again = editor.until_asked("terminal/wait_for_exit");
+    let again = editor.until_request("terminal/wait_for_exit");
     editor.answer(&again, json!({"exitCode": null, "signal": "SIGKILL"}));
-    let output = editor.until_asked("terminal/output");
+    let output = editor.until_request("terminal/output");
     editor.answer(&output, json!({"output": "half", "truncated": true}));
     let ended = editor.until_answer(turn).pop().unwrap();
     assert_eq!(ended["result"]["stopReason"], "cancelled");
 }
 
 #[test]
-fn a_terminal_that_cannot_be_opened_is_the_failure_of_its_call() {
-    let script = say_all(vec![call("bash", json!({"command": "ls"}))]);
+fn a_terminal_that_fails_to_open_fails_its_call() {
+    let script = script_with_calls(vec![call("bash", json!({"command": "ls"}))]);
     let mut editor = Editor::start(Place::new(), script, json!({"terminal": true}));
     let session = editor.session();
     let turn = editor.prompt(&session, "go");
@@ -201,16 +203,16 @@ fn a_terminal_that_cannot_be_opened_is_the_failure_of_its_call() {
 
 #[test]
 fn an_answer_of_the_editor_over_the_limit_fails_its_request() {
-    let script = say_all(vec![
+    let script = script_with_calls(vec![
         call("write", json!({"path": "a.txt", "content": "a"})),
         call("write", json!({"path": "b.txt", "content": "b"})),
     ]);
     let mut editor = Editor::start(Place::new(), script, json!({"fs": {"writeTextFile": true}}));
     let session = editor.session();
     let turn = editor.prompt(&session, "go");
-    let asked = editor.until_asked("fs/write_text_file");
+    let asked = editor.until_request("fs/write_text_file");
     editor.answer(&asked, json!({"_meta": {"long": "x".repeat((64 << 20) + 1)}}));
-    let asked = editor.until_asked("fs/write_text_file");
+    let asked = editor.until_request("fs/write_text_file");
     editor.answer(&asked, json!({}));
     let frames = editor.until_answer(turn);
     assert_eq!(frames.last().unwrap()["result"]["stopReason"], "end_turn");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::any::{Agent, Answer, Event, Fate, Intent, Options, Question, RowKind, Run, explain};
+use agentese::any::{Agent, Answer, Event, Fidelity, Intent, Options, Question, RowKind, Run, explain};
 use agentese::view::{Conversation, MessageState, Role, RunState, ToolState};
 use agentese::{ChildOptions, Error, ErrorKind};
 use futures::FutureExt as _;
@@ -55,17 +55,17 @@ async fn all(mut run: Run) -> (Vec<Event>, agentese::any::RunResult) {
     (events, within("the result", run.result()).await.unwrap())
 }
 
-fn place_of(events: &[Event], is_it: impl Fn(&Event) -> bool) -> usize {
+fn position_of(events: &[Event], is_it: impl Fn(&Event) -> bool) -> usize {
     events.iter().position(is_it).unwrap_or_else(|| panic!("not among {events:#?}"))
 }
 
-fn words(conversation: &Conversation, role: Role) -> Vec<String> {
+fn message_texts(conversation: &Conversation, role: Role) -> Vec<String> {
     let of = conversation.messages.iter().filter(|message| message.role == role);
     of.map(|message| message.text()).collect()
 }
 
 #[tokio::test]
-async fn a_prompt_gives_what_happens_in_order_whatever_the_dialect() {
+async fn events_of_a_prompt_are_in_order_in_every_dialect() {
     for (started, seen, tool) in AGENTS {
         let place = Place::new();
         let call = json!({"id": "call-1", "name": tool, "args": {"command": "echo hi"}});
@@ -88,22 +88,22 @@ async fn a_prompt_gives_what_happens_in_order_whatever_the_dialect() {
             _ => None,
         });
         assert_eq!(thought, "Hm. Yes.", "{started}");
-        let said = place_of(
+        let said = position_of(
             &events,
             |event| matches!(event, Event::MessageEnded { message } if message.role == Role::User && message.text() == "Hello"),
         );
         let began =
-            place_of(&events, |event| matches!(event, Event::MessageBegan { role: Role::Assistant, .. }));
-        let grew = place_of(&events, |event| matches!(event, Event::TextGrew { .. }));
-        let ran = place_of(
+            position_of(&events, |event| matches!(event, Event::MessageBegan { role: Role::Assistant, .. }));
+        let grew = position_of(&events, |event| matches!(event, Event::TextGrew { .. }));
+        let ran = position_of(
             &events,
             |event| matches!(event, Event::ToolStarted { name, call_id, .. } if name == tool && !call_id.is_empty()),
         );
-        let done = place_of(
+        let done = position_of(
             &events,
             |event| matches!(event, Event::ToolEnded { state: ToolState::Done, result, .. } if format!("{result:?}").contains("hi")),
         );
-        let ended = place_of(
+        let ended = position_of(
             &events,
             |event| matches!(event, Event::MessageEnded { message } if message.text() == "Done." && message.state == MessageState::Done),
         );
@@ -112,17 +112,17 @@ async fn a_prompt_gives_what_happens_in_order_whatever_the_dialect() {
         let order = [said, began, grew, ran, done, ended, idle.unwrap()];
         assert!(order.is_sorted(), "{started}: {order:?} {events:#?}");
         let conversation = agent.conversation();
-        assert_eq!(words(&conversation, Role::User), ["Hello"], "{started}");
-        assert_eq!(words(&conversation, Role::Assistant).last().unwrap(), "Done.", "{started}");
-        if agent.can(Intent::Messages) {
+        assert_eq!(message_texts(&conversation, Role::User), ["Hello"], "{started}");
+        assert_eq!(message_texts(&conversation, Role::Assistant).last().unwrap(), "Done.", "{started}");
+        if agent.supports(Intent::Messages) {
             let told = agent.messages().await.unwrap();
             let told: Vec<String> =
                 told.iter().filter(|message| message.role == Role::Assistant).map(|one| one.text()).collect();
-            assert_eq!(told, words(&conversation, Role::Assistant), "{started}");
+            assert_eq!(told, message_texts(&conversation, Role::Assistant), "{started}");
         }
         let state = agent.state().await.unwrap();
         assert_eq!(state.working, Some(false), "{started}");
-        if agent.can(Intent::Stats) {
+        if agent.supports(Intent::Stats) {
             // Operator counts entries instead of messages.
             let counted = agent.stats().await.unwrap().messages;
             assert_eq!(counted, state.messages.filter(|_| seen != "operator"), "{started}");
@@ -155,13 +155,13 @@ async fn a_run_is_steered_and_stopped() {
         // The events show the revision.
         let mut run = agent.prompt("Hello").await.unwrap();
         until_text(&mut run).await;
-        if agent.can(Intent::Steer) {
+        if agent.supports(Intent::Steer) {
             let outcome = within("steering", agent.steer("other way")).await.unwrap();
             assert!(outcome.is_none_or(|outcome| outcome == "queued"), "{started}");
             place.file("work/go", "");
             let (events, result) = all(run).await;
             assert_eq!(result.text(), "Changed.", "{started}: {events:#?}");
-            assert_eq!(words(&agent.conversation(), Role::User), ["Hello", "other way"], "{started}");
+            assert_eq!(message_texts(&agent.conversation(), Role::User), ["Hello", "other way"], "{started}");
             assert!(events.iter().any(|event| matches!(event, Event::Queue { .. })), "{started}");
         } else {
             place.file("work/go", "");
@@ -178,7 +178,7 @@ async fn a_run_is_steered_and_stopped() {
     }
 }
 
-const ASKS: &str = "#!/usr/bin/env python3
+const ASKING_EXTENSION: &str = "#!/usr/bin/env python3
 from agentese_extension import Extension
 
 extension = Extension()
@@ -192,7 +192,7 @@ def ask(args, context):
 extension.run()
 ";
 
-fn answered(question: &Question) -> Option<Answer> {
+fn answer_for(question: &Question) -> Option<Answer> {
     match question.kind.as_str() {
         "select" => question.options.get(1).cloned().map(Answer::Text),
         "confirm" => Some(Answer::Confirmed(true)),
@@ -201,7 +201,7 @@ fn answered(question: &Question) -> Option<Answer> {
 }
 
 #[tokio::test]
-async fn questions_are_asked_and_answered_in_one_form() {
+async fn questions_have_one_form_in_every_dialect() {
     for (started, _, _) in AGENTS {
         if started == "operator" {
             continue;
@@ -210,7 +210,7 @@ async fn questions_are_asked_and_answered_in_one_form() {
         let library = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let library = library.join("../extensions/python/agentese_extension.py");
         place.file("agentese_extension.py", std::fs::read(library).unwrap());
-        let extension = place.file("asks.py", ASKS);
+        let extension = place.file("asks.py", ASKING_EXTENSION);
         let call = json!({"id": "q", "name": "ask_user", "args": {"question": "Which colour?", "choices": ["red", "blue"]}});
         let script = json!({"responses": [{"blocks": [{"tool": call}]}, {"text": "Thanks."}]});
         let is_opal = started == "opal";
@@ -222,8 +222,8 @@ async fn questions_are_asked_and_answered_in_one_form() {
         }
         let asked = Arc::new(std::sync::Mutex::new(Vec::new()));
         let seen = asked.clone();
-        let options = Options::new().asked(move |question: Question| {
-            let answer = answered(&question);
+        let options = Options::new().on_question(move |question: Question| {
+            let answer = answer_for(&question);
             seen.lock().unwrap().push((question.kind, question.title));
             async move { answer }.boxed()
         });
@@ -241,11 +241,11 @@ async fn questions_are_asked_and_answered_in_one_form() {
         while !happened.last().is_some_and(is_last) {
             happened.push(within("the answer", events.next()).await.unwrap().unwrap());
         }
-        let question = place_of(
+        let question = position_of(
             &happened,
             |event| matches!(event, Event::Asked { question } if question.title.as_deref() == Some("Which colour?")),
         );
-        let answer = place_of(&happened, |event| matches!(event, Event::Answered { .. }));
+        let answer = position_of(&happened, |event| matches!(event, Event::Answered { .. }));
         assert!(question < answer, "{started}: {happened:#?}");
         let asked: Vec<(String, String)> = asked.lock().unwrap().clone();
         let wanted = [("select", "Which colour?"), ("confirm", "Sure?")];
@@ -259,17 +259,17 @@ async fn questions_are_asked_and_answered_in_one_form() {
 }
 
 #[tokio::test]
-async fn a_command_that_a_dialect_lacks_fails_before_anything_is_sent() {
+async fn a_missing_command_fails_before_anything_is_sent() {
     let place = Place::new();
     for (started, _, _) in AGENTS {
         let agent = agent(&place, started, json!({"responses": []})).await;
         let name = agent.dialect();
-        if agent.can(Intent::Models) {
+        if agent.supports(Intent::Models) {
             let models = agent.models().await.unwrap();
             assert!(models.iter().all(|model| !model.id.is_empty()), "{started}");
             assert!(models.iter().any(|model| model.id == "scripted"), "{started}: {models:?}");
         }
-        for intent in Intent::ALL.iter().filter(|intent| !agent.can(**intent)) {
+        for intent in Intent::ALL.iter().filter(|intent| !agent.supports(**intent)) {
             let error = agent.call(*intent, serde_json::Map::new()).await.unwrap_err();
             assert_eq!(error.kind(), ErrorKind::NotInDialect, "{started}");
             let text = error.to_string();
@@ -296,7 +296,7 @@ async fn another_session_of_the_same_connection_is_followed() {
     assert!(agent.new_session().await.unwrap());
     assert_ne!(agent.session().await.unwrap().unwrap(), first);
     all(agent.prompt("Second").await.unwrap()).await;
-    assert_eq!(words(&agent.conversation(), Role::User), ["Second"]);
+    assert_eq!(message_texts(&agent.conversation(), Role::User), ["Second"]);
     let told = within("the first event", events.next()).await.unwrap().unwrap();
     assert!(matches!(&told, Event::Replaced { messages } if messages.is_empty()), "{told:?}");
     let kept = agent.list_sessions().await.unwrap();
@@ -305,7 +305,7 @@ async fn another_session_of_the_same_connection_is_followed() {
 }
 
 #[tokio::test]
-async fn what_speaks_no_dialect_is_not_taken_for_an_agent() {
+async fn a_program_without_a_dialect_is_not_recognised() {
     let options = || {
         let mut options = Options::new();
         options.detect_within = Some(Duration::from_secs(2));
@@ -320,7 +320,7 @@ async fn what_speaks_no_dialect_is_not_taken_for_an_agent() {
     let named = Options::new().dialect("pi@1.5");
     let agent = Agent::spawn(child(&place, "pi@1.5", json!({"responses": []}), &[]), named).await.unwrap();
     assert_eq!(agent.spec().id(), "pi@1.5");
-    assert!(agent.can(Intent::Tree));
+    assert!(agent.supports(Intent::Tree));
     within("the end", agent.close()).await;
 }
 
@@ -332,23 +332,23 @@ fn the_loss_between_two_dialects_is_computed() {
         rows.into_iter().find(|one| one.kind == kind && one.row == row).unwrap().fate
     };
     use RowKind::{Command, Dialog};
-    assert_eq!(fate("pi", "omp", Command, "fork"), Fate::Carried);
-    assert_eq!(fate("pi", "opal", Command, "export_html"), Fate::Lost);
-    assert_eq!(fate("pi", "opal", Command, "get_session_stats"), Fate::Approximated);
-    assert_eq!(fate("opal", "pi", Command, "opal/version"), Fate::Approximated);
-    assert_eq!(fate("opal", "pi", Command, "session/delete"), Fate::Lost);
-    assert_eq!(fate("pi@0.55", "pi@1.5", Command, "prompt"), Fate::Carried);
-    assert_eq!(fate("pi@1.5", "pi@0.55", Command, "get_tree"), Fate::Approximated);
-    assert_eq!(fate("pi", "operator", Dialog, "select"), Fate::Lost);
-    assert_eq!(fate("pi", "opal", Dialog, "select"), Fate::Carried);
+    assert_eq!(fate("pi", "omp", Command, "fork"), Fidelity::Carried);
+    assert_eq!(fate("pi", "opal", Command, "export_html"), Fidelity::Lost);
+    assert_eq!(fate("pi", "opal", Command, "get_session_stats"), Fidelity::Approximated);
+    assert_eq!(fate("opal", "pi", Command, "opal/version"), Fidelity::Approximated);
+    assert_eq!(fate("opal", "pi", Command, "session/delete"), Fidelity::Lost);
+    assert_eq!(fate("pi@0.55", "pi@1.5", Command, "prompt"), Fidelity::Carried);
+    assert_eq!(fate("pi@1.5", "pi@0.55", Command, "get_tree"), Fidelity::Approximated);
+    assert_eq!(fate("pi", "operator", Dialog, "select"), Fidelity::Lost);
+    assert_eq!(fate("pi", "opal", Dialog, "select"), Fidelity::Carried);
     for front in agentese::dynamic::REVISIONS.iter().copied().flatten() {
         for agent in agentese::dynamic::REVISIONS.iter().copied().flatten() {
             let rows = explain(front, agent).unwrap();
             assert_eq!(rows.len(), front.commands.len() + front.events.len() + front.dialogs.len());
             let is_same = front.id() == agent.id();
-            assert!(!is_same || rows.iter().all(|row| row.fate == Fate::Carried), "{}", front.id());
+            assert!(!is_same || rows.iter().all(|row| row.fate == Fidelity::Carried), "{}", front.id());
             for row in rows {
-                assert_eq!(row.reason.is_empty(), row.fate == Fate::Carried, "{row:?}");
+                assert_eq!(row.reason.is_empty(), row.fate == Fidelity::Carried, "{row:?}");
             }
         }
     }

@@ -16,7 +16,7 @@ const PROMPTS: [(&str, [&str; 2]); 6] = [
 ];
 
 /// Runs a call against this program with a model script.
-fn called(place: &Place, words: &[&str], dialect: &str, script: Value) -> (Option<i32>, String, String) {
+fn run_call(place: &Place, words: &[&str], dialect: &str, script: Value) -> (Option<i32>, String, String) {
     let (program, script) = (agentese(), place.script(script));
     let agent = ["--", program.to_str().unwrap(), "--mode", "rpc", "--dialect", dialect, "--script", &script];
     let (status, stdout, stderr) = place.output(&[&["call"], words, &agent].concat());
@@ -29,34 +29,34 @@ fn a_prompt_prints_the_text_of_its_run() {
         let place = Place::new();
         let script = json!({"responses": [{"text": "One. Two."}], "default": {"text": "Not asked for."}});
         let words = [&["--dialect", dialect][..], &command, &["Hello"]].concat();
-        let answer = called(&place, &words, dialect, script);
+        let answer = run_call(&place, &words, dialect, script);
         assert_eq!(answer, (Some(0), "One. Two.\n".to_owned(), String::new()), "{dialect}");
     }
 }
 
 #[test]
-fn a_prompt_prints_its_events_or_one_object_where_that_is_asked_for() {
+fn a_prompt_prints_its_events_or_one_object_on_request() {
     let place = Place::new();
     let script = json!({"responses": [{"text": "Here."}]});
     let (code, stdout, _) =
-        called(&place, &["--events", "prompt", "--message", "Hello"], "pi", script.clone());
+        run_call(&place, &["--events", "prompt", "--message", "Hello"], "pi", script.clone());
     let events: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((code, &events[0]["type"]), (Some(0), &json!("agent_start")), "{stdout}");
     assert_eq!(events.last().unwrap()["type"], "agent_end");
     let words = ["--output", "json", "prompt", "--message", "Hello"];
-    let (_, stdout, _) = called(&place, &words, "pi", script);
+    let (_, stdout, _) = run_call(&place, &words, "pi", script);
     assert_eq!(serde_json::from_str::<Value>(&stdout).unwrap(), json!({"answer": null, "text": "Here."}));
 }
 
 #[test]
-fn a_run_that_fails_says_why_and_ends_with_1() {
+fn a_failed_run_reports_its_reason_and_exits_with_1() {
     for (dialect, command) in PROMPTS {
         for output in ["text", "json"] {
             let place = Place::new();
             let error = json!({"status": 400, "type": "invalid_request_error", "message": "no such thing"});
             let script = json!({"responses": [{"error": error}]});
             let words = [&["--dialect", dialect, "--output", output][..], &command, &["Hello"]].concat();
-            let (code, _, stderr) = called(&place, &words, dialect, script);
+            let (code, _, stderr) = run_call(&place, &words, dialect, script);
             assert_eq!(code, Some(1), "{dialect}: {stderr}");
             assert!(
                 stderr.starts_with("Error: the run failed: ") && stderr.contains("no such thing"),
@@ -67,7 +67,7 @@ fn a_run_that_fails_says_why_and_ends_with_1() {
 }
 
 /// Runs a call against a shell script.
-fn called_sh(words: &[&str], script: &str) -> (Option<i32>, String) {
+fn run_call_with_shell(words: &[&str], script: &str) -> (Option<i32>, String) {
     let (status, _, stderr) = Place::new().output(&[&["call"], words, &["--", "sh", "-c", script]].concat());
     (status.code(), stderr)
 }
@@ -77,14 +77,14 @@ fn a_time_limit_holds_for_prompts_and_their_runs() {
     let accepts = r#"read line; echo '{"id":"req-1","type":"response","command":"prompt","success":true}'; "#;
     let words = ["--timeout", "1", "prompt", "--message", "Hello"];
     for script in ["cat > /dev/null", &format!("{accepts} cat > /dev/null")] {
-        let (code, stderr) = called_sh(&words, script);
+        let (code, stderr) = run_call_with_shell(&words, script);
         assert_eq!(code, Some(1), "{stderr}");
         assert!(stderr.contains("`prompt`") && stderr.contains("1s"), "{stderr}");
     }
 }
 
 #[test]
-fn an_agent_of_another_dialect_is_named_with_the_clients_own() {
+fn an_agent_of_another_dialect_is_reported_with_both_names() {
     for (command, [speaks, asked]) in [
         (&["get_state"][..], ["opal", "pi"]),
         (&["prompt", "--message", "Hello"], ["opal", "omp"]),
@@ -93,7 +93,7 @@ fn an_agent_of_another_dialect_is_named_with_the_clients_own() {
     ] {
         let place = Place::new();
         let words = [&["--dialect", asked][..], command].concat();
-        let (code, stdout, stderr) = called(&place, &words, speaks, json!({"responses": []}));
+        let (code, stdout, stderr) = run_call(&place, &words, speaks, json!({"responses": []}));
         assert_eq!((code, stdout.as_str()), (Some(1), ""), "{stderr}");
         assert!(stderr.contains(&format!("does not speak {asked}")), "{stderr}");
         assert!(stderr.contains(speaks), "{stderr}");
@@ -104,22 +104,22 @@ fn an_agent_of_another_dialect_is_named_with_the_clients_own() {
 fn the_data_of_an_answer_are_json_or_text() {
     let place = Place::new();
     let (code, stdout, stderr) =
-        called(&place, &["bash", "--command", "echo hi"], "pi", json!({"responses": []}));
+        run_call(&place, &["bash", "--command", "echo hi"], "pi", json!({"responses": []}));
     let data: Value = serde_json::from_str(&stdout).unwrap();
     assert_eq!((code, &data["output"], stderr.as_str()), (Some(0), &json!("hi\n"), ""));
     let words = ["--output", "text", "bash", "--command", "exit 3"];
-    let (_, stdout, _) = called(&place, &words, "pi", json!({"responses": []}));
+    let (_, stdout, _) = run_call(&place, &words, "pi", json!({"responses": []}));
     assert!(stdout.lines().any(|line| line == "exitCode: 3"), "{stdout}");
 }
 
 #[test]
-fn exit_codes_tell_rejected_from_said_wrongly() {
+fn exit_codes_distinguish_rejections_from_usage_errors() {
     let place = Place::new();
     let (code, stdout, stderr) =
-        called(&place, &["fork", "--entryId", "nowhere"], "pi", json!({"responses": []}));
+        run_call(&place, &["fork", "--entryId", "nowhere"], "pi", json!({"responses": []}));
     assert_eq!((code, stdout.as_str()), (Some(1), ""));
     assert!(stderr.starts_with("Error: `fork` failed: "), "{stderr}");
-    let (code, _, stderr) = called(&place, &["get_stat"], "pi", json!({"responses": []}));
+    let (code, _, stderr) = run_call(&place, &["get_stat"], "pi", json!({"responses": []}));
     assert_eq!(code, Some(2));
     assert!(stderr.contains("get_state"), "{stderr}");
     let (status, _, stderr) = place.output(&["call", "get_state", "--", "false"]);
@@ -128,7 +128,7 @@ fn exit_codes_tell_rejected_from_said_wrongly() {
 }
 
 #[test]
-fn what_the_agent_asks_is_told_and_answered() {
+fn questions_are_printed_and_answered() {
     let question = r"
 import json, sys
 for line in sys.stdin:

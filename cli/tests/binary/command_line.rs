@@ -22,7 +22,7 @@ fn file_arguments_are_refused() {
 
 /// A key in the environment makes no other model answer than the one whose answers are given.
 #[test]
-fn a_script_is_played_whatever_keys_there_are() {
+fn a_script_is_played_despite_configured_keys() {
     let place = Place::new();
     let script = place.script(json!({"responses": [{"text": "from the script"}]}));
     for (words, provider) in [
@@ -34,7 +34,7 @@ fn a_script_is_played_whatever_keys_there_are() {
         let mut command = place.command(&[&["--mode", "rpc", "--script", &script], words].concat());
         command.env("ANTHROPIC_API_KEY", "sk-ant-none").env("OPENAI_API_KEY", "sk-none");
         let mut agent = Agent::start(command);
-        let state = agent.ask(json!({"type": "get_state"}));
+        let state = agent.request(json!({"type": "get_state"}));
         assert_eq!(state["data"]["model"]["provider"], provider, "{words:?}: {state}");
         if provider == "scripted" {
             agent.send(json!({"type": "prompt", "message": "go"}));
@@ -58,7 +58,7 @@ fn messages_and_unknown_options_are_warnings() {
         "--no-session",
         "--trust",
     ]));
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["success"], true);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["success"], true);
     let (status, stdout, stderr) = agent.finish();
     assert_eq!((status.code(), stdout.as_str()), (Some(0), ""));
     assert_eq!(
@@ -68,7 +68,7 @@ fn messages_and_unknown_options_are_warnings() {
 }
 
 #[test]
-fn what_is_not_there_is_refused() {
+fn missing_files_and_unknown_names_are_rejected() {
     refused(&[], "--mode rpc");
     refused(&["--mode", "json"], "--mode json is not available");
     refused(&["--mode", "rpc", "--dialect", "klingon"], "unknown dialect \"klingon\"; known: pi@0.55");
@@ -81,7 +81,7 @@ fn what_is_not_there_is_refused() {
 }
 
 #[test]
-fn what_means_nothing_is_refused() {
+fn invalid_options_are_rejected() {
     refused(&["--mode", "rpc", "--thinking", "loud"], "off, minimal, low, medium, high, xhigh");
     refused(&["--mode", "rpc", "--max-line", "7"], "at least 64 bytes");
     refused(&["--mode", "rpc", "--updates", "sometimes"], "snapshots");
@@ -136,14 +136,14 @@ fn without_any_model_the_server_starts_and_refuses_prompts() {
         let place = Place::new();
         place.put(&format!("home/.pi/agent/{file}"), text);
         let mut agent = Agent::start(place.command(&["--mode", "rpc"]));
-        assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["model"], Value::Null);
-        let refused = agent.ask(json!({"type": "prompt", "message": "hi"}));
+        assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["model"], Value::Null);
+        let refused = agent.request(json!({"type": "prompt", "message": "hi"}));
         assert!(refused["error"].as_str().unwrap().starts_with("No model is selected: "), "{refused}");
         let (status, _, stderr) = agent.finish();
         assert_eq!(status.code(), Some(0));
         assert!(stderr.contains("Warning: no model is selected"), "{stderr}");
         let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
-        assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["model"]["id"], "scripted");
+        assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["model"]["id"], "scripted");
     }
 }
 
@@ -184,7 +184,7 @@ fn models_levels_and_tools_are_chosen() {
         &script,
     ];
     let mut agent = Agent::start(place.command(&arguments));
-    let state = agent.ask(json!({"type": "get_state"}))["data"].clone();
+    let state = agent.request(json!({"type": "get_state"}))["data"].clone();
     assert_eq!((&state["model"]["id"], &state["thinkingLevel"]), (&json!("scripted"), &json!("low")));
     agent.send(json!({"type": "prompt", "message": "go"}));
     let frames = agent.until_event("agent_end");
@@ -196,7 +196,7 @@ fn models_levels_and_tools_are_chosen() {
     );
     let mut agent =
         Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted", "--thinking", "off"]));
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["thinkingLevel"], "off");
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["thinkingLevel"], "off");
 }
 
 #[test]
@@ -276,5 +276,5 @@ fn fm_f12_the_longest_line_can_be_chosen() {
     agent.send(json!({"id": 1, "type": "set_session_name", "name": "x".repeat(2000)}));
     let answer = agent.next().unwrap();
     assert_eq!((&answer["command"], &answer["success"]), (&json!("parse"), &json!(false)));
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"].get("sessionName"), None);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"].get("sessionName"), None);
 }

@@ -22,7 +22,7 @@ fn fm_f28_the_end_of_stdin_while_idle_is_the_end() {
     let (status, stdout, stderr) = place.output(&["--mode", "rpc", "--provider", "scripted"]);
     assert_eq!((status.code(), stdout.as_str(), stderr.as_str()), (Some(0), "", ""));
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
-    agent.ask(json!({"type": "get_state"}));
+    agent.request(json!({"type": "get_state"}));
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
@@ -39,7 +39,7 @@ fn fm_f15_the_last_line_needs_no_line_feed() {
 }
 
 #[test]
-fn fm_f29_work_that_was_begun_is_finished_after_the_end_of_stdin() {
+fn fm_f29_started_work_finishes_after_the_end_of_stdin() {
     let place = Place::new();
     let mut agent = place.scripted(json!({"responses": [
         {"blocks": [{"text": "a"}, {"tool": {"name": "bash", "args": {"command": "echo on; until [ -e go ]; do sleep 0.01; done; echo off"}}}]},
@@ -67,7 +67,8 @@ fn fm_f31_a_closed_stdout_ends_everything_while_it_works() {
     let script = place.script(json!({"responses": [
         {"blocks": [{"text_repeat": {"chunk": "word ", "n": 2000}}], "delay_ms": 1},
     ]}));
-    let mut agent = Agent::unread(place.command(&["--mode", "rpc", "--script", &script]));
+    let mut agent =
+        Agent::start_without_stdout_reader(place.command(&["--mode", "rpc", "--script", &script]));
     agent.send(json!({"type": "prompt", "message": "go"}));
     agent.close_stdout();
     let status = agent.wait();
@@ -79,7 +80,8 @@ fn fm_f31_a_closed_stdout_ends_everything_while_it_works() {
 fn fm_f31_fm_f32_a_closed_stdout_is_noticed_in_silence_too() {
     let place = Place::new();
     let script = place.script(endless_tool());
-    let mut agent = Agent::unread(place.command(&["--mode", "rpc", "--script", &script]));
+    let mut agent =
+        Agent::start_without_stdout_reader(place.command(&["--mode", "rpc", "--script", &script]));
     agent.send(json!({"type": "prompt", "message": "go"}));
     let child = pid_in(&place.work().join("child"));
     // Same state as after the death of the parent: both ends are closed, and no write is pending.
@@ -91,7 +93,7 @@ fn fm_f31_fm_f32_a_closed_stdout_is_noticed_in_silence_too() {
 }
 
 #[test]
-fn a_signal_ends_it_in_good_order() {
+fn a_signal_causes_an_orderly_end() {
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let place = Place::new();
         let mut agent = place.scripted(endless_tool());
@@ -167,7 +169,8 @@ fn fm_f44_a_second_signal_is_the_end_at_once() {
     // A client that does not read delays the orderly end.
     let script =
         place.script(json!({"responses": [{"blocks": [{"text_repeat": {"chunk": "word ", "n": 4000}}]}]}));
-    let mut agent = Agent::unread(place.command(&["--mode", "rpc", "--script", &script]));
+    let mut agent =
+        Agent::start_without_stdout_reader(place.command(&["--mode", "rpc", "--script", &script]));
     agent.send(json!({"type": "prompt", "message": "go"}));
     agent.send(json!({"type": "bash", "command": "echo $$ > pid; exec sleep 1000"}));
     let child = pid_in(&place.work().join("pid"));
@@ -210,7 +213,7 @@ fn an_abort_ends_the_whole_group_of_a_tool() {
     agent.send(json!({"type": "prompt", "message": "go"}));
     agent.until_event("tool_execution_update");
     let children = ["child", "shell"].map(|file| pid_in(&place.work().join(file)));
-    agent.ask(json!({"type": "abort"}));
+    agent.request(json!({"type": "abort"}));
     for child in children {
         assert_gone(child);
     }

@@ -14,7 +14,7 @@ use crate::support::process::Place;
 use crate::web_client::Web;
 
 /// Returns the result of `agentese call` with those arguments.
-fn called(words: &[&str]) -> (Option<i32>, String, String) {
+fn run_call(words: &[&str]) -> (Option<i32>, String, String) {
     let words = [&["call"], words, &["--"], &COMMAND].concat();
     let (status, stdout, stderr) = Place::new().output(&words);
     for said in [&stdout, &stderr] {
@@ -34,7 +34,7 @@ fn a_prompt_prints_until_its_run_is_over() {
     ] {
         // A named revision uses its own names.
         for (dialect, option) in [("operator@live", "--message"), ("operator", "--text")] {
-            let (code, stdout, stderr) = called(&["--dialect", dialect, "prompt", option, prompt]);
+            let (code, stdout, stderr) = run_call(&["--dialect", dialect, "prompt", option, prompt]);
             assert_eq!((code, stdout.as_str()), (Some(0), text), "{dialect}, {prompt}: {stderr}");
             assert_eq!(stderr.is_empty(), prompt != "ask", "{dialect}, {prompt}: {stderr}");
         }
@@ -42,15 +42,15 @@ fn a_prompt_prints_until_its_run_is_over() {
 }
 
 #[test]
-fn a_run_that_fails_says_why() {
-    let (code, _, stderr) = called(&["--dialect", "operator@live", "prompt", "--message", "fail"]);
+fn a_failed_run_reports_its_reason() {
+    let (code, _, stderr) = run_call(&["--dialect", "operator@live", "prompt", "--message", "fail"]);
     assert_eq!((code, stderr.as_str()), (Some(1), "Error: the run failed: no such model\n"));
 }
 
 #[test]
-fn of_the_request_that_carries_the_key_the_type_is_printed() {
+fn only_the_type_of_a_request_with_a_key_is_printed() {
     let (code, stdout, _) =
-        called(&["--dialect", "operator@live", "--events", "prompt", "--message", "retry"]);
+        run_call(&["--dialect", "operator@live", "--events", "prompt", "--message", "retry"]);
     let events: Vec<Value> = stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let requests = events.iter().filter(|event| event["type"] == "before_provider_request");
     let requests: Vec<_> = requests.collect();
@@ -63,9 +63,9 @@ fn of_the_request_that_carries_the_key_the_type_is_printed() {
 }
 
 #[test]
-fn commands_that_only_it_has_are_called() {
+fn commands_of_the_live_revision_can_be_called() {
     let data = |words: &[&str]| {
-        let (code, stdout, stderr) = called(&[&["--dialect", "operator@live"], words].concat());
+        let (code, stdout, stderr) = run_call(&[&["--dialect", "operator@live"], words].concat());
         assert_eq!((code, stderr.as_str()), (Some(0), ""), "{words:?}");
         serde_json::from_str::<Value>(&stdout).unwrap_or_default()
     };
@@ -77,8 +77,8 @@ fn commands_that_only_it_has_are_called() {
 
 /// Commands of the page reach the agent, and no frame for the page contains the key.
 #[tokio::test]
-async fn the_page_prompts_it_and_never_sees_its_key() {
-    let web = Web::in_front_of(&Place::new(), "operator", &COMMAND);
+async fn the_page_prompts_a_live_operator_without_its_key() {
+    let web = Web::start_with(&Place::new(), "operator", &COMMAND);
     let talk = async {
         let (reader, mut writer, _) = websocket::connect(&web.address).await.unwrap().into_parts();
         let mut lines = BufReader::new(reader).lines();
@@ -103,11 +103,11 @@ async fn the_page_prompts_it_and_never_sees_its_key() {
 }
 
 #[tokio::test]
-async fn the_client_of_all_dialects_finds_it_out_and_asks_who_is_there() {
+async fn a_live_operator_is_detected_and_its_questions_are_answered() {
     let asked = |question: Question| async move { Some(Answer::Text(question.options[1].clone())) }.boxed();
     let talk = async {
         let child = ChildOptions::new(COMMAND[0]).arg(PROGRAM);
-        let agent = Agent::spawn(child, Options::new().asked(asked)).await.unwrap();
+        let agent = Agent::spawn(child, Options::new().on_question(asked)).await.unwrap();
         assert_eq!(agent.dialect(), "operator");
         let mut run = agent.prompt("ask tool retry").await.unwrap();
         let mut grown = String::new();
@@ -126,7 +126,7 @@ async fn the_client_of_all_dialects_finds_it_out_and_asks_who_is_there() {
         );
         assert_eq!(agent.state().await.unwrap().working, Some(false));
         // The agent would accept a model, but keep its own one.
-        assert!(agent.can(Intent::SetThinking) && !agent.can(Intent::SetModel));
+        assert!(agent.supports(Intent::SetThinking) && !agent.supports(Intent::SetModel));
         assert!(agent.set_model("openai", "gpt-x").await.is_err());
         agent.close().await;
         // Same agent, with the client of its dialect.

@@ -55,7 +55,7 @@ fn a_session_of_the_newest_pi_is_listed_by_its_name() {
 }
 
 #[test]
-fn sessions_are_kept_listed_and_exported() {
+fn sessions_are_stored_listed_and_exported() {
     let place = Place::new();
     let script = place.script(json!({"responses": [{"text": "An answer."}]}));
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--script", &script]));
@@ -81,7 +81,7 @@ fn sessions_are_kept_listed_and_exported() {
     for choice in [&["--continue"][..], &["--resume"], &["--session", session], &["--session", &id[..8]]] {
         let mut agent =
             Agent::start(place.command(&[&["--mode", "rpc", "--script", &script], choice].concat()));
-        assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 2, "{choice:?}");
+        assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["messageCount"], 2, "{choice:?}");
         assert_eq!(agent.finish().0.code(), Some(0));
     }
 }

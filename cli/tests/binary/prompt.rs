@@ -17,7 +17,7 @@ fn input(place: &Place, arguments: &[&str]) -> u64 {
 }
 
 #[test]
-fn every_part_of_it_reaches_the_model() {
+fn every_part_of_the_system_prompt_reaches_the_model() {
     let place = Place::new();
     let words = "word ".repeat(800);
     let tokens = words.len() as u64 / 4;
@@ -39,7 +39,7 @@ fn every_part_of_it_reaches_the_model() {
 }
 
 #[test]
-fn a_prompt_that_cannot_be_read_is_an_error() {
+fn an_unreadable_system_prompt_is_an_error() {
     let place = Place::new();
     place.put("home/.pi/agent/SYSTEM.md", "x".repeat(2 << 20));
     let (status, stdout, stderr) = place.output(&["--mode", "rpc", "--provider", "scripted"]);

@@ -15,7 +15,7 @@ fn results(frames: &[Value]) -> Vec<String> {
 
 /// Commands and file tools are not confined, and the documentation states that.
 #[test]
-fn fm_f126_tools_reach_what_the_user_reaches_and_the_documentation_says_so() {
+fn fm_f126_tools_have_the_access_of_the_user_as_documented() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/configuration.md");
     let page = std::fs::read_to_string(page).unwrap();
     assert!(page.contains("Commands and file tools are not confined"));
@@ -61,7 +61,7 @@ fn fm_f130_nothing_is_downloaded() {
     let mut agent = Agent::start(command);
     agent.send(json!({"type": "prompt", "message": "go"}));
     agent.until_event("agent_end");
-    let commands = agent.ask(json!({"type": "get_commands"}));
+    let commands = agent.request(json!({"type": "get_commands"}));
     assert_eq!(commands["success"], true, "{commands}");
     let (status, _, _) = agent.finish();
     assert!(status.success(), "{status}");

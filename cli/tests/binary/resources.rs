@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::process::{Agent, Place};
 
 /// Creates the files of pi's recordings.
-fn furnished() -> Place {
+fn place_with_resources() -> Place {
     let place = Place::new();
     place.put(
         "home/.pi/agent/prompts/review.md",
@@ -40,13 +40,13 @@ fn short(place: &Place, value: &Value) -> String {
 
 fn commands(place: &Place, arguments: &[&str]) -> Vec<String> {
     let mut agent = agent(place, arguments);
-    let answer = agent.ask(json!({"type": "get_commands"}));
+    let answer = agent.request(json!({"type": "get_commands"}));
     assert_eq!(agent.finish().2, "");
     answer["data"]["commands"].as_array().unwrap().iter().map(|command| short(place, command)).collect()
 }
 
 /// Returns the texts of the user messages up to the end of a run.
-fn said(agent: &mut Agent) -> Vec<String> {
+fn user_texts(agent: &mut Agent) -> Vec<String> {
     let frames = agent.until_event("agent_end");
     let of_user = frames
         .iter()
@@ -56,8 +56,8 @@ fn said(agent: &mut Agent) -> Vec<String> {
 }
 
 #[test]
-fn they_are_listed_with_location_and_path() {
-    let place = furnished();
+fn resources_are_listed_with_location_and_path() {
+    let place = place_with_resources();
     let given = ["--skill", "extra-skill/SKILL.md", "--prompt-template", "extra"];
     assert_eq!(
         commands(&place, &given),
@@ -98,7 +98,7 @@ fn they_are_listed_with_location_and_path() {
 
 #[test]
 fn prompts_steering_and_follow_ups_are_expanded() {
-    let place = furnished();
+    let place = place_with_resources();
     let mut agent = agent(&place, &[]);
     let skill = |words: &str| {
         format!(
@@ -121,27 +121,27 @@ fn prompts_steering_and_follow_ups_are_expanded() {
         ("/settings", "/settings"),
     ] {
         agent.send(json!({"type": "prompt", "message": message}));
-        let texts: Vec<_> = said(&mut agent).iter().map(|text| text.replace(&root, "")).collect();
+        let texts: Vec<_> = user_texts(&mut agent).iter().map(|text| text.replace(&root, "")).collect();
         assert_eq!(texts, [text], "{message}");
     }
-    agent.ask(json!({"type": "steer", "message": "/review steered"}));
-    agent.ask(json!({"type": "follow_up", "message": "/skill:web-search followed"}));
+    agent.request(json!({"type": "steer", "message": "/review steered"}));
+    agent.request(json!({"type": "follow_up", "message": "/skill:web-search followed"}));
     agent.send(json!({"type": "prompt", "message": "go"}));
-    let mut texts: Vec<_> = said(&mut agent).iter().map(|text| text.replace(&root, "")).collect();
+    let mut texts: Vec<_> = user_texts(&mut agent).iter().map(|text| text.replace(&root, "")).collect();
     texts.sort();
     assert_eq!(texts, [&skill("\n\nfollowed"), "Review steered carefully. All: steered Rest: ", "go"]);
     assert_eq!(agent.finish().2, "");
 }
 
 #[test]
-fn a_skill_that_is_gone_is_told_and_the_text_stays() {
-    let place = furnished();
+fn a_missing_skill_is_reported_and_the_text_stays() {
+    let place = place_with_resources();
     let mut agent = agent(&place, &[]);
-    agent.ask(json!({"type": "get_state"}));
+    agent.request(json!({"type": "get_state"}));
     let path = place.work().join(".pi/skills/local-skill/SKILL.md");
     std::fs::remove_file(&path).unwrap();
     agent.send(json!({"type": "prompt", "message": "/skill:local-skill now"}));
-    assert_eq!(said(&mut agent), ["/skill:local-skill now"]);
+    assert_eq!(user_texts(&mut agent), ["/skill:local-skill now"]);
     let failed: Vec<_> = agent.seen.iter().filter(|frame| frame["type"] == "extension_error").collect();
     assert_eq!(failed.len(), 1);
     assert_eq!((&failed[0]["extensionPath"], &failed[0]["event"]), (&json!(path), &json!("skill_expansion")));
@@ -150,8 +150,8 @@ fn a_skill_that_is_gone_is_told_and_the_text_stays() {
 }
 
 #[test]
-fn a_model_that_can_read_is_told_of_skills() {
-    let place = furnished();
+fn a_model_with_read_access_receives_the_skills() {
+    let place = place_with_resources();
     place.put("work/.pi/skills/quiet/SKILL.md", "---\ndescription: q\ndisable-model-invocation: true\n---\n");
     let script = place.script(json!({"responses": [
         {"when": {"system": "<name>quiet</name>"}, "text": "all"},
@@ -169,13 +169,13 @@ fn a_model_that_can_read_is_told_of_skills() {
         );
         agent.send(json!({"type": "prompt", "message": "go"}));
         agent.until_event("agent_end");
-        let answer = agent.ask(json!({"type": "get_last_assistant_text"}));
+        let answer = agent.request(json!({"type": "get_last_assistant_text"}));
         assert_eq!(answer["data"]["text"], expected, "{arguments:?}");
     }
 }
 
 #[test]
-fn what_is_wrong_is_told_on_stderr() {
+fn invalid_resources_are_reported_on_stderr() {
     let place = Place::new();
     place.put("work/.pi/skills/bad/SKILL.md", "# No description");
     place.put("work/.pi/skills/Odd/SKILL.md", "---\ndescription: d\n---\n");

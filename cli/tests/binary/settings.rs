@@ -8,11 +8,11 @@ const USER: &str = "home/.pi/agent/settings.json";
 const PROJECT: &str = "work/.pi/settings.json";
 
 fn state(agent: &mut Agent) -> Value {
-    agent.ask(json!({"type": "get_state"}))["data"].clone()
+    agent.request(json!({"type": "get_state"}))["data"].clone()
 }
 
 #[test]
-fn they_count_from_the_start() {
+fn settings_apply_from_the_start() {
     let place = Place::new();
     let settings = json!({"defaultThinkingLevel": "high", "steeringMode": "all"});
     place.put(USER, settings.to_string());
@@ -35,7 +35,7 @@ fn they_count_from_the_start() {
 }
 
 #[test]
-fn the_model_of_the_settings_is_the_one_to_begin_with() {
+fn the_initial_model_comes_from_the_settings() {
     let place = Place::new();
     let models = json!({"providers": {"acme": {
         "baseUrl": "http://127.0.0.1:9", "api": "openai-completions", "apiKey": "k",
@@ -55,7 +55,7 @@ fn the_model_of_the_settings_is_the_one_to_begin_with() {
 }
 
 #[test]
-fn a_model_server_that_never_answers_is_given_up_within_the_limit_of_the_settings() {
+fn a_silent_model_server_times_out_by_the_settings() {
     // The system accepts connections, and no process reads them.
     let silent = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let place = Place::new();
@@ -100,7 +100,7 @@ fn the_agent_directory_can_be_elsewhere() {
 }
 
 #[test]
-fn fm_f121_what_cannot_be_read_is_told_once_and_left_alone() {
+fn fm_f121_unreadable_settings_are_reported_once_and_left_unchanged() {
     let place = Place::new();
     let cases = [
         ("{ broken", "it is not JSON"),
@@ -123,17 +123,17 @@ fn fm_f121_what_cannot_be_read_is_told_once_and_left_alone() {
 }
 
 #[test]
-fn what_a_client_sets_is_kept_only_where_that_is_asked_for() {
+fn client_settings_are_stored_only_on_request() {
     let place = Place::new();
     for kept in [false, true] {
         let before = format!(r#"{{"mine":[1],"rpc":{{"persistDefaults":{kept}}},"last":0}}"#);
         let path = place.put(USER, &before);
         let mut agent =
             Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted", "--no-session"]));
-        agent.ask(json!({"type": "set_steering_mode", "mode": "all"}));
-        agent.ask(json!({"type": "set_follow_up_mode", "mode": "all"}));
-        agent.ask(json!({"type": "set_thinking_level", "level": "low"}));
-        agent.ask(json!({"type": "set_model", "provider": "scripted", "modelId": "scripted"}));
+        agent.request(json!({"type": "set_steering_mode", "mode": "all"}));
+        agent.request(json!({"type": "set_follow_up_mode", "mode": "all"}));
+        agent.request(json!({"type": "set_thinking_level", "level": "low"}));
+        agent.request(json!({"type": "set_model", "provider": "scripted", "modelId": "scripted"}));
         assert_eq!(agent.finish().2, "");
         let after = std::fs::read_to_string(path).unwrap();
         if !kept {
@@ -156,7 +156,7 @@ fn fm_f129_commands_see_keys_of_providers_unless_the_settings_hide_them() {
         let mut command = place.command(&["--mode", "rpc", "--provider", "scripted"]);
         command.env("ANTHROPIC_API_KEY", "canary").env("OTHER", "other");
         let mut agent = Agent::start(command);
-        let answer = agent.ask(json!({"type": "bash", "command": "echo $ANTHROPIC_API_KEY $OTHER"}));
+        let answer = agent.request(json!({"type": "bash", "command": "echo $ANTHROPIC_API_KEY $OTHER"}));
         assert_eq!(answer["data"]["output"].as_str().map(str::trim), Some(expected.trim()), "{hidden}");
         agent.finish();
     }
@@ -175,7 +175,7 @@ fn fm_f116_the_working_directory_needs_trust() {
     place.put(USER, r#"{"rpc":{"trustDialogMs":0}}"#);
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
     assert_eq!(state(&mut agent)["steeringMode"], "one-at-a-time");
-    assert_eq!(agent.ask(json!({"type": "bash", "command": "echo hi"}))["data"]["output"], "hi\n");
+    assert_eq!(agent.request(json!({"type": "bash", "command": "echo hi"}))["data"]["output"], "hi\n");
     assert!(!place.work().join("evil").exists());
     assert_eq!(
         agent.finish().2,
@@ -183,6 +183,6 @@ fn fm_f116_the_working_directory_needs_trust() {
     );
     place.put(PROJECT, r#"{"shellCommandPrefix": "cd /"}"#);
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted", "--trust"]));
-    assert_eq!(agent.ask(json!({"type": "bash", "command": "pwd"}))["data"]["output"], "/\n");
+    assert_eq!(agent.request(json!({"type": "bash", "command": "pwd"}))["data"]["output"], "/\n");
     assert_eq!(agent.finish().2, "");
 }

@@ -6,7 +6,7 @@ use crate::support::process::{Agent, Place};
 use crate::support::trace::check_run;
 
 #[test]
-fn fm_f27_ten_mebibytes_that_nobody_reads_hold_nobody_up() {
+fn fm_f27_unread_stderr_of_ten_mebibytes_does_not_block() {
     let place = Place::new();
     // One log line for each pattern without a matching model.
     let patterns = vec!["x".repeat(5); 120_000];
@@ -27,7 +27,8 @@ fn fm_f27_ten_mebibytes_that_nobody_reads_hold_nobody_up() {
     assert_eq!(lines + dropped, 120_000);
     assert!(bytes * 120_000 > 10 << 20, "{bytes} bytes in each line");
     let script = place.script(json!({"responses": [], "default": {"text": "ok"}}));
-    let mut agent = Agent::unheard(place.command(&["--mode", "rpc", "--script", &script]));
+    let mut agent =
+        Agent::start_without_stderr_reader(place.command(&["--mode", "rpc", "--script", &script]));
     agent.send(json!({"type": "prompt", "message": "go"}));
     let frames = agent.until_event("agent_end");
     check_run(&frames);
@@ -37,7 +38,7 @@ fn fm_f27_ten_mebibytes_that_nobody_reads_hold_nobody_up() {
 }
 
 #[test]
-fn a_filter_that_means_nothing_is_told() {
+fn an_invalid_log_filter_is_reported() {
     let place = Place::new();
     let mut command = place.command(&["--mode", "rpc", "--provider", "scripted"]);
     command.env("AGENTESE_LOG", "a=b=c");
@@ -47,7 +48,7 @@ fn a_filter_that_means_nothing_is_told() {
 }
 
 #[test]
-fn fm_f124_a_terminal_obeys_nothing_of_it() {
+fn fm_f124_control_characters_are_escaped() {
     let place = Place::new();
     for (option, text, shown) in
         [("--tools", "\u{1b}]0;x\u{7}", "\\u{1b}]0;x\\u{7}"), ("--model", "\u{1b}[2J", "\\u{1b}[2J")]
@@ -58,7 +59,7 @@ fn fm_f124_a_terminal_obeys_nothing_of_it() {
 }
 
 #[test]
-fn more_is_logged_where_that_is_asked_for() {
+fn the_log_level_is_configurable() {
     let place = Place::new();
     let line = "DEBUG agentese::rpc: start";
     let logged = |level: &str| {

@@ -15,13 +15,15 @@ fn the_built_in_plan_streams_an_answer() {
     check_run(&frames);
     let deltas = frames.iter().filter(|frame| frame["assistantMessageEvent"]["type"] == "text_delta").count();
     assert!(deltas > 30, "{deltas} pieces");
-    let text =
-        agent.ask(json!({"type": "get_last_assistant_text"}))["data"]["text"].as_str().unwrap().to_owned();
+    let text = agent.request(json!({"type": "get_last_assistant_text"}))["data"]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     assert!(text.contains("**Kettle**") && text.contains("It boils water."), "{text}");
 }
 
 #[test]
-fn fm_f22_logs_and_what_tools_print_stay_away_from_it() {
+fn fm_f22_logs_and_tool_output_stay_off_stdout() {
     let place = Place::new();
     let script = place.script(json!({"responses": [
         // Tool that tries to write to the server's own stdout.
@@ -36,7 +38,7 @@ fn fm_f22_logs_and_what_tools_print_stay_away_from_it() {
     agent.send_raw(b"garbage\n");
     agent.until_event("agent_end");
     // `finish` returns the unparsed rest of stdout.
-    agent.ask(json!({"type": "get_state"}));
+    agent.request(json!({"type": "get_state"}));
     let (status, stdout, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));
     for line in stdout.lines() {
@@ -46,7 +48,7 @@ fn fm_f22_logs_and_what_tools_print_stay_away_from_it() {
 }
 
 #[test]
-fn without_a_reason_nothing_is_on_stderr() {
+fn stderr_is_empty_without_a_reason() {
     let place = Place::new();
     let mut agent = place.scripted(json!({"responses": [], "default": {"text": "ok"}}));
     agent.send(json!({"type": "prompt", "message": "go"}));

@@ -31,7 +31,7 @@ fn notices(frames: &[Value]) -> Vec<(String, String)> {
 }
 
 /// Returns a shell that limits the files of the agent to 4 blocks of 512 bytes, as on a full disk.
-fn without_room(place: &Place, arguments: &[&str]) -> std::process::Command {
+fn command_on_full_disk(place: &Place, arguments: &[&str]) -> std::process::Command {
     let agent = place.command(arguments);
     let mut command = place.command(&[]);
     let program = agent.get_program().to_owned();
@@ -49,11 +49,11 @@ fn without_room(place: &Place, arguments: &[&str]) -> std::process::Command {
 }
 
 #[test]
-fn fm_f100_a_full_disk_is_told_to_the_client_on_stderr_and_by_the_exit_code() {
+fn fm_f100_a_full_disk_is_reported_by_notice_stderr_and_exit_code() {
     let place = Place::new();
     let script = place.script(ok());
     // SIGXFSZ, which such a limit causes, does not end the agent.
-    let mut agent = Agent::start(without_room(&place, &["--mode", "rpc", "--script", &script]));
+    let mut agent = Agent::start(command_on_full_disk(&place, &["--mode", "rpc", "--script", &script]));
     for number in 0..4 {
         agent.send(json!({"type": "prompt", "message": format!("{number} {}", "x".repeat(900))}));
         agent.until_event("agent_end");
@@ -89,12 +89,12 @@ fn fm_f105_a_session_of_a_newer_version_is_not_lost_silently() {
     // Reading a session loses no data.
     let mut agent =
         Agent::start(place.command(&["--mode", "rpc", "--script", &script, "--session", &session]));
-    agent.ask(json!({"type": "get_messages"}));
+    agent.request(json!({"type": "get_messages"}));
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
 #[test]
-fn what_is_written_to_a_full_stdout_is_a_failure() {
+fn output_to_a_full_stdout_is_a_failure() {
     let place = Place::new();
     let script = place.script(ok());
     for arguments in [
@@ -120,7 +120,7 @@ fn what_is_written_to_a_full_stdout_is_a_failure() {
 }
 
 #[test]
-fn a_session_file_that_is_cut_while_it_is_used_is_whole_again() {
+fn a_session_file_truncated_while_in_use_is_restored() {
     let place = Place::new();
     let script = place.script(ok());
     let session = place.file("s.jsonl", "");
@@ -142,7 +142,7 @@ fn a_session_file_that_is_cut_while_it_is_used_is_whole_again() {
 }
 
 #[test]
-fn what_kills_left_of_sessions_is_removed_at_the_next_start() {
+fn leftovers_of_killed_sessions_are_removed_at_the_next_start() {
     let place = Place::new();
     let long_ago = SystemTime::now() - Duration::from_secs(3600);
     let id = "0d4d6a4e-1111-4222-8333-444455556666";
@@ -176,7 +176,7 @@ fn without_a_home_directory_the_agent_starts() {
 }
 
 #[test]
-fn without_any_home_directory_the_agent_starts_and_says_that_nothing_is_kept() {
+fn without_any_home_directory_the_agent_starts_and_warns() {
     if !rustix::process::geteuid().is_root() {
         return skipped(
             "without a home directory",
@@ -195,7 +195,7 @@ fn without_any_home_directory_the_agent_starts_and_says_that_nothing_is_kept() {
     let mut agent = Agent::start(command);
     agent.send(json!({"type": "prompt", "message": "go"}));
     agent.until_event("agent_end");
-    let state = agent.ask(json!({"type": "get_state"}));
+    let state = agent.request(json!({"type": "get_state"}));
     assert_eq!(state["data"].get("sessionFile"), None, "{state}");
     let (status, _, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0), "{stderr}");
@@ -203,7 +203,7 @@ fn without_any_home_directory_the_agent_starts_and_says_that_nothing_is_kept() {
 }
 
 #[test]
-fn fm_f87_a_start_tells_where_the_old_content_of_a_torn_file_is() {
+fn fm_f87_the_copy_of_a_torn_file_is_reported_at_the_start() {
     let place = Place::new();
     let script = place.script(ok());
     let copy = place.put("work/.notes.agentese-0123456789abcdef.old", "old");
@@ -223,7 +223,7 @@ fn fm_f87_a_start_tells_where_the_old_content_of_a_torn_file_is() {
 
 /// A pipe without a writer replaces a file that is read at the start.
 #[test]
-fn a_pipe_in_place_of_a_file_holds_nothing_up() {
+fn a_pipe_in_place_of_a_file_does_not_block() {
     for name in ["models.json", "settings.json", "auth.json"] {
         let place = Place::new();
         let script = place.script(ok());
@@ -231,7 +231,7 @@ fn a_pipe_in_place_of_a_file_holds_nothing_up() {
         fs::remove_file(&path).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
         let mut agent = Agent::start(place.command(&["--mode", "rpc", "--script", &script]));
-        agent.ask(json!({"type": "get_available_models"}));
+        agent.request(json!({"type": "get_available_models"}));
         let (status, _, stderr) = agent.finish();
         assert_eq!(status.code(), Some(0), "{name}: {stderr}");
         assert!(stderr.contains(name) && stderr.contains("regular file"), "{name}: {stderr}");
@@ -239,7 +239,7 @@ fn a_pipe_in_place_of_a_file_holds_nothing_up() {
 }
 
 #[test]
-fn a_command_that_gives_a_key_ends_with_a_killed_agent() {
+fn a_key_command_ends_with_a_killed_agent() {
     let place = Place::new();
     let model = json!({"id": "m", "name": "m", "reasoning": false, "input": ["text"],
         "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0}, "contextWindow": 1000, "maxTokens": 100});
@@ -307,9 +307,9 @@ fn fm_f118_no_export_shows_a_key_in_any_form() {
     let mut agent = Agent::start(started);
     agent.send(json!({"type": "prompt", "message": all.join("\n")}));
     agent.until_event("agent_end");
-    let state = agent.ask(json!({"type": "get_state"}));
+    let state = agent.request(json!({"type": "get_state"}));
     let session = state["data"]["sessionFile"].as_str().unwrap().to_owned();
-    let written = agent.ask(json!({"type": "export_html", "outputPath": "rpc.html"}));
+    let written = agent.request(json!({"type": "export_html", "outputPath": "rpc.html"}));
     assert_eq!(written["success"], true, "{written}");
     agent.finish();
     let mut command = place.command(&["--export", &session, "cli.html"]);

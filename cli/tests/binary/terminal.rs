@@ -11,11 +11,11 @@ use crate::support::process::Place;
 
 /// Control sequences that set the clipboard and the title and clear the screen, C1 controls, a direction mark
 /// and characters without a width.
-const OBEYED: &str = "hello \u{1b}]52;c;cHduZWQ=\u{7}\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{7f} \
+const CONTROL_SEQUENCES: &str = "hello \u{1b}]52;c;cHduZWQ=\u{7}\u{1b}]0;title\u{7}\u{1b}[2J\u{9b}31m\u{7f} \
     a\u{202e}b\u{2066}c\u{200b}d\u{feff}e\r end";
 
 /// Runs a command on a terminal and returns the whole output.
-fn on_a_terminal(mut command: Command) -> String {
+fn run_on_terminal(mut command: Command) -> String {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&terminal).unwrap();
     unlockpt(&terminal).unwrap();
@@ -37,42 +37,43 @@ fn on_a_terminal(mut command: Command) -> String {
     reader.join().unwrap().replace("\r\n", "\n")
 }
 
-/// Returns `agentese call` against an agent whose model writes [`OBEYED`], and then fails with it.
+/// Returns `agentese call` against an agent whose model writes [`CONTROL_SEQUENCES`], and then fails with it.
 fn call(place: &Place, words: &[&str]) -> Command {
-    let error = json!({"status": 400, "type": "invalid_request_error", "message": OBEYED});
-    let script = place.script(json!({"responses": [{"text": OBEYED}], "default": {"error": error}}));
+    let error = json!({"status": 400, "type": "invalid_request_error", "message": CONTROL_SEQUENCES});
+    let script =
+        place.script(json!({"responses": [{"text": CONTROL_SEQUENCES}], "default": {"error": error}}));
     let program = agentese();
     let agent = ["--", program.to_str().unwrap(), "--mode", "rpc", "--script", &script];
     place.command(&[&["call"], words, &agent].concat())
 }
 
 #[test]
-fn nothing_that_a_model_writes_is_obeyed_by_a_terminal() {
+fn control_sequences_of_a_model_are_escaped_on_a_terminal() {
     let escaped = "hello \\u{1b}]52;c;cHduZWQ=\\u{7}\\u{1b}]0;title\\u{7}\\u{1b}[2J\\u{9b}31m\\u{7f} \
         a\\u{202e}b\\u{2066}c\\u{200b}d\\u{feff}e\\r end";
     for (words, expected) in [
         (&["prompt", "--message", "x"][..], escaped),
         (&["--events", "prompt", "--message", "x"], "c\\u200bd\\ufeffe"),
         (&["--output", "json", "prompt", "--message", "x"], "c\\u200bd\\ufeffe"),
-        (&["--output", "text", "set_session_name", "--name", OBEYED], ""),
+        (&["--output", "text", "set_session_name", "--name", CONTROL_SEQUENCES], ""),
         (&["bash", "--command", "printf 'a\\342\\200\\256b\\302\\233'"], "a\\u202eb"),
         (&["--output", "text", "bash", "--command", "printf 'a\\342\\200\\256b'"], "a\\u{202e}b"),
     ] {
         let place = Place::new();
-        let seen = on_a_terminal(call(&place, words));
+        let seen = run_on_terminal(call(&place, words));
         assert!(seen.contains(expected), "{words:?}: {seen:?}");
         let is_obeyed =
             |it: char| it != '\n' && (it.is_control() || "\u{202e}\u{2066}\u{200b}\u{feff}".contains(it));
         assert!(!seen.contains(is_obeyed), "{words:?}: {seen:?}");
         if words.contains(&"json") {
-            assert_eq!(serde_json::from_str::<Value>(&seen).unwrap()["text"], OBEYED, "{seen:?}");
+            assert_eq!(serde_json::from_str::<Value>(&seen).unwrap()["text"], CONTROL_SEQUENCES, "{seen:?}");
         }
     }
 }
 
 #[test]
-fn programs_get_what_a_model_writes_as_it_is() {
+fn programs_receive_model_output_unchanged() {
     let place = Place::new();
     let got = call(&place, &["prompt", "--message", "x"]).stdin(Stdio::null()).output().unwrap();
-    assert_eq!(String::from_utf8(got.stdout).unwrap(), format!("{OBEYED}\n"));
+    assert_eq!(String::from_utf8(got.stdout).unwrap(), format!("{CONTROL_SEQUENCES}\n"));
 }

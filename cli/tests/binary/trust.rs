@@ -10,12 +10,12 @@ const USER: &str = "home/.pi/agent/settings.json";
 
 /// Working directory with every kind of content that executes a command. Each one creates a file called
 /// `evil-…`, or connects to a server that counts connections.
-struct Hostile {
+struct HostileRepository {
     place: Place,
     listener: std::net::TcpListener,
 }
 
-impl Hostile {
+impl HostileRepository {
     fn new() -> Self {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -83,7 +83,7 @@ impl Hostile {
     }
 
     /// Returns the effects of the hostile content.
-    fn done(&self) -> Vec<String> {
+    fn effects(&self) -> Vec<String> {
         let mut done: Vec<String> = std::fs::read_dir(self.place.work())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -101,7 +101,7 @@ impl Hostile {
     }
 
     /// Returns the current settings of the user.
-    fn user(&self) -> Value {
+    fn user_settings(&self) -> Value {
         let path = self.place.work().parent().unwrap().join(USER);
         serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
     }
@@ -114,7 +114,7 @@ fn question(agent: &mut Agent) -> Value {
     dialog
 }
 
-fn say(agent: &mut Agent, dialog: &Value, members: Value) {
+fn answer_dialog(agent: &mut Agent, dialog: &Value, members: Value) {
     let mut answer = members;
     answer["type"] = json!("extension_ui_response");
     answer["id"] = dialog["id"].clone();
@@ -133,10 +133,10 @@ fn work(agent: &mut Agent) -> Value {
         let result = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
         assert_eq!(result["result"]["content"][0]["text"], "run\n", "{result}");
     }
-    agent.ask(json!({"type": "get_last_assistant_text"}))["data"]["text"].clone()
+    agent.request(json!({"type": "get_last_assistant_text"}))["data"]["text"].clone()
 }
 
-fn begin(agent: &mut Agent) {
+fn send_command(agent: &mut Agent) {
     agent.send(json!({"id": "c", "type": "bash", "command": "echo hi"}));
 }
 
@@ -151,65 +151,65 @@ fn fm_f116_a_hostile_repository_executes_nothing() {
         None,
     ];
     for answer in answers {
-        let hostile = Hostile::new();
+        let hostile = HostileRepository::new();
         let patience = if answer.is_some() { 15_000 } else { 50 };
         hostile.settings(json!({"rpc": {"trustDialogMs": patience}}));
         let mut agent = hostile.agent(&[]);
-        begin(&mut agent);
+        send_command(&mut agent);
         let dialog = question(&mut agent);
         assert_eq!(dialog["timeout"], patience);
         if let Some(answer) = &answer {
-            say(&mut agent, &dialog, answer.clone());
+            answer_dialog(&mut agent, &dialog, answer.clone());
         }
         assert_eq!(work(&mut agent), "done", "{answer:?}");
         let questions = agent.seen.iter().filter(|frame| frame["type"] == "extension_ui_request").count();
         assert_eq!(questions, 1);
         let (status, _, stderr) = agent.finish();
-        assert_eq!((status.code(), hostile.done()), (Some(0), Vec::new()), "{answer:?}: {stderr}");
+        assert_eq!((status.code(), hostile.effects()), (Some(0), Vec::new()), "{answer:?}: {stderr}");
         assert!(
             stderr.starts_with(
                 "Warning: .pi/settings.json, .pi/SYSTEM.md, .mcp.json, .pi/extensions are not read because "
             ),
             "{stderr}"
         );
-        assert_eq!(hostile.user(), json!({"rpc": {"trustDialogMs": patience}}));
+        assert_eq!(hostile.user_settings(), json!({"rpc": {"trustDialogMs": patience}}));
     }
 }
 
 #[test]
-fn fm_f116_without_anybody_to_ask_the_answer_is_no() {
+fn fm_f116_without_a_user_the_directory_is_not_trusted() {
     for (settings, arguments) in [
         (json!({"rpc": {"trustDialogMs": 0}}), &[][..]),
         (json!({"defaultProjectTrust": "never"}), &[]),
         (json!({"defaultProjectTrust": "always"}), &["--no-trust"]),
     ] {
-        let hostile = Hostile::new();
+        let hostile = HostileRepository::new();
         hostile.settings(settings);
         let mut agent = hostile.agent(arguments);
-        begin(&mut agent);
+        send_command(&mut agent);
         assert_eq!(work(&mut agent), "done");
         assert!(!agent.seen.iter().any(|frame| frame["type"] == "extension_ui_request"));
         drop(agent);
-        assert_eq!(hostile.done(), Vec::<String>::new());
+        assert_eq!(hostile.effects(), Vec::<String>::new());
     }
     // The end of the input is an answer too.
-    let hostile = Hostile::new();
+    let hostile = HostileRepository::new();
     let mut agent = hostile.agent(&[]);
     agent.send(json!({"type": "prompt", "message": "go"}));
     let (status, stdout, _) = agent.finish();
     assert!(stdout.contains("extension_ui_request") && stdout.contains("agent_end"), "{stdout}");
-    assert_eq!((status.code(), hostile.done()), (Some(0), Vec::new()));
+    assert_eq!((status.code(), hostile.effects()), (Some(0), Vec::new()));
 }
 
 #[test]
-fn a_yes_counts_from_that_moment_on() {
+fn trust_applies_from_the_answer_on() {
     for (choice, remembered) in [("Trust it for now", false), ("Trust it from now on", true)] {
-        let hostile = Hostile::new();
+        let hostile = HostileRepository::new();
         // The directory contains no extension that runs, but one could guard tools.
         hostile.settings(json!({"mine": 1, "extensionHost": {"unguarded": true}}));
         let mut agent = hostile.agent(&[]);
-        assert_eq!(agent.ask(json!({"type": "get_state"}))["success"], true);
-        begin(&mut agent);
+        assert_eq!(agent.request(json!({"type": "get_state"}))["success"], true);
+        send_command(&mut agent);
         let dialog = question(&mut agent);
         let title = dialog["title"].as_str().unwrap();
         assert!(
@@ -217,32 +217,32 @@ fn a_yes_counts_from_that_moment_on() {
             "{title}"
         );
         assert!(dialog["options"].as_array().unwrap().contains(&json!(choice)), "{dialog}");
-        say(&mut agent, &dialog, json!({"value": choice}));
+        answer_dialog(&mut agent, &dialog, json!({"value": choice}));
         assert_eq!(work(&mut agent), "evil-system");
         agent.finish();
         // The TypeScript extension needs a host, which may be missing.
-        let done: Vec<_> = hostile.done().into_iter().filter(|name| name != "evil-extension").collect();
+        let done: Vec<_> = hostile.effects().into_iter().filter(|name| name != "evil-extension").collect();
         assert_eq!(done, ["evil-prefix", "evil-program", "evil-server", "evil-shell"]);
-        let settings = hostile.user();
+        let settings = hostile.user_settings();
         let directory = hostile.place.work().canonicalize().unwrap();
         let expected = if remembered { json!([directory]) } else { Value::Null };
         assert_eq!((&settings["mine"], &settings["trustedDirectories"]), (&json!(1), &expected));
         // A trusted directory causes no further question.
         let mut agent = hostile.agent(&[]);
-        begin(&mut agent);
+        send_command(&mut agent);
         let first = agent.next().unwrap();
         assert_eq!(first["type"] == "extension_ui_request", !remembered, "{first}");
     }
 }
 
 #[test]
-fn an_abort_ends_the_question_and_what_waits_for_it() {
-    let hostile = Hostile::new();
+fn an_abort_ends_the_question_and_the_waiting_commands() {
+    let hostile = HostileRepository::new();
     let mut agent = hostile.agent(&[]);
     for (command, stop) in [("prompt", "abort"), ("bash", "abort_bash")] {
         agent.send(json!({"id": "c", "type": command, "message": "go", "command": "echo hi"}));
         question(&mut agent);
-        assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
+        assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["isStreaming"], false);
         agent.send(json!({"id": "stop", "type": stop}));
         let mut answers = [agent.next().unwrap(), agent.next().unwrap()];
         answers.sort_by_key(|answer| answer["id"].to_string());
@@ -251,18 +251,18 @@ fn an_abort_ends_the_question_and_what_waits_for_it() {
         assert_eq!((&answers[1]["id"], &answers[1]["success"]), (&json!("stop"), &json!(true)));
     }
     drop(agent);
-    assert_eq!(hostile.done(), Vec::<String>::new());
+    assert_eq!(hostile.effects(), Vec::<String>::new());
 }
 
 #[test]
-fn who_brings_nothing_that_needs_trust_is_not_asked_about() {
+fn a_directory_without_executable_content_needs_no_trust() {
     let place = Place::new();
     place.put("work/AGENTS.md", "Use tabs.");
     place.put("work/.pi/prompts/go.md", "Go.");
     place.put("work/.pi/skills/a/SKILL.md", "---\ndescription: d\n---\n");
     place.put("work/.pi/settings.json", r#"{"theme":"dark","unknown":{"a":1}}"#);
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
-    assert_eq!(agent.ask(json!({"type": "bash", "command": "echo hi"}))["data"]["output"], "hi\n");
+    assert_eq!(agent.request(json!({"type": "bash", "command": "echo hi"}))["data"]["output"], "hi\n");
     agent.send(json!({"type": "prompt", "message": "/go"}));
     agent.until_event("agent_end");
     assert!(!agent.seen.iter().any(|frame| frame["type"] == "extension_ui_request"));
@@ -270,14 +270,14 @@ fn who_brings_nothing_that_needs_trust_is_not_asked_about() {
 }
 
 #[test]
-fn what_is_trusted_and_cannot_be_used_is_told() {
+fn unusable_files_of_a_trusted_directory_are_reported() {
     let place = Place::new();
     place.put("work/.pi/settings.json", r#"{"steeringMode":"all"}"#);
     place.put("work/.pi/SYSTEM.md", "x".repeat(2 << 20));
     let mut agent = Agent::start(place.command(&["--mode", "rpc", "--provider", "scripted"]));
     agent.send(json!({"id": "c", "type": "prompt", "message": "go"}));
     let dialog = question(&mut agent);
-    say(&mut agent, &dialog, json!({"value": "Trust it for now"}));
+    answer_dialog(&mut agent, &dialog, json!({"value": "Trust it for now"}));
     let answer = agent.next().unwrap();
     let error = answer["error"].as_str().unwrap();
     assert!(
@@ -288,13 +288,13 @@ fn what_is_trusted_and_cannot_be_used_is_told() {
     place.put("work/.pi/SYSTEM.md", "Be kind.");
     agent.send(json!({"id": "c", "type": "prompt", "message": "go"}));
     let dialog = question(&mut agent);
-    say(&mut agent, &dialog, json!({"value": "Trust it for now"}));
+    answer_dialog(&mut agent, &dialog, json!({"value": "Trust it for now"}));
     agent.until_event("agent_end");
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["steeringMode"], "all");
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["steeringMode"], "all");
 }
 
 #[test]
-fn a_family_reads_its_own_folder_once_it_is_trusted() {
+fn each_dialect_reads_its_own_trusted_folder() {
     let place = Place::new();
     place.put("work/.omp/SYSTEM.md", "own-system");
     place.put("work/.omp/rules/kind.mdc", "---\nalwaysApply: true\n---\nbe-kind");

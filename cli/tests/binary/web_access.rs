@@ -13,7 +13,7 @@ use crate::support::agentese;
 use crate::support::process::Place;
 
 /// Agent that records its input and answers each line with an event.
-const NOTES: &str = r#"while IFS= read -r line; do
+const RECORDING_AGENT: &str = r#"while IFS= read -r line; do
     printf '%s\n' "$line" >> notes
     echo '{"jsonrpc":"2.0","method":"agent/event","params":{"type":"noted"}}'
 done"#;
@@ -51,10 +51,12 @@ async fn soon<T>(what: &str, work: impl Future<Output = T>) -> T {
 
 /// An agent that takes the first of two members with one name receives no such frame.
 #[tokio::test]
-async fn a_command_that_is_denied_does_not_reach_the_agent_beside_another() {
+async fn a_denied_command_beside_another_does_not_reach_the_agent() {
     for rights in [&["--read-only"][..], &["--deny", "agent/prompt"]] {
         let place = Place::new();
-        let words = [&["web", "--no-open", "--dialect", "opal"], rights, &["--", "sh", "-c", NOTES]].concat();
+        let words =
+            [&["web", "--no-open", "--dialect", "opal"], rights, &["--", "sh", "-c", RECORDING_AGENT]]
+                .concat();
         let page = Page::of(place.command(&words));
         let address = format!("{}ws", page.address.replacen("http", "ws", 1));
         let transport = soon("a connection", websocket::connect(&address)).await.unwrap();
@@ -87,7 +89,7 @@ async fn a_command_that_is_denied_does_not_reach_the_agent_beside_another() {
 
 /// 400 connections with incomplete requests do not block a page with a limit of 256 open files.
 #[tokio::test]
-async fn half_requests_keep_nobody_out_and_are_closed() {
+async fn incomplete_requests_block_no_client_and_are_closed() {
     let place = Place::new();
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -n 256; exec \"$0\" web --no-open -- cat"]).arg(agentese());

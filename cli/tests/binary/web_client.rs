@@ -26,11 +26,11 @@ impl Web {
         let script = place.script(script);
         let agent = crate::support::agentese();
         let own = ["--mode", "rpc", "--provider", "scripted", "--script", &script, "--no-session"];
-        Self::in_front_of(place, "pi", &[&[agent.to_str().unwrap()], &own[..]].concat())
+        Self::start_with(place, "pi", &[&[agent.to_str().unwrap()], &own[..]].concat())
     }
 
     /// Starts `agentese web` with any agent of that dialect.
-    pub fn in_front_of(place: &Place, dialect: &str, agent: &[&str]) -> Self {
+    pub fn start_with(place: &Place, dialect: &str, agent: &[&str]) -> Self {
         let mut command = place.command(&[&["web", "--no-open", "--dialect", dialect, "--"], agent].concat());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -50,9 +50,9 @@ impl Drop for Web {
 
 /// Tap that passes every frame to a view.
 #[derive(Clone)]
-struct Shown(Arc<Mutex<View>>);
+struct ViewTap(Arc<Mutex<View>>);
 
-impl Tap for Shown {
+impl Tap for ViewTap {
     fn frame(&self, direction: Direction, line: &str) {
         let mut view = self.0.lock().unwrap();
         match direction {
@@ -64,9 +64,9 @@ impl Tap for Shown {
 
 /// Connections that can be cut.
 #[derive(Clone, Default)]
-struct Wires(Arc<Mutex<Vec<AbortHandle>>>);
+struct Connections(Arc<Mutex<Vec<AbortHandle>>>);
 
-impl Wires {
+impl Connections {
     fn options(&self) -> Options {
         let wires = self.clone();
         Options::default().dial(move |address| {
@@ -82,7 +82,7 @@ impl Wires {
         })
     }
 
-    fn made(&self) -> usize {
+    fn count(&self) -> usize {
         self.0.lock().unwrap().len()
     }
 
@@ -101,9 +101,9 @@ async fn a_client_of_the_page_loses_nothing_when_its_connection_is_cut() {
             {"text": "The end."},
         ]}),
     );
-    let wires = Wires::default();
+    let wires = Connections::default();
     let transport = websocket::connect_with(&web.address, wires.options()).await.unwrap();
-    let shown = Shown(Arc::new(Mutex::new(View::open("pi").unwrap())));
+    let shown = ViewTap(Arc::new(Mutex::new(View::open("pi").unwrap())));
     let client = pi::Client::builder().tap(shown.clone()).connect(transport);
     let talk = async {
         let mut run = client.prompt("Go.").await.unwrap();
@@ -117,7 +117,7 @@ async fn a_client_of_the_page_loses_nothing_when_its_connection_is_cut() {
                 }
             }
         }
-        assert_eq!(wires.made(), 4);
+        assert_eq!(wires.count(), 4);
         assert!(updates > 60, "{updates}");
         client.get_messages().await.unwrap()
     };

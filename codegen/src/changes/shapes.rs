@@ -7,7 +7,7 @@ use agentese_protocol::index::{named, references};
 use agentese_protocol::model::{Field, Shape, Ty, TypeDef};
 
 use super::rules::{self, Rule, received, sent};
-use super::{Change, How};
+use super::{Change, ChangeKind};
 
 /// The senders of a type.
 #[derive(Debug, Clone, Copy)]
@@ -91,24 +91,24 @@ fn fields(
     for field in new.iter().filter(|field| !old.iter().any(|before| before.name == field.name)) {
         let taken = if field.presence.is_required() { sent::REQUIRED_ADDED } else { sent::ADDED };
         let rule = senders.rule(received::ADDED, taken);
-        changes.push(Change::new(How::Added, what, format!("{owner}.{}", field.name), rule));
+        changes.push(Change::new(ChangeKind::Added, what, format!("{owner}.{}", field.name), rule));
     }
     for before in old {
         let name = format!("{owner}.{}", before.name);
         let was = before.presence;
         let Some(after) = new.iter().find(|field| field.name == before.name) else {
             let missing = if was.is_required() { received::REMOVED } else { received::OPTIONAL_REMOVED };
-            changes.push(Change::new(How::Removed, what, name, senders.rule(missing, sent::REMOVED)));
+            changes.push(Change::new(ChangeKind::Removed, what, name, senders.rule(missing, sent::REMOVED)));
             continue;
         };
         let is = after.presence;
         if was.is_required() && !is.is_required() {
             let rule = senders.rule(received::MADE_OPTIONAL, sent::MADE_OPTIONAL);
-            changes.push(Change::new(How::MadeOptional, what, &name, rule));
+            changes.push(Change::new(ChangeKind::MadeOptional, what, &name, rule));
         }
         if !was.is_required() && is.is_required() {
             let rule = senders.rule(received::MADE_REQUIRED, sent::MADE_REQUIRED);
-            changes.push(Change::new(How::MadeRequired, what, &name, rule));
+            changes.push(Change::new(ChangeKind::MadeRequired, what, &name, rule));
         }
         if was.is_nullable() != is.is_nullable() {
             let rule = match is.is_nullable() {
@@ -116,11 +116,11 @@ fn fields(
                 false => senders.rule(rules::NEVER_NULL, rules::NULL_REFUSED),
             };
             let word = |nullable: bool| if nullable { "may be null" } else { "never null" };
-            let change = Change::new(How::Changed, what, &name, rule);
+            let change = Change::new(ChangeKind::Changed, what, &name, rule);
             changes.push(change.between(word(was.is_nullable()), word(is.is_nullable())));
         }
         if before.ty != after.ty {
-            let change = Change::new(How::Changed, what, &name, rules::TYPE_CHANGED);
+            let change = Change::new(ChangeKind::Changed, what, &name, rules::TYPE_CHANGED);
             changes.push(change.between(type_name(&before.ty), type_name(&after.ty)));
         }
     }
@@ -137,11 +137,11 @@ fn listed(
     for name in new.iter().filter(|name| !old.contains(name)) {
         let rule = if open { received::OPEN_ADDED } else { received::CLOSED_ADDED };
         let rule = senders.rule(rule, sent::LISTED_ADDED);
-        changes.push(Change::new(How::Added, what, format!("{owner}.{name}"), rule));
+        changes.push(Change::new(ChangeKind::Added, what, format!("{owner}.{name}"), rule));
     }
     for name in old.iter().filter(|name| !new.contains(name)) {
         let rule = senders.rule(received::LISTED_REMOVED, sent::LISTED_REMOVED);
-        changes.push(Change::new(How::Removed, what, format!("{owner}.{name}"), rule));
+        changes.push(Change::new(ChangeKind::Removed, what, format!("{owner}.{name}"), rule));
     }
 }
 

@@ -88,7 +88,7 @@ pub fn module(index: &Index) -> String {
     );
     imports(&mut out, index);
     out.push_str(
-        "from agentese.members import DEFAULT, null\nfrom agentese.run import SyncRun\nfrom agentese.dialogs import DialogsBase\nfrom agentese.service import Call, Refusal, ServiceBase\nfrom agentese.text import TextTable\nfrom agentese.unknown import UnknownEvent\n",
+        "from agentese.members import DEFAULT, null\nfrom agentese.run import SyncRun\nfrom agentese.dialogs import DialogsBase\nfrom agentese.service import Call, CommandError, ServiceBase\nfrom agentese.text import TextTable\nfrom agentese.unknown import UnknownEvent\n",
     );
     all(&mut out, index);
     let dialect = index.dialect;

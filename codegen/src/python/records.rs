@@ -10,7 +10,7 @@ use super::literal::{attribute, constant, doc, quote};
 use super::{banner, docs, ty};
 use crate::typescript::declared;
 
-type Declared<'a> = BTreeMap<&'a str, (&'a TypeDef, &'a [Field])>;
+type DeclaredTypes<'a> = BTreeMap<&'a str, (&'a TypeDef, &'a [Field])>;
 
 /// Returns the parts of a record, with the members that a dialect adds to all events.
 fn record<'a>(def: &TypeDef, common: &'a [Field]) -> Option<(&'static [Constant], Vec<&'a Field>)> {
@@ -24,7 +24,7 @@ fn record<'a>(def: &TypeDef, common: &'a [Field]) -> Option<(&'static [Constant]
 pub fn module(dialects: &[Index]) -> String {
     let defs = declared(dialects);
     let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");
-    out.push_str("from typing import Any, Literal\n\nfrom agentese._native import Member, Record, plain_class\nfrom agentese.unknown import Unknown\n");
+    out.push_str("from typing import Any, Literal\n\nfrom agentese._native import Member, Record, plain_class\nfrom agentese.unknown import UnknownVariant\n");
     for (name, (def, common)) in &defs {
         let Some((constants, fields)) = record(def, common) else { continue };
         let _ = writeln!(out, "\n\nclass {name}(Record, metaclass=plain_class):");
@@ -98,7 +98,7 @@ fn member(out: &mut String, field: &Field) {
     );
 }
 
-fn aliases(out: &mut String, defs: &Declared<'_>, runs: bool) {
+fn aliases(out: &mut String, defs: &DeclaredTypes<'_>, runs: bool) {
     let mut write = |name: &str, text: String, doc: &str| {
         let _ = if runs {
             writeln!(out, "\n{name} = {text}")
@@ -116,7 +116,7 @@ fn aliases(out: &mut String, defs: &Declared<'_>, runs: bool) {
     }
     for (name, (def, _)) in defs {
         if let Shape::Union { variants, open, .. } = def.shape {
-            let unknown = if open { " | Unknown" } else { "" };
+            let unknown = if open { " | UnknownVariant" } else { "" };
             write(name, format!("{}{unknown}", variants.join(" | ")), def.doc);
         }
     }
@@ -128,7 +128,7 @@ fn aliases(out: &mut String, defs: &Declared<'_>, runs: bool) {
     }
 }
 
-fn tables(out: &mut String, defs: &Declared<'_>) {
+fn tables(out: &mut String, defs: &DeclaredTypes<'_>) {
     out.push_str("\n# The tables that the native core reads.\nUNIONS = {\n");
     for (name, (def, _)) in defs {
         let Shape::Union { tag, open, variants } = def.shape else { continue };
@@ -183,7 +183,7 @@ pub fn stub(dialects: &[Index]) -> String {
     let mut out = banner("Every declared type, once. The modules of the dialects name those that they use.");
     out.push_str(
         "from collections.abc import Mapping, Sequence\nfrom typing import Any, ClassVar, Final, Literal, Self, TypeAlias, final\n\nfrom agentese import shapes\nfrom agentese._native import Record as Record\n\
-         from agentese.values import JsonObject, JsonValue\nfrom agentese.unknown import Unknown\n",
+         from agentese.values import JsonObject, JsonValue\nfrom agentese.unknown import UnknownVariant\n",
     );
     for (name, (def, common)) in &defs {
         let Some((constants, fields)) = record(def, common) else { continue };

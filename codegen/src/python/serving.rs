@@ -28,7 +28,7 @@ pub fn module(out: &mut String, index: &Index) {
     let _ = writeln!(
         out,
         "\n\nclass Service(ServiceBase):\n    \"\"\"An agent of the {} dialect: override a method for each command that it has.\n\n    \
-         Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.\n    \"\"\"\n\n    dialect = DIALECT\n    _methods = {{",
+         Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.\n    \"\"\"\n\n    dialect = DIALECT\n    _methods = {{",
         index.dialect.name
     );
     for command in &index.commands {
@@ -41,7 +41,7 @@ pub fn module(out: &mut String, index: &Index) {
         let params = if command.params.is_some() { ", params" } else { "" };
         let _ = writeln!(out, "\n    async def {}(self{params}, call):", snake(command.name));
         docs(out, "        ", command.doc, &when(command));
-        let _ = writeln!(out, "        raise Refusal.not_available({})", quote(command.wire));
+        let _ = writeln!(out, "        raise CommandError.not_available({})", quote(command.wire));
     }
 }
 
@@ -50,7 +50,7 @@ pub fn stub(out: &mut String, index: &Index) {
     let _ = writeln!(
         out,
         "\nclass Service(ServiceBase):\n    \"\"\"An agent of the {} dialect: override a method for each command that it has.\n\n    \
-         Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.\n    \"\"\"\n    dialect: ClassVar[str]",
+         Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.\n    \"\"\"\n    dialect: ClassVar[str]",
         index.dialect.name
     );
     for command in &index.commands {

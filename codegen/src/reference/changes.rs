@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 
 use super::{cell, page_name};
-use crate::changes::{Change, How};
+use crate::changes::{Change, ChangeKind};
 
 /// Returns the page.
 pub(super) fn page() -> String {
@@ -30,12 +30,12 @@ pub(super) fn page() -> String {
             ),
         };
         let kinds = [
-            (How::Added, "Added"),
-            (How::Removed, "Removed"),
-            (How::Renamed, "Renamed"),
-            (How::MadeOptional, "Made optional"),
-            (How::MadeRequired, "Made required"),
-            (How::Changed, "Changed"),
+            (ChangeKind::Added, "Added"),
+            (ChangeKind::Removed, "Removed"),
+            (ChangeKind::Renamed, "Renamed"),
+            (ChangeKind::MadeOptional, "Made optional"),
+            (ChangeKind::MadeRequired, "Made required"),
+            (ChangeKind::Changed, "Changed"),
         ];
         for (how, title) in kinds {
             let rows: Vec<&Change> = changes.changes.iter().filter(|change| change.change == how).collect();
@@ -65,7 +65,7 @@ pub(super) fn page() -> String {
 fn name(change: &Change) -> String {
     let code = |text: &str| format!("`{}`", cell(text).replace('`', "'"));
     match (&change.before, &change.after) {
-        (Some(before), Some(after)) if change.change == How::Renamed => {
+        (Some(before), Some(after)) if change.change == ChangeKind::Renamed => {
             format!("{}, was {}", code(after), code(before))
         }
         (Some(before), Some(after)) => {

@@ -109,7 +109,7 @@ fn unions(out: &mut String, index: &Index) {
     }
     out.push_str("    }\n}\n\n");
     out.push_str(
-        "impl crate::wire::Eventful for Event {\n    fn event_type(&self) -> &str {\n        self.tag()\n    }\n    \
+        "impl crate::wire::EventUnion for Event {\n    fn event_type(&self) -> &str {\n        self.tag()\n    }\n    \
          fn is_known(&self) -> bool {\n        !matches!(self, Event::Unknown(_))\n    }\n}\n\n",
     );
     out.push_str("named! {\n    /// A command with its parameters.\n    pub enum Command {\n");
@@ -173,7 +173,7 @@ fn replies(out: &mut String, index: &Index) {
     };
     let _ = writeln!(
         out,
-        "}}\n\nimpl crate::wire::Answered for Reply {{\n    fn command(&self) -> &'static str {{\n        match self {{\n{names}        }}\n    }}\n\n    \
+        "}}\n\nimpl crate::wire::ReplyUnion for Reply {{\n    fn command(&self) -> &'static str {{\n        match self {{\n{names}        }}\n    }}\n\n    \
          fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {{\n{begin}        \
          Some(match command {{\n{decode}            _ => return None,\n        }})\n    }}\n\n    \
          fn encode(&self) -> Result<Option<String>, serde_json::Error> {{\n        {encode}\n    }}\n}}\n"

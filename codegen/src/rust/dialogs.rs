@@ -52,8 +52,8 @@ pub fn handler(out: &mut String, index: &Index, marker: &str) {
     out.push_str("}\n\n");
     let _ = writeln!(
         out,
-        "impl<T: Dialogs> crate::dialog::DialogSink<{marker}> for T {{\n    fn ask(self: std::sync::Arc<Self>, dialog: Dialog) -> \
-         futures::future::BoxFuture<'static, Option<crate::dialog::Members>> {{\n        Box::pin(async move {{\n            match dialog {{"
+        "impl<T: Dialogs> crate::dialog::DialogHandler<{marker}> for T {{\n    fn answer(self: std::sync::Arc<Self>, dialog: Dialog) -> \
+         futures::future::BoxFuture<'static, Option<crate::dialog::AnswerMembers>> {{\n        Box::pin(async move {{\n            match dialog {{"
     );
     for dialog in &index.dialogs {
         let variant = pascal(dialog.name);
@@ -99,7 +99,7 @@ pub fn asking(out: &mut String, index: &Index, marker: &str) {
         let Reply::Member(member) = index.reply(dialog) else { continue };
         let _ = writeln!(
             out,
-            "impl crate::serve::Ask<{marker}> for {params} {{\n    type Answer = {};\n    const MEMBER: &'static str = {:?};\n}}\n",
+            "impl crate::serve::QuestionParams<{marker}> for {params} {{\n    type Answer = {};\n    const MEMBER: &'static str = {:?};\n}}\n",
             rust_type(&member.ty),
             member.name
         );

@@ -34,8 +34,8 @@ pub fn kinds(out: &mut String, index: &Index) {
     }
     out.push_str(
         "        }\n    }\n\n    /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in\n    \
-         /// the text.\n    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {\n        \
-         crate::serve::Refusal::declared(&SPEC, self.kind(), values)\n    }\n}\n\n",
+         /// the text.\n    pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {\n        \
+         crate::serve::CommandError::declared(&SPEC, self.kind(), values)\n    }\n}\n\n",
     );
 }
 

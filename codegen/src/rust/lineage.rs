@@ -13,24 +13,24 @@ use super::signature::{params_type, result_type};
 /// The assignment of a dialect's commands to the traits of its family.
 struct Lineage {
     /// The commands that the dialect introduces and every heir inherits unchanged.
-    kept: Vec<&'static Command>,
+    inherited: Vec<&'static Command>,
     /// The other commands, which are not inherited from an ancestor either.
-    own: Vec<&'static Command>,
+    specific: Vec<&'static Command>,
     /// The ancestors with a trait of inherited commands, the oldest first, with these commands.
     ancestors: Vec<(&'static str, Vec<&'static Command>)>,
 }
 
 /// Returns the dialects from the oldest ancestor to the dialect itself.
-fn line(dialect: &'static Dialect) -> Vec<&'static Dialect> {
+fn ancestry(dialect: &'static Dialect) -> Vec<&'static Dialect> {
     let mut line: Vec<_> = std::iter::successors(Some(dialect), |dialect| dialect.parent).collect();
     line.reverse();
     line
 }
 
-fn heirs(dialect: &'static Dialect) -> Vec<Index> {
+fn descendants(dialect: &'static Dialect) -> Vec<Index> {
     let descends = |index: &Index| {
         let name = index.dialect.name;
-        name != dialect.name && line(index.dialect).iter().any(|older| older.name == dialect.name)
+        name != dialect.name && ancestry(index.dialect).iter().any(|older| older.name == dialect.name)
     };
     Index::clients().into_iter().filter(descends).collect()
 }
@@ -42,11 +42,11 @@ fn same(one: &Command, other: &Command) -> bool {
 impl Lineage {
     /// Returns `None` for a dialect without relatives.
     fn of(index: &Index) -> Option<Self> {
-        let line = line(index.dialect);
+        let line = ancestry(index.dialect);
         let mut ancestors: Vec<(&'static str, Vec<&'static Command>)> = Vec::new();
         let mut kept = Vec::new();
         for older in &line {
-            let heirs = heirs(older);
+            let heirs = descendants(older);
             let is_kept = |command: &&'static Command| {
                 let everywhere = heirs.iter().all(|heir| heir.commands.iter().any(|row| same(row, command)));
                 let known = ancestors.iter().flat_map(|(_, rows)| rows).any(|row| row.name == command.name);
@@ -58,7 +58,7 @@ impl Lineage {
                 false => ancestors.push((older.name, rows)),
             }
         }
-        if line.len() == 1 && heirs(index.dialect).is_empty() {
+        if line.len() == 1 && descendants(index.dialect).is_empty() {
             return None;
         }
         let taken = |command: &&'static Command| {
@@ -66,23 +66,23 @@ impl Lineage {
             all.any(|row| row.name == command.name)
         };
         let own = index.commands.iter().copied().filter(|command| !taken(command)).collect();
-        Some(Self { kept, own, ancestors })
+        Some(Self { inherited: kept, specific: own, ancestors })
     }
 }
 
 /// Adds the traits of shared and own commands, and an implementation of `Service` for types with all these
 /// traits.
 pub fn traits(out: &mut String, index: &Index, marker: &str) {
-    let Some(Lineage { kept, own, ancestors }) = Lineage::of(index) else { return };
+    let Some(Lineage { inherited: kept, specific: own, ancestors }) = Lineage::of(index) else { return };
     let root = ancestors.is_empty();
     if !kept.is_empty() {
-        let heirs: Vec<_> = heirs(index.dialect).iter().map(|heir| heir.dialect.name).collect();
+        let heirs: Vec<_> = descendants(index.dialect).iter().map(|heir| heir.dialect.name).collect();
         let _ = writeln!(
             out,
             "\n/// The commands that {} inherit unchanged from this dialect. A server of several dialects of the family\n\
              /// implements them once, for every dialect `D`. Every method is required; [`Service`] describes them. A type\n\
              /// that implements the traits of all commands of a dialect implements its [`Service`].\n\
-             pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {{",
+             pub trait BaseService<D: spec::Dialect>: Send + Sync + 'static {{",
             heirs.join(" and ")
         );
         methods(out, &kept, "D");
@@ -99,13 +99,13 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
             out,
             "\n/// The commands of this dialect that no other dialect of its family has in the same form. One that is not\n\
              /// implemented, for its revision is not served, answers that it is not available.\n\
-             pub trait Own: Send + Sync + 'static {{"
+             pub trait DialectCommands: Send + Sync + 'static {{"
         );
         for command in &own {
             let _ = writeln!(
                 out,
                 "    {} {{\n        let _ = (params, call);\n        \
-                 async {{ Err(crate::serve::Refusal::not_available({:?})) }}\n    }}",
+                 async {{ Err(crate::serve::CommandError::not_available({:?})) }}\n    }}",
                 signature(command, marker),
                 command.wire
             );
@@ -114,13 +114,13 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
     }
     let mut sources: Vec<(String, &[&'static Command])> = Vec::new();
     for (name, rows) in ancestors.iter().filter(|(_, rows)| !rows.is_empty()) {
-        sources.push((format!("super::{name}::Kept<{marker}>"), rows));
+        sources.push((format!("super::{name}::BaseService<{marker}>"), rows));
     }
     if !kept.is_empty() {
-        sources.push((format!("Kept<{marker}>"), &kept));
+        sources.push((format!("BaseService<{marker}>"), &kept));
     }
     if !own.is_empty() {
-        sources.push(("Own".to_owned(), &own));
+        sources.push(("DialectCommands".to_owned(), &own));
     }
     let bounds: Vec<_> = sources.iter().map(|(name, _)| name.as_str()).collect();
     let _ = writeln!(out, "\nimpl<T: {}> Service for T {{", bounds.join(" + "));
@@ -148,7 +148,7 @@ pub fn traits(out: &mut String, index: &Index, marker: &str) {
 fn signature(command: &Command, dialect: &str) -> String {
     format!(
         "fn {}(&self, params: {}, call: crate::serve::Call<{dialect}{}>) -> \
-         impl Future<Output = Result<{}, crate::serve::Refusal>> + Send",
+         impl Future<Output = Result<{}, crate::serve::CommandError>> + Send",
         command.name,
         params_type(command),
         answered_with(command),
@@ -181,8 +181,8 @@ mod tests {
                 assert!(index.dialect.parent.is_none());
                 continue;
             };
-            let mut found = names(&lineage.kept);
-            found.extend(names(&lineage.own));
+            let mut found = names(&lineage.inherited);
+            found.extend(names(&lineage.specific));
             let of_ancestors = lineage.ancestors.iter().flat_map(|(_, rows)| names(rows));
             found.extend(of_ancestors);
             let mut all = names(&index.commands);
@@ -193,10 +193,10 @@ mod tests {
     }
 
     #[test]
-    fn what_heirs_change_is_not_shared() {
+    fn overridden_commands_are_not_shared() {
         let pi = Lineage::of(&client("pi")).unwrap();
         assert_eq!(
-            names(&pi.own),
+            names(&pi.specific),
             [
                 "prompt",
                 "steer",
@@ -213,8 +213,8 @@ mod tests {
             ]
         );
         let omp = Lineage::of(&client("omp")).unwrap();
-        assert!(names(&omp.own).contains(&"set_host_tools"));
-        assert!(names(&omp.kept).contains(&"get_state"));
+        assert!(names(&omp.specific).contains(&"set_host_tools"));
+        assert!(names(&omp.inherited).contains(&"get_state"));
         assert!(Lineage::of(&client("opal")).is_none());
     }
 }

@@ -8,14 +8,14 @@ use super::banner;
 use crate::outcome::parts;
 
 pub fn file() -> String {
-    let mut out = banner("The events that tell what a run uses.");
-    out.push_str("use crate::run_limits::{Call, CallResult, Measures};\n\n/// Those of each dialect.\npub const MEASURES: &[Measures] = &[\n");
+    let mut out = banner("The events that report the usage of a run.");
+    out.push_str("use crate::run_limits::{CallEvent, CallResultEvent, Measures};\n\n/// Those of each dialect.\npub const MEASURES: &[Measures] = &[\n");
     let path = |path: &str| format!("&{:?}", parts(path));
     for Measures { dialect, turn, cost, call, result } in MEASURES {
         let cost = cost.map(|cost| format!("Some(({:?}, {}))", cost.event, path(cost.path)));
         let _ = writeln!(
             out,
-            "    Measures {{\n        dialect: {dialect:?},\n        turn: {turn:?},\n        cost: {},\n        call: Call {{ event: {:?}, id: {}, tool: {}, arguments: {} }},\n        result: CallResult {{ event: {:?}, id: {}, failed: ({}, {:?}), output: {} }},\n    }},",
+            "    Measures {{\n        dialect: {dialect:?},\n        turn: {turn:?},\n        cost: {},\n        call: CallEvent {{ event: {:?}, id: {}, tool: {}, arguments: {} }},\n        result: CallResultEvent {{ event: {:?}, id: {}, failed: ({}, {:?}), output: {} }},\n    }},",
             cost.unwrap_or_else(|| "None".to_owned()),
             call.event,
             path(call.id),

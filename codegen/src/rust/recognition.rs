@@ -8,7 +8,7 @@ use agentese_protocol::dialect::Framing;
 use super::banner;
 
 /// The frames of one dialect that no dialect of another framing has.
-pub struct Recognised {
+pub struct DialectVocabulary {
     /// The dialect.
     pub name: &'static str,
     /// The method of the notifications that carry events, in JSON-RPC.
@@ -19,13 +19,13 @@ pub struct Recognised {
     pub questions: Vec<&'static str>,
 }
 
-impl Recognised {
+impl DialectVocabulary {
     /// Returns the frames of one dialect. Returns `None` for a dialect whose frames are not lines of an
     /// agent.
     pub fn of(index: &Index) -> Option<Self> {
         let own = index.dialogs.iter().filter_map(|dialog| Some(dialog.frames?.request));
         Some(match index.framing() {
-            Framing::JsonRpc { notification } => Recognised {
+            Framing::JsonRpc { notification } => DialectVocabulary {
                 name: index.dialect.name,
                 notification: Some(notification),
                 events: Vec::new(),
@@ -35,7 +35,7 @@ impl Recognised {
             },
             // AG-UI frames use HTTP.
             _ if index.dialog_frames().is_none() => return None,
-            _ => Recognised {
+            _ => DialectVocabulary {
                 name: index.dialect.name,
                 notification: None,
                 events: index.events.iter().map(|event| event.name).collect(),
@@ -52,13 +52,13 @@ impl Recognised {
 
 pub fn file(indexes: &[&Index]) -> String {
     let mut out = banner("The frames by which the dialect of an agent is recognised.");
-    out.push_str("use crate::recognition::Recognised;\n\n/// One row for each dialect.\npub const DIALECTS: &[Recognised] = &[\n");
-    for Recognised { name, notification, events, questions } in
-        indexes.iter().filter_map(|index| Recognised::of(index))
+    out.push_str("use crate::recognition::DialectVocabulary;\n\n/// One row for each dialect.\npub const DIALECTS: &[DialectVocabulary] = &[\n");
+    for DialectVocabulary { name, notification, events, questions } in
+        indexes.iter().filter_map(|index| DialectVocabulary::of(index))
     {
         let _ = writeln!(
             out,
-            "    Recognised {{ name: {name:?}, notification: {notification:?}, events: &{events:?}, questions: &{questions:?} }},"
+            "    DialectVocabulary {{ name: {name:?}, notification: {notification:?}, events: &{events:?}, questions: &{questions:?} }},"
         );
     }
     out.push_str("];\n");

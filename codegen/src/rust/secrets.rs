@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agentese_protocol::secrets::{ENVELOPES, KEYS, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH};
+use agentese_protocol::secrets::{ENVELOPES, KEYS, MEMBERS, REDACTED, SECRET_EVENTS, SUFFIX_LENGTH};
 
 use super::banner;
 
@@ -21,7 +21,7 @@ pub fn file() -> String {
     );
     let _ = writeln!(
         out,
-        "/// Events of which nothing is shown but their type: they carry a key in members of any name.\npub const SEALED: &[&str] = &{SEALED:?};\n"
+        "/// Events of which nothing is shown but their type: they carry a key in members of any name.\npub const SECRET_EVENTS: &[&str] = &{SECRET_EVENTS:?};\n"
     );
     let _ = writeln!(
         out,

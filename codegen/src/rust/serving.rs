@@ -33,8 +33,8 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
         let _ = writeln!(out, "    ///\n    /// {when}");
         let _ = writeln!(
             out,
-            "    fn {}(&self, params: {}, call: crate::serve::Call<{marker}{}>) -> impl Future<Output = Result<{}, crate::serve::Refusal>> + Send {{\n        \
-             let _ = (params, call);\n        async {{ Err(crate::serve::Refusal::not_available({:?})) }}\n    }}",
+            "    fn {}(&self, params: {}, call: crate::serve::Call<{marker}{}>) -> impl Future<Output = Result<{}, crate::serve::CommandError>> + Send {{\n        \
+             let _ = (params, call);\n        async {{ Err(crate::serve::CommandError::not_available({:?})) }}\n    }}",
             command.name,
             params_type(command),
             answered_with(command),
@@ -52,7 +52,7 @@ pub fn service(out: &mut String, index: &Index, marker: &str) {
     let _ = writeln!(
         out,
         "impl<T: Service> crate::serve::Dispatch<{marker}> for T {{\n    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<{marker}, Reply>) -> \
-         futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {{\n        match command {{"
+         futures::future::BoxFuture<'static, Result<Reply, crate::serve::CommandError>> {{\n        match command {{"
     );
     for command in &index.commands {
         let variant = pascal(command.name);

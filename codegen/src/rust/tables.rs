@@ -4,16 +4,16 @@ use std::fmt::Write as _;
 
 use agentese_protocol::Index;
 use agentese_protocol::dialect::{
-    Barrier, Behavior, EndOfInput, Framing, HandlerFailure, ResponseOrder, Sign,
+    Barrier, Behavior, EndOfInput, Fingerprint, Framing, HandlerFailure, ResponseOrder,
 };
-use agentese_protocol::meaning::Test;
+use agentese_protocol::meaning::Condition;
 use agentese_protocol::model::{
     Answer, Command, Lane, OwnFrames, Presence, RunEffect, RunRole, Shape, Timeout,
 };
 
 use crate::declaration::{answer_members, opens_session};
 use crate::names::{pascal, snake};
-use crate::outcome::{Outcome, of_event, parts};
+use crate::outcome::{OutcomeRule, of_event, parts};
 
 /// Returns the name of the static with the tables of a client.
 pub fn client_name(index: &Index) -> &'static str {
@@ -51,16 +51,24 @@ fn behavior(of: &Behavior) -> String {
     )
 }
 
-fn sign(sign: &Sign) -> String {
+fn sign(sign: &Fingerprint) -> String {
     match sign {
-        Sign::Event(event) => format!("spec::Sign::Event({event:?})"),
-        Sign::EventMember(event, member) => format!("spec::Sign::EventMember({event:?}, {member:?})"),
-        Sign::EventWithout(event, member) => format!("spec::Sign::EventWithout({event:?}, {member:?})"),
-        Sign::AnswerMember(command, member) => format!("spec::Sign::AnswerMember({command:?}, {member:?})"),
-        Sign::AnswerWithout(command, member) => format!("spec::Sign::AnswerWithout({command:?}, {member:?})"),
-        Sign::AnswerBare(command) => format!("spec::Sign::AnswerBare({command:?})"),
-        Sign::BareEvent => "spec::Sign::BareEvent".to_owned(),
-        Sign::WrappedEvent => "spec::Sign::WrappedEvent".to_owned(),
+        Fingerprint::Event(event) => format!("spec::Fingerprint::Event({event:?})"),
+        Fingerprint::EventMember(event, member) => {
+            format!("spec::Fingerprint::EventMember({event:?}, {member:?})")
+        }
+        Fingerprint::EventWithout(event, member) => {
+            format!("spec::Fingerprint::EventWithout({event:?}, {member:?})")
+        }
+        Fingerprint::AnswerMember(command, member) => {
+            format!("spec::Fingerprint::AnswerMember({command:?}, {member:?})")
+        }
+        Fingerprint::AnswerWithout(command, member) => {
+            format!("spec::Fingerprint::AnswerWithout({command:?}, {member:?})")
+        }
+        Fingerprint::AnswerBare(command) => format!("spec::Fingerprint::AnswerBare({command:?})"),
+        Fingerprint::BareEvent => "spec::Fingerprint::BareEvent".to_owned(),
+        Fingerprint::WrappedEvent => "spec::Fingerprint::WrappedEvent".to_owned(),
     }
 }
 
@@ -196,17 +204,17 @@ fn spec(out: &mut String, index: &Index, name: &str, doc: &str, revisions: &str)
 }
 
 /// Returns the literal of an event's statement about the outcome of a run.
-fn outcome(rule: &Outcome) -> String {
+fn outcome(rule: &OutcomeRule) -> String {
     let path = |path: &str| format!("&{:?}", parts(path));
     let paths =
         |paths: &[&str]| format!("&[{}]", paths.iter().map(|one| path(one)).collect::<Vec<_>>().join(", "));
-    let told = |told: &str| format!("spec::Told::{}", pascal(told));
-    let test = |test: &Test| match *test {
-        Test::Is(of, word) => format!("spec::Test::Is({}, {word:?})", path(of)),
-        Test::Has(of) => format!("spec::Test::Has({})", path(of)),
+    let told = |told: &str| format!("spec::ReportedOutcome::{}", pascal(told));
+    let test = |test: &Condition| match *test {
+        Condition::Is(of, word) => format!("spec::OutcomeTest::Is({}, {word:?})", path(of)),
+        Condition::Has(of) => format!("spec::OutcomeTest::Has({})", path(of)),
         other => panic!("clients do not look at {other:?}"),
     };
-    let words = rule.words.as_ref().map_or_else(
+    let words = rule.value_outcomes.as_ref().map_or_else(
         || "None".to_owned(),
         |(of, words)| {
             let words: Vec<String> =
@@ -215,10 +223,10 @@ fn outcome(rule: &Outcome) -> String {
         },
     );
     format!(
-        "spec::OutcomeRule {{ over: {}, when: &[{}], told: {}, words: {words}, message: {}, text: {:?}, code: {}, retryable: {} }}",
+        "spec::OutcomeRule {{ over: {}, when: &[{}], outcome: {}, value_outcomes: {words}, message: {}, text: {:?}, code: {}, retryable: {} }}",
         rule.over.map_or_else(|| "None".to_owned(), |list| format!("Some({})", path(list))),
         rule.when.iter().map(test).collect::<Vec<_>>().join(", "),
-        told(rule.told),
+        told(rule.outcome),
         paths(&rule.message),
         rule.text,
         paths(&rule.code),
@@ -271,7 +279,7 @@ fn command_spec(index: &Index, command: &Command) -> String {
         Timeout::Never => "None".to_owned(),
     };
     format!(
-        "spec::CommandSpec {{ name: {:?}, wire: {:?}, answer: spec::Answer::{answer}, run: spec::RunRole::{run}, \
+        "spec::CommandSpec {{ name: {:?}, wire: {:?}, answer: spec::AnswerTiming::{answer}, run: spec::RunRole::{run}, \
          lane: spec::Lane::{lane}, timeout: {timeout}, reads: {}, required: &{:?}, tolerates: &{:?}, \
          wrong: &{:?}, renamed: &{:?}, has_params: {} }}",
         command.name,

@@ -298,7 +298,7 @@ fn initializers(out: &mut String, fields: &[&Field], required: impl Fn(&Field) -
             let _ = writeln!(out, "            {field}: {value},");
         }
     }
-    out.push_str("            extra: crate::wire::Extra::default(),\n");
+    out.push_str("            extra: crate::wire::ExtraMembers::default(),\n");
 }
 
 /// Returns `true` if the empty value of a record is meaningful: no member is required, or all required members are

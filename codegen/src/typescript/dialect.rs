@@ -21,7 +21,7 @@ pub fn file(index: &Index) -> String {
     ));
     out.push_str("import { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from \"../client.js\";\n");
     if index.chunks().is_some() {
-        out.push_str("import { Pieces } from \"../chunks.js\";\n");
+        out.push_str("import { ChunkAssembler } from \"../chunks.js\";\n");
     }
     if tables::has_own_lines(index) {
         out.push_str("import { lines } from \"../lines.js\";\n");

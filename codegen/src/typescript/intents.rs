@@ -15,9 +15,9 @@ pub fn artefacts(folder: &str, dialects: &[Index]) -> Vec<Artefact> {
     for index in dialects {
         let name = index.dialect.name;
         let mut out = banner(&format!("The commands of {name} that carry intents."));
-        out.push_str("import type { Carriers } from \"../../any/table.js\";\n\n");
+        out.push_str("import type { IntentMappings } from \"../../any/table.js\";\n\n");
         out.push_str(&format!(
-            "/** The table of {name}. */\nexport const {name}: Carriers = {};\n",
+            "/** The table of {name}. */\nexport const {name}: IntentMappings = {};\n",
             crate::meaning::text(&crate::intents::table(index))
         ));
         files.push(Artefact::new(format!("{folder}/intents/{name}.ts"), out));

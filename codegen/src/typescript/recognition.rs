@@ -5,19 +5,20 @@ use std::fmt::Write as _;
 use agentese_protocol::Index;
 
 use super::{banner, quote};
-use crate::rust::Recognised;
+use crate::rust::DialectVocabulary;
 
 pub fn file(dialects: &[Index]) -> String {
     let protocols = Index::protocols();
-    let rows: Vec<Recognised> = dialects.iter().chain(&protocols).filter_map(Recognised::of).collect();
+    let rows: Vec<DialectVocabulary> =
+        dialects.iter().chain(&protocols).filter_map(DialectVocabulary::of).collect();
     let mut out = banner("The frames by which the dialect of an agent is recognised.");
-    out.push_str("import type { Recognised } from \"../recognition.js\";\n");
+    out.push_str("import type { DialectVocabulary } from \"../recognition.js\";\n");
     for (name, is_rpc, what) in
         [("lineDialects", false, "dialects of lines"), ("rpcDialects", true, "dialects of JSON-RPC")]
     {
         let _ = writeln!(
             out,
-            "\n/** The {what}: types of frames, or methods, by dialect. */\nexport const {name}: readonly Recognised[] = ["
+            "\n/** The {what}: types of frames, or methods, by dialect. */\nexport const {name}: readonly DialectVocabulary[] = ["
         );
         for row in rows.iter().filter(|row| row.notification.is_some() == is_rpc) {
             let names =

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use agentese_protocol::secrets::{ENVELOPES, KEYS, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH};
+use agentese_protocol::secrets::{ENVELOPES, KEYS, MEMBERS, REDACTED, SECRET_EVENTS, SUFFIX_LENGTH};
 
 use super::{banner, quote};
 
@@ -25,10 +25,10 @@ pub fn file() -> String {
         out,
         "/** How long a name has to be to count as the end of a longer one. */\nexport const SUFFIX_LENGTH = {SUFFIX_LENGTH};\n"
     );
-    let sealed: Vec<String> = SEALED.iter().map(|event| quote(event)).collect();
+    let sealed: Vec<String> = SECRET_EVENTS.iter().map(|event| quote(event)).collect();
     let _ = writeln!(
         out,
-        "/** Events of which nothing is shown but their type: they carry a key in members of any name. */\nexport const SEALED: readonly string[] = [{}];\n",
+        "/** Events of which nothing is shown but their type: they carry a key in members of any name. */\nexport const SECRET_EVENTS: readonly string[] = [{}];\n",
         sealed.join(", ")
     );
     let envelopes: Vec<String> = ENVELOPES.iter().map(|member| quote(member)).collect();

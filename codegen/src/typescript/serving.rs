@@ -19,8 +19,8 @@ pub fn file(index: &Index) -> String {
         crate::declaration::names_of_revisions(index)
     ));
     out.push_str(
-        "import { type Answer, type Call as AnyCall, Refusal, Service as AnyService } from \"../../serve/service.js\";\n\
-         import type { Serving } from \"../../serve/spec.js\";\nimport { type Types, spec } from \"../",
+        "import { type Answer, type Call as AnyCall, CommandError, Service as AnyService } from \"../../serve/service.js\";\n\
+         import type { ServeSpec } from \"../../serve/spec.js\";\nimport { type Types, spec } from \"../",
     );
     let _ = writeln!(out, "{}.js\";", dialect.name);
     names_of_the_dialect(&mut out, dialect.name);
@@ -44,7 +44,7 @@ pub fn file(index: &Index) -> String {
     let _ = writeln!(
         out,
         "/**\n * The base class of agents of the {} dialect, with a method for every command. A command whose method is not\n \
-         * overridden is answered with a failure. To reject a command, throw a `Refusal`.\n */\n\
+         * overridden is answered with a failure. To reject a command, throw a `CommandError`.\n */\n\
          export class Service extends AnyService<Types> {{\n  override readonly serving = serving;",
         dialect.name
     );
@@ -70,7 +70,7 @@ pub fn file(index: &Index) -> String {
         };
         let _ = writeln!(
             out,
-            "  {}(_params: {}, _call: Call<{2}>): Answer<{data}> {{\n    throw Refusal.notAvailable({});\n  }}",
+            "  {}(_params: {}, _call: Call<{2}>): Answer<{data}> {{\n    throw CommandError.notAvailable({});\n  }}",
             camel(command.name),
             params_type(command),
             quote(command.wire)
@@ -92,7 +92,7 @@ fn names_of_the_dialect(out: &mut String, dialect: &str) {
 
 fn tables(out: &mut String, index: &Index) {
     let edges = index.revision.edges;
-    out.push_str("/** The tables of this dialect's serving side. */\nexport const serving: Serving<Types> = {\n  spec,\n");
+    out.push_str("/** The tables of this dialect's serving side. */\nexport const serving: ServeSpec<Types> = {\n  spec,\n");
     let failure = match edges.handler_failure {
         HandlerFailure::OwnCommandAndId => "handlerFailure: \"own\"".to_owned(),
         HandlerFailure::JsonRpcError => "handlerFailure: \"json-rpc\"".to_owned(),

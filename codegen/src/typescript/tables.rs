@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use agentese_protocol::Index;
-use agentese_protocol::dialect::{Barrier, Framing, HandlerFailure, RunEnd, Sign};
+use agentese_protocol::dialect::{Barrier, Fingerprint, Framing, HandlerFailure, RunEnd};
 use agentese_protocol::index::Reply;
-use agentese_protocol::meaning::Test;
+use agentese_protocol::meaning::Condition;
 use agentese_protocol::model::{Answer, Command, Dialog, Event, RunEffect, RunRole, Timeout};
-use agentese_protocol::secrets::SEALED;
+use agentese_protocol::secrets::SECRET_EVENTS;
 
 use super::{key, quote};
-use crate::outcome::{Outcome, of_event};
+use crate::outcome::{OutcomeRule, of_event};
 
 /// The default time limit, which the tables omit.
 const USUAL_TIMEOUT: u64 = 30_000;
@@ -50,7 +50,7 @@ pub fn write(out: &mut String, index: &Index) {
         let mut members: Vec<String> =
             names.iter().map(|(name, value)| format!("{name}: {}", quote(value))).collect();
         members.push(format!("most: {}", chunks.most));
-        members.push("pieces: (chunks, tap) => new Pieces(chunks, tap)".to_owned());
+        members.push("assembler: (chunks, tap) => new ChunkAssembler(chunks, tap)".to_owned());
         let _ = writeln!(out, "  chunks: {},", object(&members));
     }
     let _ = writeln!(out, "  others: {},", others(index));
@@ -90,7 +90,7 @@ pub fn others(index: &Index) -> &'static str {
 
 /// Returns `true` if revisions rename parameters, limit the length of commands, or send partially read events.
 pub fn has_own_lines(index: &Index) -> bool {
-    index.events.iter().any(|event| SEALED.contains(&event.name))
+    index.events.iter().any(|event| SECRET_EVENTS.contains(&event.name))
         || index.commands.iter().any(|command| !index.renamed(command).is_empty())
         || index.dialect.revisions.iter().any(|revision| revision.edges.longest_command.is_some())
 }
@@ -144,7 +144,7 @@ fn revisions(out: &mut String, index: &Index) {
         if !renames.is_empty() {
             let _ = writeln!(more, "      renamed: {},", object(&renames));
         }
-        let signs = |signs: &[Sign]| signs.iter().map(sign).collect::<Vec<_>>().join(", ");
+        let signs = |signs: &[Fingerprint]| signs.iter().map(sign).collect::<Vec<_>>().join(", ");
         let _ = writeln!(
             out,
             "    {{\n      name: {},\n      lacks: [{}],\n      events: {},\n      shows: [{}],\n      excludes: [{}],\n{more}    }},",
@@ -158,16 +158,16 @@ fn revisions(out: &mut String, index: &Index) {
     out.push_str("  ],\n");
 }
 
-fn sign(sign: &Sign) -> String {
+fn sign(sign: &Fingerprint) -> String {
     let (kind, name, member, is_absent) = match *sign {
-        Sign::BareEvent => return object(&["isBare: true".to_owned()]),
-        Sign::WrappedEvent => return object(&["isBare: false".to_owned()]),
-        Sign::Event(name) => ("event", name, None, false),
-        Sign::EventMember(name, member) => ("event", name, Some(member), false),
-        Sign::EventWithout(name, member) => ("event", name, Some(member), true),
-        Sign::AnswerMember(name, member) => ("answer", name, Some(member), false),
-        Sign::AnswerWithout(name, member) => ("answer", name, Some(member), true),
-        Sign::AnswerBare(name) => ("answer", name, None, false),
+        Fingerprint::BareEvent => return object(&["isBare: true".to_owned()]),
+        Fingerprint::WrappedEvent => return object(&["isBare: false".to_owned()]),
+        Fingerprint::Event(name) => ("event", name, None, false),
+        Fingerprint::EventMember(name, member) => ("event", name, Some(member), false),
+        Fingerprint::EventWithout(name, member) => ("event", name, Some(member), true),
+        Fingerprint::AnswerMember(name, member) => ("answer", name, Some(member), false),
+        Fingerprint::AnswerWithout(name, member) => ("answer", name, Some(member), true),
+        Fingerprint::AnswerBare(name) => ("answer", name, None, false),
     };
     let mut members = vec![format!("{kind}: {}", quote(name))];
     members.extend(member.map(|member| format!("member: {}", quote(member))));
@@ -202,12 +202,12 @@ fn event_spec(index: &Index, event: &Event) -> String {
 }
 
 /// Returns an event's statement about the outcome of a run as an object literal, without default values.
-fn outcome(rule: &Outcome) -> String {
+fn outcome(rule: &OutcomeRule) -> String {
     let list =
         |paths: &[&str]| format!("[{}]", paths.iter().map(|path| quote(path)).collect::<Vec<_>>().join(", "));
-    let test = |test: &Test| match *test {
-        Test::Is(path, word) => format!("{{ is: {} }}", list(&[path, word])),
-        Test::Has(path) => format!("{{ has: {} }}", quote(path)),
+    let test = |test: &Condition| match *test {
+        Condition::Is(path, word) => format!("{{ is: {} }}", list(&[path, word])),
+        Condition::Has(path) => format!("{{ has: {} }}", quote(path)),
         other => panic!("clients do not look at {other:?}"),
     };
     let mut members = Vec::new();
@@ -215,13 +215,13 @@ fn outcome(rule: &Outcome) -> String {
     if !rule.when.is_empty() {
         members.push(format!("when: [{}]", rule.when.iter().map(test).collect::<Vec<_>>().join(", ")));
     }
-    if rule.told != "fine" {
-        members.push(format!("told: {}", quote(rule.told)));
+    if rule.outcome != "fine" {
+        members.push(format!("outcome: {}", quote(rule.outcome)));
     }
-    if let Some((path, words)) = &rule.words {
+    if let Some((path, words)) = &rule.value_outcomes {
         let words: Vec<String> =
-            words.iter().map(|(word, told)| format!("{}: {}", key(word), quote(told))).collect();
-        members.push(format!("words: [{}, {}]", quote(path), object(&words)));
+            words.iter().map(|(word, outcome)| format!("{}: {}", key(word), quote(outcome))).collect();
+        members.push(format!("valueOutcomes: [{}, {}]", quote(path), object(&words)));
     }
     if !rule.message.is_empty() {
         members.push(format!("message: {}", list(&rule.message)));

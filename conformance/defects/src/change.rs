@@ -56,16 +56,16 @@ impl Application {
 
 /// The changed output of an agent, and its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedOutput {
     /// Output for each line, in order: the index of the agent's line, and the bytes.
-    pub said: Vec<(usize, Vec<u8>)>,
+    pub lines: Vec<(usize, Vec<u8>)>,
     /// The end of the agent, if the application changes it.
-    pub end: Option<End>,
+    pub end: Option<AgentEnd>,
 }
 
 /// End of a changed agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
+pub enum AgentEnd {
     /// Ends with this exit code.
     Code(i32),
     /// Is killed.
@@ -73,7 +73,7 @@ pub enum End {
 }
 
 /// Applies an application to the lines of an agent.
-pub fn apply(lines: &[&str], application: &Application) -> Changed {
+pub fn apply(lines: &[&str], application: &Application) -> ChangedOutput {
     let mut said: Vec<(usize, Vec<u8>)> =
         lines.iter().enumerate().map(|(at, line)| (at, with_end(line))).collect();
     let mut end = None;
@@ -88,21 +88,21 @@ pub fn apply(lines: &[&str], application: &Application) -> Changed {
         Effect::Last => move_behind(&mut said, application.at, lines.len().saturating_sub(1)),
         Effect::Ends(code) => {
             said.truncate(application.at);
-            end = Some(End::Code(*code));
+            end = Some(AgentEnd::Code(*code));
         }
         Effect::Hangs => {
             said.truncate(application.at);
-            end = Some(End::Killed);
+            end = Some(AgentEnd::Killed);
         }
-        Effect::Code(code) => end = Some(End::Code(*code)),
-        Effect::Stays => end = Some(End::Killed),
+        Effect::Code(code) => end = Some(AgentEnd::Code(*code)),
+        Effect::Stays => end = Some(AgentEnd::Killed),
     }
     said.retain(|(_, bytes)| !bytes.is_empty());
-    Changed { said, end }
+    ChangedOutput { lines: said, end }
 }
 
-fn move_behind(said: &mut [(usize, Vec<u8>)], at: usize, other: usize) {
-    if let Some(part) = said.get_mut(at..=other) {
+fn move_behind(lines: &mut [(usize, Vec<u8>)], at: usize, other: usize) {
+    if let Some(part) = lines.get_mut(at..=other) {
         part.rotate_left(1);
     }
 }
@@ -118,15 +118,15 @@ pub fn with_end(line: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn changed(at: usize, effect: Effect) -> (String, Option<End>) {
+    fn changed(at: usize, effect: Effect) -> (String, Option<AgentEnd>) {
         let application = Application { mutator: "m", at, place: None, effect };
         let changed = apply(&["{\"a\":1}", "b", "c"], &application);
-        let bytes: Vec<u8> = changed.said.into_iter().flat_map(|(_, bytes)| bytes).collect();
+        let bytes: Vec<u8> = changed.lines.into_iter().flat_map(|(_, bytes)| bytes).collect();
         (String::from_utf8(bytes).unwrap(), changed.end)
     }
 
     #[test]
-    fn each_effect_does_what_it_says() {
+    fn each_effect_changes_the_stream_as_documented() {
         let text = |at, effect| changed(at, effect).0;
         assert_eq!(
             text(0, Effect::Edit(Place::default().member("a"), Edit::Put("2".into()))),
@@ -136,8 +136,8 @@ mod tests {
         assert_eq!(text(1, Effect::Bytes(b"x\ny\n".to_vec())), "{\"a\":1}\nx\ny\nc\n");
         assert_eq!(text(0, Effect::Behind(1)), "b\n{\"a\":1}\nc\n");
         assert_eq!(text(0, Effect::Last), "b\nc\n{\"a\":1}\n");
-        assert_eq!(changed(1, Effect::Ends(3)), ("{\"a\":1}\n".into(), Some(End::Code(3))));
-        assert_eq!(changed(1, Effect::Hangs), ("{\"a\":1}\n".into(), Some(End::Killed)));
-        assert_eq!(changed(2, Effect::Code(3)), ("{\"a\":1}\nb\nc\n".into(), Some(End::Code(3))));
+        assert_eq!(changed(1, Effect::Ends(3)), ("{\"a\":1}\n".into(), Some(AgentEnd::Code(3))));
+        assert_eq!(changed(1, Effect::Hangs), ("{\"a\":1}\n".into(), Some(AgentEnd::Killed)));
+        assert_eq!(changed(2, Effect::Code(3)), ("{\"a\":1}\nb\nc\n".into(), Some(AgentEnd::Code(3))));
     }
 }

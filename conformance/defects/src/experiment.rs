@@ -7,7 +7,7 @@ use agentese::types::Scenario;
 use agentese_conformance::suite::{Suite, SuiteError};
 use serde_json::{Value, json};
 
-use crate::trial::Base;
+use crate::trial::Baseline;
 use crate::{Application, Mutator, mutators, neutrals};
 
 /// Scope of the experiment.
@@ -44,7 +44,7 @@ pub struct Count {
 
 /// A trial with the wrong outcome: a missed defect, or a neutral change that the suite reported.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
+pub struct WrongOutcome {
     /// The mutator or the neutral change.
     pub name: &'static str,
     /// The case.
@@ -65,7 +65,7 @@ pub struct Outcome {
     /// Counts by the name of the neutral change.
     pub neutral: BTreeMap<&'static str, Count>,
     /// All trials with the wrong outcome.
-    pub wrong: Vec<Wrong>,
+    pub wrong: Vec<WrongOutcome>,
 }
 
 /// Required share of caught defects, in percent.
@@ -100,7 +100,7 @@ impl Outcome {
     }
 
     /// Counts a trial of a defect; `wrong` is given if the suite missed the defect.
-    pub(super) fn count_defect(&mut self, name: &'static str, wrong: Option<Wrong>) {
+    pub(super) fn count_defect(&mut self, name: &'static str, wrong: Option<WrongOutcome>) {
         count(&mut self.defects, name, wrong.is_none());
         self.wrong.extend(wrong);
     }
@@ -108,7 +108,7 @@ impl Outcome {
     /// Counts a trial of a neutral change; `fault` is given if the suite reported the change.
     pub(super) fn count_neutral(&mut self, name: &'static str, case: &Scenario, fault: Option<&str>) {
         count(&mut self.neutral, name, fault.is_none());
-        self.wrong.extend(fault.map(|fault| Wrong {
+        self.wrong.extend(fault.map(|fault| WrongOutcome {
             name,
             case: case.name.clone(),
             place: String::new(),
@@ -159,9 +159,9 @@ fn total(counts: &BTreeMap<&'static str, Count>) -> Count {
 }
 
 /// One trial.
-enum Trial<'a> {
-    Defect(&'a Base, Application),
-    Neutral(&'a Base, crate::Neutral, u64),
+enum MutantRun<'a> {
+    Defect(&'a Baseline, Application),
+    Neutral(&'a Baseline, crate::NeutralChange, u64),
 }
 
 /// Runs the trials of a plan. Reports progress: the number of finished trials, and of all trials.
@@ -170,18 +170,18 @@ enum Trial<'a> {
 /// If the suite cannot judge.
 pub fn run(
     suite: &Suite,
-    bases: &[Base],
+    bases: &[Baseline],
     plan: &Plan,
-    tell: &(dyn Fn(usize, usize) + Sync),
+    on_progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Outcome, SuiteError> {
     let mut outcome = Outcome::default();
-    let trials = drawn(bases, plan, &mut outcome);
+    let trials = draw_sample(bases, plan, &mut outcome);
     let (next, done) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || -> Result<Outcome, SuiteError> {
         let mut outcome = Outcome::default();
         while let Some(trial) = trials.get(next.fetch_add(1, Ordering::Relaxed)) {
-            made(suite, trial, &mut outcome)?;
-            tell(done.fetch_add(1, Ordering::Relaxed) + 1, trials.len());
+            run_mutant(suite, trial, &mut outcome)?;
+            on_progress(done.fetch_add(1, Ordering::Relaxed) + 1, trials.len());
         }
         Ok(outcome)
     };
@@ -200,7 +200,7 @@ pub fn run(
 }
 
 /// Draws the sample, and counts the places that the sample is drawn from.
-fn drawn<'a>(bases: &'a [Base], plan: &Plan, outcome: &mut Outcome) -> Vec<Trial<'a>> {
+fn draw_sample<'a>(bases: &'a [Baseline], plan: &Plan, outcome: &mut Outcome) -> Vec<MutantRun<'a>> {
     let mut rng = fastrand::Rng::with_seed(plan.seed);
     let mutators: Vec<Mutator> = mutators().into_iter().filter(|mutator| plan.wants(mutator.name)).collect();
     let mut trials = Vec::new();
@@ -212,11 +212,11 @@ fn drawn<'a>(bases: &'a [Base], plan: &Plan, outcome: &mut Outcome) -> Vec<Trial
                 rng.shuffle(&mut found);
                 found.truncate(plan.sample);
             }
-            trials.extend(found.into_iter().map(|found| Trial::Defect(base, found)));
+            trials.extend(found.into_iter().map(|found| MutantRun::Defect(base, found)));
         }
         for neutral in neutrals().into_iter().filter(|neutral| plan.wants(neutral.name)) {
             outcome.neutral.entry(neutral.name).or_default().places += 1;
-            trials.push(Trial::Neutral(base, neutral, rng.u64(..)));
+            trials.push(MutantRun::Neutral(base, neutral, rng.u64(..)));
         }
     }
     if plan.most > 0 {
@@ -226,13 +226,13 @@ fn drawn<'a>(bases: &'a [Base], plan: &Plan, outcome: &mut Outcome) -> Vec<Trial
     trials
 }
 
-fn made(suite: &Suite, trial: &Trial<'_>, outcome: &mut Outcome) -> Result<(), SuiteError> {
+fn run_mutant(suite: &Suite, trial: &MutantRun<'_>, outcome: &mut Outcome) -> Result<(), SuiteError> {
     match trial {
-        Trial::Defect(base, application) => {
+        MutantRun::Defect(base, application) => {
             let caught = !base.defect(suite, application)?.is_empty();
-            outcome.count_defect(application.mutator, (!caught).then(|| missed(base, application)));
+            outcome.count_defect(application.mutator, (!caught).then(|| missed_defect(base, application)));
         }
-        Trial::Neutral(base, neutral, seed) => {
+        MutantRun::Neutral(base, neutral, seed) => {
             let Some(faults) = base.neutral(suite, neutral, *seed)? else { return Ok(()) };
             outcome.count_neutral(neutral.name, &base.case, faults.first().map(String::as_str));
         }
@@ -244,11 +244,11 @@ fn count(counts: &mut BTreeMap<&'static str, Count>, name: &'static str, right: 
     counts.entry(name).or_default().add(Count { places: 0, tried: 1, right: usize::from(right) });
 }
 
-fn missed(base: &Base, application: &Application) -> Wrong {
-    let before = base.stream.said.get(application.at).map(|said| said.line.clone()).unwrap_or_default();
+fn missed_defect(base: &Baseline, application: &Application) -> WrongOutcome {
+    let before = base.stream.lines.get(application.at).map(|said| said.text.clone()).unwrap_or_default();
     let after = application.bytes(&before);
     let place = application.place.as_ref().map(|place| format!(", {place}")).unwrap_or_default();
-    Wrong {
+    WrongOutcome {
         name: application.mutator,
         case: base.case.name.clone(),
         place: format!("line {}{place}", application.at),

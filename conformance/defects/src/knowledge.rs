@@ -2,16 +2,18 @@
 
 use agentese::spec::{Framing, Spec};
 use agentese_conformance::matching::path;
-use agentese_conformance::matching::tables::{self, Delta, Form, Sameness, Snapshots, Tables, When, Wording};
+use agentese_conformance::matching::tables::{
+    self, Delta, Form, Sameness, Snapshots, Tables, Wording, WordingCondition,
+};
 use regex::Regex;
 use serde_json::Value;
 
-use crate::place::{Place, Step};
+use crate::place::{PathStep, Place};
 use crate::site::Site;
 
 /// The tables of a dialect.
 #[derive(Debug)]
-pub(super) struct Knowledge {
+pub(super) struct Exclusions {
     tables: Option<&'static Tables>,
     /// Matches parts of texts that differ from run to run, and prose that is not published.
     volatile: Option<Regex>,
@@ -31,7 +33,7 @@ pub(super) enum Freedom {
     Bound,
 }
 
-impl Knowledge {
+impl Exclusions {
     pub(super) fn of(spec: &Spec) -> Self {
         let tables = tables::DIALECTS.iter().copied().find(|tables| tables.name == spec.name);
         let tokens = tables.into_iter().flat_map(|tables| tables.matching.tokens).map(|token| token.pattern);
@@ -74,8 +76,8 @@ impl Knowledge {
 
     /// Returns the values that name the strand of an event. Events of different strands have no order among
     /// each other.
-    pub(super) fn strand(&self, body: &Value) -> Vec<Option<String>> {
-        let strands = self.tables.map_or(&[][..], |tables| tables.matching.strands);
+    pub(super) fn concurrent_stream_key(&self, body: &Value) -> Vec<Option<String>> {
+        let strands = self.tables.map_or(&[][..], |tables| tables.matching.stream_keys);
         strands.iter().map(|path| path::get(body, path).map(Value::to_string)).collect()
     }
 
@@ -98,7 +100,7 @@ impl Knowledge {
         if text.is_some_and(|text| self.volatile.as_ref().is_some_and(|volatile| volatile.is_match(text))) {
             return Freedom::Bound;
         }
-        if self.is_own_words(site, frame) {
+        if self.is_agent_text(site, frame) {
             return Freedom::Bound;
         }
         let mut least = Freedom::None;
@@ -121,14 +123,14 @@ impl Knowledge {
     }
 
     /// Returns `true` for the text of a failure that no document contains.
-    fn is_own_words(&self, site: &Site, frame: &Value) -> bool {
+    fn is_agent_text(&self, site: &Site, frame: &Value) -> bool {
         let steps: Vec<&str> = site
             .place
             .0
             .iter()
             .filter_map(|step| match step {
-                Step::Member(name) => Some(name.as_str()),
-                Step::Item(_) => None,
+                PathStep::Member(name) => Some(name.as_str()),
+                PathStep::Item(_) => None,
             })
             .collect();
         let is_text = match (self.json_rpc, steps.as_slice()) {
@@ -200,8 +202,8 @@ impl Knowledge {
             return None;
         }
         let names = site.place.0.iter().filter_map(|step| match step {
-            Step::Member(name) => Some(name.as_str()),
-            Step::Item(_) => None,
+            PathStep::Member(name) => Some(name.as_str()),
+            PathStep::Item(_) => None,
         });
         let is_free = names
             .into_iter()
@@ -232,9 +234,9 @@ pub(super) fn below(place: &Place, path: &str) -> Place {
 
 fn holds(row: &Wording, object: &Value) -> bool {
     match row.when {
-        When::Always => true,
-        When::True(flag) => object.get(flag) == Some(&Value::Bool(true)),
-        When::OneOf(name, values) => {
+        WordingCondition::Always => true,
+        WordingCondition::True(flag) => object.get(flag) == Some(&Value::Bool(true)),
+        WordingCondition::OneOf(name, values) => {
             object.get(name).and_then(Value::as_str).is_some_and(|value| values.contains(&value))
         }
     }

@@ -25,7 +25,7 @@ mod waits;
 
 pub use change::{Application, Effect};
 pub use mutators::{mutator, mutators};
-pub use neutral::{Neutral, neutrals};
+pub use neutral::{NeutralChange, neutrals};
 use place::Place;
 use stream::Stream;
 
@@ -74,7 +74,7 @@ impl Group {
 
 /// Part of a stream that a mutator has to see before it can decide if it applies to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sees {
+pub enum Lookahead {
     /// The output up to the line.
     Line,
     /// The output up to the next line.
@@ -84,7 +84,7 @@ pub enum Sees {
 }
 
 /// Finds the effects of a mutator on the line at an index.
-pub(crate) type Find = fn(&Stream, usize) -> Vec<(Place, Effect)>;
+pub(crate) type EffectFinder = fn(&Stream, usize) -> Vec<(Place, Effect)>;
 
 /// One kind of defect.
 #[derive(Debug, Clone, Copy)]
@@ -92,49 +92,54 @@ pub struct Mutator {
     /// Name of the mutator.
     pub name: &'static str,
     /// Description of the change.
-    pub says: &'static str,
+    pub description: &'static str,
     /// Subject of the change.
     pub group: Group,
     /// Required part of the stream.
-    pub sees: Sees,
+    pub lookahead: Lookahead,
     /// Spares values that grow: an earlier version of such a value is no defect.
     spares_growth: bool,
-    find: Find,
+    find: EffectFinder,
 }
 
 impl Mutator {
-    pub(crate) const fn new(name: &'static str, says: &'static str, group: Group, find: Find) -> Self {
-        Self { name, says, group, sees: Sees::Line, spares_growth: false, find }
+    pub(crate) const fn new(
+        name: &'static str,
+        description: &'static str,
+        group: Group,
+        find: EffectFinder,
+    ) -> Self {
+        Self { name, description, group, lookahead: Lookahead::Line, spares_growth: false, find }
     }
 
-    pub(crate) const fn seeing(mut self, sees: Sees) -> Self {
-        self.sees = sees;
+    pub(crate) const fn with_lookahead(mut self, sees: Lookahead) -> Self {
+        self.lookahead = sees;
         self
     }
 
-    pub(crate) const fn not_growing(mut self) -> Self {
+    pub(crate) const fn sparing_growth(mut self) -> Self {
         self.spares_growth = true;
         self
     }
 
     /// Returns all applications to one line of the agent.
     pub fn applications_at(&self, stream: &Stream, at: usize) -> Vec<Application> {
-        let Some(said) = stream.said.get(at) else { return Vec::new() };
+        let Some(line) = stream.lines.get(at) else { return Vec::new() };
         let found = (self.find)(stream, at).into_iter().map(|(place, effect)| Application {
             mutator: self.name,
             at,
             place: (!place.0.is_empty()).then_some(place),
             effect,
         });
-        let grows = |place: &Place| said.site(place).is_some_and(|site| site.grows);
+        let grows = |place: &Place| line.site(place).is_some_and(|site| site.grows);
         found
             .filter(|found| !(self.spares_growth && found.place.as_ref().is_some_and(grows)))
-            .filter(|found| found.changes(&said.line) && !stream.is_as_good(at, found))
+            .filter(|found| found.changes(&line.text) && !stream.is_permitted(at, found))
             .collect()
     }
 
     /// Returns all applications to a stream.
     pub fn applications(&self, stream: &Stream) -> Vec<Application> {
-        (0..stream.said.len()).flat_map(|at| self.applications_at(stream, at)).collect()
+        (0..stream.lines.len()).flat_map(|at| self.applications_at(stream, at)).collect()
     }
 }

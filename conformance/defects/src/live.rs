@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use agentese::types::{Profile, Scenario};
-use agentese_conformance::player::{PlayError, PlayOptions, Played, play};
+use agentese_conformance::player::{PlayError, PlayOptions, PlayResult, play};
 use agentese_conformance::suite::Suite;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::Application;
-use crate::experiment::{Outcome, Wrong};
+use crate::experiment::{Outcome, WrongOutcome};
 use crate::proxy::works_live;
-use crate::trial::{Base, NoBase, faults};
+use crate::trial::{Baseline, BaselineError, failed_checks};
 use crate::{Mutator, mutators};
 
 /// Name of the neutral change for a proxy that changes nothing.
@@ -22,7 +22,7 @@ pub const PROXY_ALONE: &str = "proxy-alone";
 
 /// A live agent.
 #[derive(Debug, Clone)]
-pub struct Agent {
+pub struct LiveAgent {
     /// Start of the agent, except for the command.
     pub profile: Profile,
     /// Program and arguments.
@@ -47,11 +47,11 @@ pub enum LiveError {
     },
     /// The case cannot be judged.
     #[error("cannot judge {case}: {source}")]
-    Base {
+    Baseline {
         /// Name of the case.
         case: String,
         /// Cause of the error.
-        source: NoBase,
+        source: BaselineError,
     },
     /// An I/O error with a file of the proxy.
     #[error(transparent)]
@@ -62,10 +62,10 @@ pub enum LiveError {
 /// played or judged.
 pub async fn bases(
     suite: &Suite,
-    agent: &Agent,
+    agent: &LiveAgent,
     cases: Vec<Scenario>,
-    tell: &mut dyn FnMut(&Scenario, Result<&Base, &LiveError>),
-) -> Vec<Base> {
+    on_result: &mut dyn FnMut(&Scenario, Result<&Baseline, &LiveError>),
+) -> Vec<Baseline> {
     let played = each(
         agent,
         cases,
@@ -78,19 +78,24 @@ pub async fn bases(
     .await;
     let mut bases = Vec::new();
     for (case, base) in played {
-        tell(&case, base.as_ref());
+        on_result(&case, base.as_ref());
         bases.extend(base.ok());
     }
     bases
 }
 
-async fn base(suite: &Suite, agent: &Agent, command: &[String], case: &Scenario) -> Result<Base, LiveError> {
+async fn base(
+    suite: &Suite,
+    agent: &LiveAgent,
+    command: &[String],
+    case: &Scenario,
+) -> Result<Baseline, LiveError> {
     let played = played(agent, command, case).await?;
-    Base::played(suite, case, &agent.profile, played)
-        .map_err(|source| LiveError::Base { case: case.name.clone(), source })
+    Baseline::played(suite, case, &agent.profile, played)
+        .map_err(|source| LiveError::Baseline { case: case.name.clone(), source })
 }
 
-async fn played(agent: &Agent, command: &[String], case: &Scenario) -> Result<Played, LiveError> {
+async fn played(agent: &LiveAgent, command: &[String], case: &Scenario) -> Result<PlayResult, LiveError> {
     let options =
         PlayOptions { command: Some(command.to_vec()), patience: agent.patience, ..PlayOptions::default() };
     let failed = |source| LiveError::Play { case: case.name.clone(), source: Box::new(source) };
@@ -98,8 +103,8 @@ async fn played(agent: &Agent, command: &[String], case: &Scenario) -> Result<Pl
 }
 
 /// One trial: a case, the mutator and the number of the place. Without a mutator the proxy changes nothing.
-struct Drawn {
-    base: Arc<Base>,
+struct LiveRun {
+    base: Arc<Baseline>,
     change: Option<(Mutator, usize, Application)>,
 }
 
@@ -113,14 +118,14 @@ struct Drawn {
 /// If a case can no longer be played or judged.
 pub async fn run(
     suite: &Suite,
-    agent: &Agent,
+    agent: &LiveAgent,
     program: &Path,
-    bases: &[Base],
+    bases: &[Baseline],
     (count, seed): (usize, u64),
     only: &[String],
-    tell: &mut dyn FnMut(usize, usize),
+    on_progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Outcome, LiveError> {
-    let trials = drawn(bases, count, seed, only);
+    let trials = draw_runs(bases, count, seed, only);
     let all = trials.len();
     let program: Arc<PathBuf> = Arc::new(program.to_owned());
     let made = each(
@@ -128,7 +133,7 @@ pub async fn run(
         trials,
         move |agent, suite, trial| {
             let program = program.clone();
-            async move { made(&suite, &agent, &program, trial).await }
+            async move { run_live(&suite, &agent, &program, trial).await }
         },
         suite,
     )
@@ -136,7 +141,7 @@ pub async fn run(
     let mut outcome = Outcome::default();
     for (at, one) in made.into_iter().enumerate() {
         outcome.add(one?);
-        tell(at + 1, all);
+        on_progress(at + 1, all);
     }
     Ok(outcome)
 }
@@ -144,9 +149,9 @@ pub async fn run(
 /// Runs `work` for each item, with at most `agent.jobs` at a time; returns the results in the order of the
 /// items.
 async fn each<T, R, F>(
-    agent: &Agent,
+    agent: &LiveAgent,
     all: Vec<T>,
-    work: impl Fn(Arc<Agent>, Suite, T) -> F,
+    work: impl Fn(Arc<LiveAgent>, Suite, T) -> F,
     suite: &Suite,
 ) -> Vec<R>
 where
@@ -169,7 +174,7 @@ where
     done.into_iter().map(|(_, result)| result).collect()
 }
 
-fn drawn(bases: &[Base], count: usize, seed: u64, only: &[String]) -> Vec<Drawn> {
+fn draw_runs(bases: &[Baseline], count: usize, seed: u64, only: &[String]) -> Vec<LiveRun> {
     let mut rng = fastrand::Rng::with_seed(seed);
     let mut mutators: Vec<Mutator> = mutators();
     mutators.retain(|mutator| {
@@ -192,14 +197,19 @@ fn drawn(bases: &[Base], count: usize, seed: u64, only: &[String]) -> Vec<Drawn>
         let base = Arc::new(bases[case].clone());
         if !cases.contains(&case) {
             cases.push(case);
-            trials.push(Drawn { base: base.clone(), change: None });
+            trials.push(LiveRun { base: base.clone(), change: None });
         }
-        trials.push(Drawn { base, change: Some((mutator, at, places[at].clone())) });
+        trials.push(LiveRun { base, change: Some((mutator, at, places[at].clone())) });
     }
     trials
 }
 
-async fn made(suite: &Suite, agent: &Agent, program: &Path, trial: Drawn) -> Result<Outcome, LiveError> {
+async fn run_live(
+    suite: &Suite,
+    agent: &LiveAgent,
+    program: &Path,
+    trial: LiveRun,
+) -> Result<Outcome, LiveError> {
     let folder = tempfile::tempdir()?;
     let log = folder.path().join("log.json");
     let case = &trial.base.case;
@@ -211,8 +221,8 @@ async fn made(suite: &Suite, agent: &Agent, program: &Path, trial: Drawn) -> Res
     command.extend(["--log".into(), text(log.as_os_str()), "--".into()]);
     command.extend(agent.command.iter().cloned());
     let played = played(agent, &command, case).await?;
-    let faults = faults(suite, case, &agent.profile, &played)
-        .map_err(|source| LiveError::Base { case: case.name.clone(), source: source.into() })?;
+    let faults = failed_checks(suite, case, &agent.profile, &played)
+        .map_err(|source| LiveError::Baseline { case: case.name.clone(), source: source.into() })?;
     let mut outcome = Outcome::default();
     let Some((mutator, _, application)) = &trial.change else {
         outcome.count_neutral(PROXY_ALONE, case, faults.first().map(String::as_str));
@@ -224,7 +234,7 @@ async fn made(suite: &Suite, agent: &Agent, program: &Path, trial: Drawn) -> Res
     let applied = !log["applied"].is_null() || log.is_null();
     if applied {
         let told = |name: &str| log["applied"][name].as_str().unwrap_or_default().to_owned();
-        let wrong = faults.is_empty().then(|| Wrong {
+        let wrong = faults.is_empty().then(|| WrongOutcome {
             name: mutator.name,
             case: case.name.clone(),
             place: format!("live, line {} {}", log["applied"]["line"], told("place")),

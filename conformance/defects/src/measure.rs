@@ -8,10 +8,10 @@ use agentese::types::Scenario;
 use agentese_conformance::Suite;
 use agentese_conformance::player::{find_program, not_applicable};
 use agentese_conformance::run::{default_jobs, profile_for, select};
-use agentese_conformance::words::{counted, instead};
+use agentese_conformance::words::{counted, suggest};
 use agentese_conformance_defects::experiment::{self, CAUGHT, Count, Outcome, Plan};
-use agentese_conformance_defects::live::{self, Agent, LiveError};
-use agentese_conformance_defects::trial::Base;
+use agentese_conformance_defects::live::{self, LiveAgent, LiveError};
+use agentese_conformance_defects::trial::Baseline;
 use agentese_conformance_defects::{mutators, neutrals};
 use anyhow::{Context as _, bail};
 use clap::Args;
@@ -116,13 +116,13 @@ impl Measure {
         match self.mutator.iter().find(|name| !names.contains(name)) {
             Some(name) => bail!(
                 "there is no mutator and no neutral change `{name}`; {}",
-                instead(name, &names, "`proxy --list` has the mutators")
+                suggest(name, &names, "`proxy --list` has the mutators")
             ),
             None => Ok(()),
         }
     }
 
-    fn agent(&self, suite: &Suite) -> anyhow::Result<Option<Agent>> {
+    fn agent(&self, suite: &Suite) -> anyhow::Result<Option<LiveAgent>> {
         let Some(program) = self.command.first() else { return Ok(None) };
         let profile = match &self.profile {
             Some(name) => suite.profile(name)?,
@@ -131,29 +131,29 @@ impl Measure {
         let mut command = self.command.clone();
         // The proxy starts the program in another directory and with another `PATH`.
         command[0] = find_program(program).to_string_lossy().into_owned();
-        Ok(Some(Agent { profile, command, patience: self.patience, jobs: self.jobs }))
+        Ok(Some(LiveAgent { profile, command, patience: self.patience, jobs: self.jobs }))
     }
 
     fn cases(&self, suite: &Suite) -> anyhow::Result<Vec<Scenario>> {
         Ok(select(&self.only, suite.cases(&self.dialect)?)?)
     }
 
-    async fn played(&self, suite: &Suite, agent: &Agent) -> anyhow::Result<Vec<Base>> {
+    async fn played(&self, suite: &Suite, agent: &LiveAgent) -> anyhow::Result<Vec<Baseline>> {
         let mut cases = self.cases(suite)?;
         cases.retain(|case| not_applicable(case, &agent.profile).is_none());
-        let mut tell = |case: &Scenario, base: Result<&Base, &LiveError>| match base {
+        let mut tell = |case: &Scenario, base: Result<&Baseline, &LiveError>| match base {
             Ok(_) => {}
             Err(error) => tracing::info!("{} is left out: {error}", case.name),
         };
         Ok(live::bases(suite, agent, cases, &mut tell).await)
     }
 
-    fn golden(&self, suite: &Suite) -> anyhow::Result<Vec<Base>> {
+    fn golden(&self, suite: &Suite) -> anyhow::Result<Vec<Baseline>> {
         let name = self.dialect.split('@').next().unwrap_or_default();
         let profile = suite.profile(name).or_else(|_| suite.profile(&format!("agentese-{name}")))?;
         let mut bases = Vec::new();
         for case in self.cases(suite)? {
-            match Base::golden(suite, &case, &profile) {
+            match Baseline::golden(suite, &case, &profile) {
                 Ok(base) => bases.push(base),
                 Err(error) => tracing::info!("{} is left out: {error}", case.name),
             }

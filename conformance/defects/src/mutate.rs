@@ -45,7 +45,7 @@ pub(crate) struct Mutate {
 impl Mutate {
     pub(crate) async fn run(self) -> anyhow::Result<ExitCode> {
         if self.list {
-            crate::print(&listed())?;
+            crate::print(&mutator_list())?;
             return Ok(ExitCode::SUCCESS);
         }
         if self.command.is_empty() {
@@ -65,12 +65,12 @@ impl Mutate {
         }
         let options = ProxyOptions { command: self.command, log: self.log };
         let report = run(Filter::new(Stream::new(spec), mutator, at), &options).await?;
-        Ok(ended(&report))
+        Ok(exit_code_of(&report))
     }
 }
 
 /// Ends as the agent did: with its exit code, or by the same signal.
-fn ended(report: &Report) -> ExitCode {
+fn exit_code_of(report: &Report) -> ExitCode {
     if let Some(signal) = report.signal {
         // The shell has no signal handlers, so the signal ends this process. `exec` returns only if there is
         // no shell.
@@ -80,7 +80,7 @@ fn ended(report: &Report) -> ExitCode {
     ExitCode::from(report.code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-fn listed() -> String {
+fn mutator_list() -> String {
     let all = mutators();
     let width = all.iter().map(|mutator| mutator.name.len()).max().unwrap_or_default();
     let mut group = None;
@@ -90,7 +90,7 @@ fn listed() -> String {
             text += &format!("{}\n", mutator.group.name());
         }
         let live = if works_live(mutator) { "" } else { " (within `run` alone)" };
-        text += &format!("  {:width$}  {}{live}\n", mutator.name, mutator.says);
+        text += &format!("  {:width$}  {}{live}\n", mutator.name, mutator.description);
     }
     text
 }

@@ -12,7 +12,7 @@ mod texts;
 mod values;
 
 use crate::place::{Edit, Place};
-use crate::stream::Said;
+use crate::stream::AgentLine;
 use crate::{Effect, Mutator};
 
 /// Returns all mutators, group by group.
@@ -61,6 +61,6 @@ fn put(place: &Place, json: impl ToString) -> (Place, Effect) {
 }
 
 /// Returns `true` if the line is a frame: a JSON object.
-fn is_frame(said: &Said) -> bool {
-    said.frame.is_object()
+fn is_frame(line: &AgentLine) -> bool {
+    line.frame.is_object()
 }

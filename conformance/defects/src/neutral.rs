@@ -13,11 +13,11 @@ use crate::stream::Stream;
 
 /// A change that is not a defect.
 #[derive(Debug, Clone, Copy)]
-pub struct Neutral {
+pub struct NeutralChange {
     /// Name of the change.
     pub name: &'static str,
     /// Description of the change.
-    pub says: &'static str,
+    pub description: &'static str,
     change: Change,
 }
 
@@ -36,8 +36,8 @@ enum Change {
 }
 
 /// Returns all neutral changes.
-pub fn neutrals() -> Vec<Neutral> {
-    let neutral = |name, says, change| Neutral { name, says, change };
+pub fn neutrals() -> Vec<NeutralChange> {
+    let neutral = |name, says, change| NeutralChange { name, description: says, change };
     vec![
         neutral(
             "member-order",
@@ -53,7 +53,7 @@ pub fn neutrals() -> Vec<Neutral> {
             "white space stands between members and items",
             Change::Line(|stream, at, rng| {
                 frame(stream, at)?;
-                Some(writing::spaced(&stream.said[at].line, rng))
+                Some(writing::spaced(&stream.lines[at].text, rng))
             }),
         ),
         neutral(
@@ -61,7 +61,7 @@ pub fn neutrals() -> Vec<Neutral> {
             "characters of texts and names are written as escapes",
             Change::Line(|stream, at, rng| {
                 frame(stream, at)?;
-                Some(writing::escaped(&stream.said[at].line, rng))
+                Some(writing::escaped(&stream.lines[at].text, rng))
             }),
         ),
         neutral(
@@ -74,7 +74,7 @@ pub fn neutrals() -> Vec<Neutral> {
             "a fraction has a zero more",
             Change::Line(|stream, at, _| {
                 frame(stream, at)?;
-                Some(writing::digits(&stream.said[at].line))
+                Some(writing::digits(&stream.lines[at].text))
             }),
         ),
         neutral(
@@ -89,7 +89,7 @@ pub fn neutrals() -> Vec<Neutral> {
     ]
 }
 
-impl Neutral {
+impl NeutralChange {
     /// Returns `true` for a change in the number of pieces of a message.
     pub(super) fn is_of_pieces(&self) -> bool {
         matches!(self.change, Change::Lines(_))
@@ -106,8 +106,8 @@ impl Neutral {
     ) -> Option<Vec<TranscriptRecord>> {
         let mut rng = fastrand::Rng::with_seed(seed);
         let lines: Vec<Vec<String>> = match self.change {
-            Change::Line(change) => (0..stream.said.len())
-                .map(|at| vec![change(stream, at, &mut rng).unwrap_or_else(|| stream.said[at].line.clone())])
+            Change::Line(change) => (0..stream.lines.len())
+                .map(|at| vec![change(stream, at, &mut rng).unwrap_or_else(|| stream.lines[at].text.clone())])
                 .collect(),
             Change::Lines(change) => change(stream, &mut rng)?,
             Change::Texts(change) => return in_texts(records, case, change, &mut rng),
@@ -160,19 +160,19 @@ fn in_texts(
 
 /// Returns a line of the agent if it is a frame.
 fn frame(stream: &Stream, at: usize) -> Option<&Value> {
-    let frame = &stream.said[at].frame;
+    let frame = &stream.lines[at].frame;
     frame.is_object().then_some(frame)
 }
 
 /// Adds undeclared members, if the declaration leaves objects open.
 fn more_members(stream: &Stream, at: usize, rng: &mut fastrand::Rng) -> Option<String> {
     use crate::place::{Edit, Place, edited};
-    let said = &stream.said[at];
+    let said = &stream.lines[at];
     // Skips pieces: pieces of one text, and partial outputs of one call, have the same members.
     frame(stream, at).filter(|_| !stream.is_piece(at))?;
     let objects = said.sites.iter().filter(|site| site.kind == Kind::Object);
     let objects = objects.filter(|site| !site.grows).map(|site| &site.place);
-    let mut line = said.line.clone();
+    let mut line = said.text.clone();
     for place in [Place::default()].iter().chain(objects) {
         if stream.is_record(at, place) && rng.bool() {
             line = edited(&line, place, &Edit::Add("somethingNew".to_owned(), "{\"yes\":[1]}".to_owned()))?;

@@ -10,7 +10,7 @@ use agentese::scan;
 
 /// A step into a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Step {
+pub enum PathStep {
     /// The member of an object.
     Member(String),
     /// The item of an array.
@@ -19,27 +19,27 @@ pub enum Step {
 
 /// Place in a frame, from the outermost step on. An empty place is the frame itself.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct Place(pub Vec<Step>);
+pub struct Place(pub Vec<PathStep>);
 
 impl Place {
     /// Returns the place of a member of this object.
     pub fn member(&self, name: &str) -> Self {
-        self.join(Step::Member(name.to_owned()))
+        self.join(PathStep::Member(name.to_owned()))
     }
 
     /// Returns the place of an item of this array.
     pub fn item(&self, at: usize) -> Self {
-        self.join(Step::Item(at))
+        self.join(PathStep::Item(at))
     }
 
-    fn join(&self, step: Step) -> Self {
+    fn join(&self, step: PathStep) -> Self {
         Self(self.0.iter().cloned().chain([step]).collect())
     }
 
     /// Returns the member name of the last step.
     pub fn name(&self) -> Option<&str> {
         match self.0.last() {
-            Some(Step::Member(name)) => Some(name),
+            Some(PathStep::Member(name)) => Some(name),
             _ => None,
         }
     }
@@ -52,8 +52,8 @@ impl Place {
     /// Returns the value at this place.
     pub fn of<'a>(&self, frame: &'a serde_json::Value) -> Option<&'a serde_json::Value> {
         self.0.iter().try_fold(frame, |value, step| match step {
-            Step::Member(name) => value.get(name),
-            Step::Item(at) => value.get(at),
+            PathStep::Member(name) => value.get(name),
+            PathStep::Item(at) => value.get(at),
         })
     }
 }
@@ -62,9 +62,9 @@ impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.0.iter().enumerate() {
             match step {
-                Step::Member(name) if at == 0 => write!(out, "{name}")?,
-                Step::Member(name) => write!(out, ".{name}")?,
-                Step::Item(item) => write!(out, "[{item}]")?,
+                PathStep::Member(name) if at == 0 => write!(out, "{name}")?,
+                PathStep::Member(name) => write!(out, ".{name}")?,
+                PathStep::Item(item) => write!(out, "[{item}]")?,
             }
         }
         Ok(())
@@ -81,18 +81,18 @@ pub enum Edit {
     /// Removes the member or the item.
     Remove,
     /// Adds the same member a second time, with this JSON text, behind the first.
-    Again(String),
+    Duplicate(String),
     /// Adds a member with this name and this JSON text at the front of the object.
     Add(String, String),
 }
 
 /// Position of a value in a line, and of its name if it is a member.
-struct Found {
+struct ValueSpan {
     key: Option<Range<usize>>,
     value: Range<usize>,
 }
 
-impl Found {
+impl ValueSpan {
     /// Returns the range of the item, or of the member with its name.
     fn whole(&self) -> Range<usize> {
         self.key.as_ref().map_or(self.value.start, |key| key.start)..self.value.end
@@ -104,23 +104,23 @@ pub fn span(line: &str, place: &Place) -> Option<Range<usize>> {
     find(line, place).map(|found| found.value)
 }
 
-fn find(line: &str, place: &Place) -> Option<Found> {
+fn find(line: &str, place: &Place) -> Option<ValueSpan> {
     // Skips white space, as `scan` does not search inside of texts then.
     let trimmed = line.trim_ascii();
     let start = offset(line, trimmed);
-    let mut found = Found { key: None, value: start..start + trimmed.len() };
+    let mut found = ValueSpan { key: None, value: start..start + trimmed.len() };
     for step in &place.0 {
         let outer = &line[found.value.clone()];
         let mut inner = None;
         match step {
-            Step::Member(wanted) => scan::members(outer, |name, value| {
+            PathStep::Member(wanted) => scan::members(outer, |name, value| {
                 if scan::is_named(name, wanted) {
                     let key = offset(line, name) - 1;
                     inner = Some((Some(key..key + name.len() + 2), value));
                 }
             })
             .ok()?,
-            Step::Item(wanted) => {
+            PathStep::Item(wanted) => {
                 let mut at = 0;
                 let _: Result<(), ()> = scan::items(outer, |value| {
                     if at == *wanted {
@@ -134,7 +134,7 @@ fn find(line: &str, place: &Place) -> Option<Found> {
         }
         let (key, value) = inner?;
         let start = offset(line, value);
-        found = Found { key, value: start..start + value.len() };
+        found = ValueSpan { key, value: start..start + value.len() };
     }
     Some(found)
 }
@@ -156,7 +156,7 @@ pub fn edited(line: &str, place: &Place, edit: &Edit) -> Option<String> {
         Edit::Put(text) => replaced(found.value, text),
         Edit::Rename(name) => replaced(found.key?, &quoted(name)),
         Edit::Remove => replaced(with_comma(line, &found.whole()), ""),
-        Edit::Again(text) => {
+        Edit::Duplicate(text) => {
             let key = &line[found.key?];
             replaced(found.value.end..found.value.end, &format!(",{key}:{text}"))
         }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_touch_nothing_else() {
+    fn an_edit_changes_only_its_place() {
         let check = |steps: &[&str], edit: Edit, expected: &str| {
             assert_eq!(edited(LINE, &place(steps), &edit).as_deref(), Some(expected), "{steps:?}");
         };
@@ -220,7 +220,7 @@ mod tests {
         );
         check(
             &["a"],
-            Edit::Again("3".to_owned()),
+            Edit::Duplicate("3".to_owned()),
             r#" {"a": 1,"a":3, "b":{"c":[10,{"d" : "x"} , 12]},"e":[] ,"f":{ }} "#,
         );
         let add = || Edit::Add("n".to_owned(), "1".to_owned());
@@ -229,14 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_not_there_is_none() {
+    fn a_missing_place_returns_none() {
         assert_eq!(edited(LINE, &place(&["b", "x"]), &Edit::Remove), None);
         assert_eq!(edited(LINE, &place(&["b", "c", "3"]), &Edit::Remove), None);
         assert_eq!(edited("no frame", &place(&["b"]), &Edit::Remove), None);
     }
 
     #[test]
-    fn a_place_reads_as_people_write_it() {
+    fn a_place_is_formatted_as_a_path() {
         assert_eq!(place(&["b", "c", "1", "d"]).to_string(), "b.c[1].d");
     }
 }

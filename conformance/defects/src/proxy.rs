@@ -2,9 +2,9 @@
 //!
 //! [`Filter`] is the state machine, without I/O; [`run`] is the program around it.
 
-use crate::change::{Effect, End};
+use crate::change::{AgentEnd, Effect};
 use crate::stream::Stream;
-use crate::{Application, Mutator, Sees};
+use crate::{Application, Lookahead, Mutator};
 
 mod shell;
 
@@ -16,7 +16,7 @@ pub struct Filter {
     stream: Stream,
     mutator: Mutator,
     /// Number of applications to skip before the one to make.
-    left: usize,
+    to_skip: usize,
     /// Number of applications so far.
     seen: usize,
     /// Line that waits for the next one, which the mutator has to see.
@@ -24,14 +24,14 @@ pub struct Filter {
     /// Line that moves: the line to move it behind (`None`: to the very end), and its bytes.
     moved: Option<(Option<usize>, Vec<u8>)>,
     applied: Option<Application>,
-    end: Option<End>,
+    end: Option<AgentEnd>,
 }
 
 impl Filter {
     /// Creates a filter that applies a mutator at the place with this number, counted from 0 in the order of
     /// the output.
     pub fn new(stream: Stream, mutator: Mutator, at: usize) -> Self {
-        Self { stream, mutator, left: at, seen: 0, held: None, moved: None, applied: None, end: None }
+        Self { stream, mutator, to_skip: at, seen: 0, held: None, moved: None, applied: None, end: None }
     }
 
     /// Returns the application, once made.
@@ -42,7 +42,7 @@ impl Filter {
     /// Returns the changed line before its change.
     pub fn changed_line(&self) -> Option<&str> {
         let at = self.applied.as_ref()?.at;
-        self.stream.said.get(at).map(|said| said.line.as_str())
+        self.stream.lines.get(at).map(|said| said.text.as_str())
     }
 
     /// Returns the number of places so far that the mutator applies to.
@@ -51,7 +51,7 @@ impl Filter {
     }
 
     /// Returns the end of the agent, if it is changed; this end comes at once.
-    pub fn end(&self) -> Option<End> {
+    pub fn end(&self) -> Option<AgentEnd> {
         self.end
     }
 
@@ -62,17 +62,17 @@ impl Filter {
     }
 
     /// Records a line from the client.
-    pub fn asked(&mut self, line: &[u8]) {
-        self.stream.ask(&text(line));
+    pub fn client_line(&mut self, line: &[u8]) {
+        self.stream.add_client_line(&text(line));
     }
 
     /// Takes a line from the agent, with its line feed. Returns the bytes to pass on.
-    pub fn said(&mut self, line: &[u8]) -> Vec<u8> {
+    pub fn agent_line(&mut self, line: &[u8]) -> Vec<u8> {
         if self.end.is_some() {
             return Vec::new();
         }
-        self.stream.say(&text(line));
-        let at = self.stream.said.len() - 1;
+        self.stream.add_agent_line(&text(line));
+        let at = self.stream.lines.len() - 1;
         if self.applied.is_some() {
             let mut out = line.to_vec();
             if let Some((_, moved)) = self.moved.take_if(|(until, _)| *until == Some(at)) {
@@ -80,12 +80,12 @@ impl Filter {
             }
             return out;
         }
-        match self.mutator.sees {
-            Sees::Line => match self.next_application(at) {
+        match self.mutator.lookahead {
+            Lookahead::Line => match self.next_application(at) {
                 Some(application) => self.apply(application, line, at),
                 None => line.to_vec(),
             },
-            Sees::Next => {
+            Lookahead::Next => {
                 let Some(before) = self.held.replace(line.to_vec()) else { return Vec::new() };
                 let Some(application) = self.next_application(at - 1) else { return before };
                 let mut out = self.apply(application, &before, at - 1);
@@ -95,7 +95,7 @@ impl Filter {
                 }
                 out
             }
-            Sees::All => line.to_vec(),
+            Lookahead::All => line.to_vec(),
         }
     }
 
@@ -111,8 +111,9 @@ impl Filter {
             out.extend(moved);
         }
         self.stream.complete = true;
-        if self.mutator.sees == Sees::All && self.applied.is_none() && !self.stream.said.is_empty() {
-            let last = self.stream.said.len() - 1;
+        if self.mutator.lookahead == Lookahead::All && self.applied.is_none() && !self.stream.lines.is_empty()
+        {
+            let last = self.stream.lines.len() - 1;
             // The proxy cannot take back bytes that it has written.
             if let Some(application) = self.next_application(last).filter(|found| at_the_end(&found.effect)) {
                 self.apply(application, b"", last);
@@ -125,17 +126,17 @@ impl Filter {
     fn next_application(&mut self, at: usize) -> Option<Application> {
         let mut found = self.mutator.applications_at(&self.stream, at);
         self.seen += found.len();
-        if self.left < found.len() {
-            return Some(found.swap_remove(self.left));
+        if self.to_skip < found.len() {
+            return Some(found.swap_remove(self.to_skip));
         }
-        self.left -= found.len();
+        self.to_skip -= found.len();
         None
     }
 
     fn apply(&mut self, application: Application, line: &[u8], at: usize) -> Vec<u8> {
         let out = match &application.effect {
             Effect::Edit(..) | Effect::Bytes(_) => {
-                application.bytes(&self.stream.said[at].line).unwrap_or_else(|| line.to_vec())
+                application.bytes(&self.stream.lines[at].text).unwrap_or_else(|| line.to_vec())
             }
             Effect::Behind(other) => {
                 self.moved = Some((Some(*other), line.to_vec()));
@@ -145,15 +146,15 @@ impl Filter {
                 self.moved = Some((None, line.to_vec()));
                 Vec::new()
             }
-            Effect::Ends(code) => self.stop(End::Code(*code)),
-            Effect::Hangs | Effect::Stays => self.stop(End::Killed),
-            Effect::Code(code) => self.stop(End::Code(*code)),
+            Effect::Ends(code) => self.stop(AgentEnd::Code(*code)),
+            Effect::Hangs | Effect::Stays => self.stop(AgentEnd::Killed),
+            Effect::Code(code) => self.stop(AgentEnd::Code(*code)),
         };
         self.applied = Some(application);
         out
     }
 
-    fn stop(&mut self, end: End) -> Vec<u8> {
+    fn stop(&mut self, end: AgentEnd) -> Vec<u8> {
         self.end = Some(end);
         Vec::new()
     }
@@ -167,9 +168,9 @@ fn at_the_end(effect: &Effect) -> bool {
 /// Returns `true` if a mutator works while an agent is writing.
 pub fn works_live(mutator: &Mutator) -> bool {
     let mut stream = Stream::new(agentese::dynamic::SPECS[0]);
-    stream.say("{}");
+    stream.add_agent_line("{}");
     stream.complete = true;
-    mutator.sees != Sees::All
+    mutator.lookahead != Lookahead::All
         || mutator.applications_at(&stream, 0).iter().any(|found| at_the_end(&found.effect))
 }
 
@@ -196,30 +197,31 @@ mod tests {
 
     fn stream() -> Stream {
         let mut stream = Stream::new(agentese::dynamic::spec("pi").unwrap());
-        stream.ask(r#"{"id":"a","type":"prompt","message":"hi"}"#);
-        stream.ask(r#"{"id":"b","type":"get_last_assistant_text"}"#);
+        stream.add_client_line(r#"{"id":"a","type":"prompt","message":"hi"}"#);
+        stream.add_client_line(r#"{"id":"b","type":"get_last_assistant_text"}"#);
         stream
     }
 
     /// Compares both for every mutator at every place.
     #[test]
-    fn a_filter_does_what_the_mutator_says() {
+    fn the_filter_equals_the_change_of_all_lines() {
         let mut complete = stream();
-        LINES.iter().for_each(|line| complete.say(line));
+        LINES.iter().for_each(|line| complete.add_agent_line(line));
         complete.complete = true;
         let mut count = 0;
         for mutator in mutators().into_iter().filter(works_live) {
             for (at, application) in mutator.applications(&complete).into_iter().enumerate() {
                 let expected = change::apply(LINES, &application);
-                let bytes: Vec<u8> = expected.said.into_iter().flat_map(|(_, bytes)| bytes).collect();
+                let bytes: Vec<u8> = expected.lines.into_iter().flat_map(|(_, bytes)| bytes).collect();
                 let mut filter = Filter::new(stream(), mutator, at);
-                let mut out: Vec<u8> = LINES.iter().flat_map(|line| filter.said(&with_end(line))).collect();
+                let mut out: Vec<u8> =
+                    LINES.iter().flat_map(|line| filter.agent_line(&with_end(line))).collect();
                 out.extend(filter.finish());
                 // The other line of a swap may depend on later output.
                 let application = filter.applied().cloned().map_or(application, |found| found);
                 let told = format!("{} at {at}: {application:?}", mutator.name);
                 let live = change::apply(LINES, &application);
-                let live_bytes: Vec<u8> = live.said.into_iter().flat_map(|(_, bytes)| bytes).collect();
+                let live_bytes: Vec<u8> = live.lines.into_iter().flat_map(|(_, bytes)| bytes).collect();
                 assert!(out == bytes || out == live_bytes, "{told}: {}", String::from_utf8_lossy(&out));
                 assert_eq!(filter.end(), expected.end, "{told}");
                 count += 1;
@@ -229,18 +231,18 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_given_when_nothing_comes() {
+    fn a_waiting_line_is_released_without_a_next_one() {
         let mut filter = Filter::new(stream(), crate::mutator("swap-events").unwrap(), 0);
-        assert_eq!(filter.said(&with_end(LINES[2])), b"");
+        assert_eq!(filter.agent_line(&with_end(LINES[2])), b"");
         assert!(filter.holds());
         assert_eq!(filter.release(), with_end(LINES[2]));
-        assert_eq!(filter.said(&with_end(LINES[3])), b"");
+        assert_eq!(filter.agent_line(&with_end(LINES[3])), b"");
         assert_eq!(filter.finish(), with_end(LINES[3]));
         assert_eq!(filter.applied(), None);
     }
 
     #[test]
-    fn what_was_said_is_not_taken_back() {
+    fn passed_lines_are_not_changed() {
         let names = |live: bool| -> Vec<_> {
             let all = mutators().into_iter().filter(|mutator| works_live(mutator) == live);
             all.map(|mutator| mutator.name).collect()

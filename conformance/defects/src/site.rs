@@ -70,7 +70,7 @@ impl Shapes {
     /// Returns the sites of a frame, outer ones first. `method` is the answered method, if the result depends
     /// on it.
     pub fn sites(&self, frame: &Value, method: Option<&str>) -> Vec<Site> {
-        let mut walk = Walk { shapes: self, sites: Vec::new() };
+        let mut walk = SiteWalker { shapes: self, sites: Vec::new() };
         walk.inside(&self.root, frame, &Place::default());
         // The shape of a JSON-RPC result depends on the method.
         let results = method.and_then(|method| self.root.get("x-results")?.get(method));
@@ -91,12 +91,12 @@ impl Shapes {
     }
 }
 
-struct Walk<'a> {
+struct SiteWalker<'a> {
     shapes: &'a Shapes,
     sites: Vec<Site>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> SiteWalker<'a> {
     /// Walks into a value of a known shape.
     fn inside(&mut self, shape: &'a Value, value: &Value, place: &Place) {
         let (shape, record) = self.fitting(shape, value);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn unions_are_told_apart_by_their_tags() {
+    fn unions_are_distinguished_by_their_tags() {
         let frame = json!({"type": "message_end", "message": {"role": "user", "timestamp": 1,
             "content": [{"type": "text", "text": "hi"}, {"type": "unheard", "text": "of"}]}});
         let sites = outline("pi", &frame, None);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn results_of_json_rpc_are_known_by_what_was_asked() {
+    fn json_rpc_results_have_the_type_of_their_method() {
         let frame = json!({"jsonrpc": "2.0", "id": 1, "result": {"queued": true}});
         let sites = outline("opal", &frame, Some("agent/prompt"));
         assert!(sites.contains(&"result.queued Boolean".to_owned()), "{sites:?}");

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use agentese::framing::FrameText;
-use agentese::route::{Routed, route};
+use agentese::route::{RoutedFrame, route};
 use agentese::spec::{EventSpec, Framing, Spec};
 use agentese_conformance::matching::tables::Snapshots;
 use serde_json::Value;
 
 use crate::change::Application;
-use crate::knowledge::{Freedom, Knowledge, below, piece};
+use crate::knowledge::{Exclusions, Freedom, below, piece};
 use crate::place::Place;
 use crate::site::{Shapes, Site};
 
@@ -40,9 +40,9 @@ pub enum Role {
 
 /// A line of the agent's output.
 #[derive(Debug, Clone)]
-pub struct Said {
+pub struct AgentLine {
     /// The line without its line feed.
-    pub line: String,
+    pub text: String,
     /// The frame; null if the line is not a frame.
     pub frame: Value,
     /// Role of the line.
@@ -53,7 +53,7 @@ pub struct Said {
     pub after: usize,
 }
 
-impl Said {
+impl AgentLine {
     /// Returns `true` if the line is an answer.
     pub fn is_answer(&self) -> bool {
         matches!(self.role, Role::Answer { .. })
@@ -114,11 +114,11 @@ pub struct Stream {
     /// Tables of the dialect.
     pub spec: &'static Spec,
     shapes: Arc<Shapes>,
-    knowledge: Arc<Knowledge>,
+    exclusions: Arc<Exclusions>,
     /// Lines from the agent.
-    pub said: Vec<Said>,
+    pub lines: Vec<AgentLine>,
     /// Lines from the client; null for a line that is not JSON.
-    pub asked: Vec<Value>,
+    pub client_lines: Vec<Value>,
     /// `true` if no more lines come: mutators of the last line depend on it.
     pub complete: bool,
 }
@@ -129,20 +129,20 @@ impl Stream {
         Self {
             spec,
             shapes: Arc::new(Shapes::of(spec)),
-            knowledge: Arc::new(Knowledge::of(spec)),
-            said: Vec::new(),
-            asked: Vec::new(),
+            exclusions: Arc::new(Exclusions::of(spec)),
+            lines: Vec::new(),
+            client_lines: Vec::new(),
             complete: false,
         }
     }
 
     /// Adds a line from the client.
-    pub fn ask(&mut self, line: &str) {
-        self.asked.push(serde_json::from_str(line).unwrap_or_default());
+    pub fn add_client_line(&mut self, line: &str) {
+        self.client_lines.push(serde_json::from_str(line).unwrap_or_default());
     }
 
     /// Adds a line from the agent.
-    pub fn say(&mut self, line: &str) {
+    pub fn add_agent_line(&mut self, line: &str) {
         let frame: Value = serde_json::from_str(line).unwrap_or_default();
         let role = self.role(&frame, line);
         let method = match &role {
@@ -162,7 +162,7 @@ impl Stream {
             _ => None,
         };
         let freedom: Vec<Freedom> =
-            sites.iter().map(|site| self.knowledge.freedom(site, &frame, &sites, event)).collect();
+            sites.iter().map(|site| self.exclusions.freedom(site, &frame, &sites, event)).collect();
         let mut each = freedom.iter();
         let id = Place::default().member(envelope(self.spec).id);
         sites.retain_mut(|site| {
@@ -175,23 +175,29 @@ impl Stream {
             let numbers = role == Role::Dialog && site.place == id;
             freedom != Freedom::Bound && names && !numbers
         });
-        self.said.push(Said { line: line.to_owned(), frame, role, sites, after: self.asked.len() });
+        self.lines.push(AgentLine {
+            text: line.to_owned(),
+            frame,
+            role,
+            sites,
+            after: self.client_lines.len(),
+        });
     }
 
     fn role(&self, frame: &Value, line: &str) -> Role {
         match route(self.spec, &FrameText::from(line)) {
-            Ok(Routed::Answer { command, success, .. }) => {
+            Ok(RoutedFrame::Answer { command, success, .. }) => {
                 let envelope = envelope(self.spec);
-                let asked = frame
-                    .get(envelope.id)
-                    .and_then(|id| self.asked.iter().rev().find(|asked| asked.get(envelope.id) == Some(id)));
+                let asked = frame.get(envelope.id).and_then(|id| {
+                    self.client_lines.iter().rev().find(|asked| asked.get(envelope.id) == Some(id))
+                });
                 let asked = asked.and_then(|asked| asked.get(envelope.command)?.as_str());
                 Role::Answer { command: command.or_else(|| asked.map(str::to_owned)), success }
             }
-            Ok(Routed::Event { kind, session, .. }) => {
+            Ok(RoutedFrame::Event { kind, session, .. }) => {
                 Role::Event { kind: kind.to_string(), spec: kind.spec(), session }
             }
-            Ok(Routed::Dialog { .. }) => Role::Dialog,
+            Ok(RoutedFrame::Dialog { .. }) => Role::Dialog,
             Err(_) => Role::Other,
         }
     }
@@ -211,52 +217,52 @@ impl Stream {
 
     /// Returns the name of an event and its body.
     fn event(&self, at: usize) -> Option<(&str, &Value)> {
-        let said = self.said.get(at)?;
-        let Role::Event { kind, .. } = &said.role else { return None };
-        Some((kind, self.body(&said.frame).0))
+        let line = self.lines.get(at)?;
+        let Role::Event { kind, .. } = &line.role else { return None };
+        Some((kind, self.body(&line.frame).0))
     }
 
     /// Returns `true` for a frame whose number is free: a piece of a growing text, or partial output of a
     /// tool.
     pub fn is_piece(&self, at: usize) -> bool {
-        self.event(at).is_some_and(|(name, body)| self.knowledge.is_piece(name, body))
+        self.event(at).is_some_and(|(name, body)| self.exclusions.is_piece(name, body))
     }
 
     /// Returns the piece of a text in an event, if there is one and it is not empty.
     pub fn piece(&self, at: usize) -> Option<&str> {
         let (name, body) = self.event(at)?;
-        piece(self.knowledge.delta(name)?, body).filter(|text| !text.is_empty())
+        piece(self.exclusions.delta(name)?, body).filter(|text| !text.is_empty())
     }
 
     /// Returns the place of that piece.
     pub(super) fn piece_place(&self, at: usize) -> Option<Place> {
         let (name, _) = self.event(at)?;
-        Some(self.within(at, self.knowledge.delta(name)?.text))
+        Some(self.within(at, self.exclusions.delta(name)?.text))
     }
 
     /// Returns the declared growth of the message whose next version the event carries.
     pub(super) fn grows(&self, at: usize) -> Option<&'static Snapshots> {
         let (name, _) = self.event(at)?;
-        self.knowledge.snapshots().filter(|row| row.grows == name)
+        self.exclusions.snapshots().filter(|row| row.grows == name)
     }
 
     /// Returns the place of a path within the event of a line.
     pub(super) fn within(&self, at: usize, path: &str) -> Place {
-        below(&self.body(&self.said[at].frame).1, path)
+        below(&self.body(&self.lines[at].frame).1, path)
     }
 
     /// Returns the places of the snapshots of a message in an event.
     pub(super) fn snapshots(&self, at: usize) -> Vec<Place> {
         let Some(row) = self.grows(at) else { return Vec::new() };
         let places = row.within.iter().map(|path| self.within(at, path));
-        places.filter(|place| place.of(&self.said[at].frame).is_some()).collect()
+        places.filter(|place| place.of(&self.lines[at].frame).is_some()).collect()
     }
 
     /// Returns the joined pieces, up to a line, of the block that grows there, and the block's member for
     /// that text.
     pub(super) fn text_so_far(&self, at: usize) -> Option<(String, &'static str)> {
         let row = self.grows(at)?;
-        let of = |at: usize, path: &str| self.within(at, path).of(&self.said[at].frame);
+        let of = |at: usize, path: &str| self.within(at, path).of(&self.lines[at].frame);
         let (kind, block) = (of(at, row.kind)?.as_str()?, of(at, row.block)?);
         let (_, member) = row.texts.iter().find(|(of, _)| *of == kind)?;
         let begin =
@@ -275,8 +281,8 @@ impl Stream {
         let (Some((name, body)), Some((other_name, other_body))) = (self.event(at), self.event(other)) else {
             return false;
         };
-        let calls = (self.knowledge.call(name, body), self.knowledge.call(other_name, other_body));
-        self.knowledge.strand(body) == self.knowledge.strand(other_body)
+        let calls = (self.exclusions.call(name, body), self.exclusions.call(other_name, other_body));
+        self.exclusions.concurrent_stream_key(body) == self.exclusions.concurrent_stream_key(other_body)
             && !self.is_piece(at)
             && !self.is_piece(other)
             && !matches!(calls, (Some(call), Some(other)) if call != other)
@@ -285,13 +291,13 @@ impl Stream {
     /// Returns `true` if the declaration covers the object and at least one member is not free.
     pub fn is_record(&self, at: usize, place: &Place) -> bool {
         let inside = |site: &Site| site.place.0.len() == place.0.len() + 1 && site.place.is_within(place);
-        self.said[at].sites.iter().any(|site| inside(site) && site.record.is_some())
+        self.lines[at].sites.iter().any(|site| inside(site) && site.record.is_some())
     }
 
     /// Returns `true` if an allowance of the dialect accepts the change of the line.
-    pub fn is_as_good(&self, at: usize, application: &Application) -> bool {
-        self.said
+    pub fn is_permitted(&self, at: usize, application: &Application) -> bool {
+        self.lines
             .get(at)
-            .is_some_and(|said| self.knowledge.is_as_good(said, envelope(self.spec), application))
+            .is_some_and(|line| self.exclusions.is_permitted(line, envelope(self.spec), application))
     }
 }

@@ -6,28 +6,28 @@ use agentese::types::{
     TranscriptRecord,
 };
 use agentese::wire::Maybe;
-use agentese_conformance::judge::{counts, judge};
-use agentese_conformance::player::Played;
+use agentese_conformance::judge::{can_fail, judge};
+use agentese_conformance::player::PlayResult;
 use agentese_conformance::recording::{NOT_UTF8, Recording};
 use agentese_conformance::suite::{Suite, SuiteError};
 use agentese_conformance::transcript::{Record, whole_line};
 use agentese_conformance::verdict::{Finding, Outcome};
 
-use crate::change::{Changed, Effect, End, apply};
+use crate::change::{AgentEnd, ChangedOutput, Effect, apply};
 use crate::stream::Stream;
 use crate::waits::Waits;
-use crate::{Application, Mutator, Neutral};
+use crate::{Application, Mutator, NeutralChange};
 
 /// Signal with which the player ends an agent that does not end by itself.
 const TERM: i64 = 15;
 
 /// An agent's output in a case, which passes without a change.
 #[derive(Debug, Clone)]
-pub struct Base {
+pub struct Baseline {
     /// The case.
     pub case: Scenario,
     profile: Profile,
-    played: Played,
+    played: PlayResult,
     /// Lines of both sides.
     pub stream: Stream,
     /// Index of the record of each line of the agent.
@@ -38,7 +38,7 @@ pub struct Base {
 /// Reason why a case cannot be used for trials.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum NoBase {
+pub enum BaselineError {
     /// The suite cannot load the transcript, or cannot judge the case.
     #[error(transparent)]
     Suite(#[from] SuiteError),
@@ -59,24 +59,24 @@ pub enum NoBase {
     Fails(String),
 }
 
-impl Base {
+impl Baseline {
     /// Creates the base from a golden transcript, as if the recorded agent had just run.
     ///
     /// # Errors
     /// If there is no golden transcript, or if no check of the case can fail.
-    pub fn golden(suite: &Suite, case: &Scenario, profile: &Profile) -> Result<Self, NoBase> {
-        let golden = suite.golden(&case.dialect, &case.name)?.ok_or(NoBase::NoTranscript)?;
+    pub fn golden(suite: &Suite, case: &Scenario, profile: &Profile) -> Result<Self, BaselineError> {
+        let golden = suite.golden(&case.dialect, &case.name)?.ok_or(BaselineError::NoTranscript)?;
         let mut profile = profile.clone();
         profile.agent.clone_from(&golden.header.agent);
         // Transcripts do not contain the model's requests.
         profile.claims.get_or_insert_with(ProfileClaims::new).embedded_model = Some(true);
         let records = golden.records.iter().map(written).collect();
         let recording = Recording { header: golden.header, records };
-        let played = Played {
+        let played = PlayResult {
             recording,
             requests: Vec::new(),
             broke_off: None,
-            in_vain: false,
+            wait_timed_out: false,
             unsent: false,
             patience: 1.0,
             directory: None,
@@ -88,12 +88,17 @@ impl Base {
     ///
     /// # Errors
     /// If no check of the case can fail.
-    pub fn played(suite: &Suite, case: &Scenario, profile: &Profile, played: Played) -> Result<Self, NoBase> {
+    pub fn played(
+        suite: &Suite,
+        case: &Scenario,
+        profile: &Profile,
+        played: PlayResult,
+    ) -> Result<Self, BaselineError> {
         if case.level == Some(CheckLevel::Info) {
-            return Err(NoBase::OnlyInfo);
+            return Err(BaselineError::OnlyInfo);
         }
         if case.allow.as_ref().is_some_and(|allowances| !allowances.is_empty()) {
-            return Err(NoBase::Allows);
+            return Err(BaselineError::Allows);
         }
         let mut stream = Stream::new(dynamic::spec(&case.dialect)?);
         let mut records = Vec::new();
@@ -101,9 +106,9 @@ impl Base {
             let TranscriptRecord::Line(line) = record else { continue };
             let text = whole_line(line).unwrap_or_default();
             match line.dir {
-                Direction::C2s => stream.ask(&text),
+                Direction::C2s => stream.add_client_line(&text),
                 Direction::S2c => {
-                    stream.say(&text);
+                    stream.add_agent_line(&text);
                     records.push(at);
                 }
             }
@@ -118,8 +123,8 @@ impl Base {
             waits: Waits::default(),
         };
         base.waits = Waits::of(case, &base.played.recording.records);
-        match faults(suite, case, profile, &base.played)?.into_iter().next() {
-            Some(fault) => Err(NoBase::Fails(fault)),
+        match failed_checks(suite, case, profile, &base.played)?.into_iter().next() {
+            Some(fault) => Err(BaselineError::Fails(fault)),
             None => Ok(base),
         }
     }
@@ -132,11 +137,11 @@ impl Base {
     pub fn defect(&self, suite: &Suite, application: &Application) -> Result<Vec<String>, SuiteError> {
         let mut played = self.played.clone();
         played.recording.records = self.changed(application);
-        played.broke_off = self.waits.in_vain(&played.recording.records);
-        faults(suite, &self.case, &self.profile, &played)
+        played.broke_off = self.waits.unmet_wait(&played.recording.records);
+        failed_checks(suite, &self.case, &self.profile, &played)
     }
 
-    /// Judges the output with a neutral change, as [`Base::defect`] does. Returns `None` if the change has no
+    /// Judges the output with a neutral change, as [`Baseline::defect`] does. Returns `None` if the change has no
     /// effect here.
     ///
     /// # Errors
@@ -144,7 +149,7 @@ impl Base {
     pub fn neutral(
         &self,
         suite: &Suite,
-        neutral: &Neutral,
+        neutral: &NeutralChange,
         seed: u64,
     ) -> Result<Option<Vec<String>>, SuiteError> {
         let case = serde_json::to_string(&self.case).unwrap_or_default();
@@ -153,12 +158,12 @@ impl Base {
         };
         let mut played = self.played.clone();
         played.recording.records = records;
-        played.broke_off = self.waits.in_vain(&played.recording.records);
+        played.broke_off = self.waits.unmet_wait(&played.recording.records);
         if neutral.is_of_pieces() && played.broke_off.is_some() {
             // The scenario itself waits for a piece with the recorded boundaries.
             return Ok(None);
         }
-        faults(suite, &self.case, &self.profile, &played).map(Some)
+        failed_checks(suite, &self.case, &self.profile, &played).map(Some)
     }
 
     /// Returns the applications of a mutator that change the output or the end of the agent.
@@ -168,8 +173,8 @@ impl Base {
         // ended the agent.
         found.retain(|application| {
             // The order of answers is free, unless the client waits for an answer before its next step.
-            if application.effect == Effect::Last && self.stream.said[application.at].is_answer() {
-                return self.waits.in_vain(&self.changed(application)).is_some();
+            if application.effect == Effect::Last && self.stream.lines[application.at].is_answer() {
+                return self.waits.unmet_wait(&self.changed(application)).is_some();
             }
             let ends = matches!(application.effect, Effect::Code(_) | Effect::Stays);
             !ends || self.changed(application) != self.played.recording.records
@@ -179,8 +184,8 @@ impl Base {
 
     /// Returns the records of the transcript with a defect.
     fn changed(&self, application: &Application) -> Vec<TranscriptRecord> {
-        let lines: Vec<&str> = self.stream.said.iter().map(|said| said.line.as_str()).collect();
-        self.relined(&apply(&lines, application))
+        let lines: Vec<&str> = self.stream.lines.iter().map(|said| said.text.as_str()).collect();
+        self.rebuilt_records(&apply(&lines, application))
     }
 
     /// Returns `true` if the player had to end the agent.
@@ -191,12 +196,12 @@ impl Base {
     }
 
     /// Returns the records that the player would have read from the changed output.
-    fn relined(&self, changed: &Changed) -> Vec<TranscriptRecord> {
+    fn rebuilt_records(&self, changed: &ChangedOutput) -> Vec<TranscriptRecord> {
         // If the player had to end the agent, the agent's end shows nothing.
         let forced = self.was_ended();
         let mut out = Vec::new();
         let mut pending = Vec::new();
-        let mut said = changed.said.iter().peekable();
+        let mut said = changed.lines.iter().peekable();
         // A line that moves back delays the lines behind it as well.
         let mut latest = 0;
         let mut at = 0;
@@ -265,17 +270,17 @@ fn note(bytes: &[u8], eol: Option<&str>, like: &TranscriptLine, out: &mut Vec<Tr
 }
 
 /// Records the end of the agent, with the change.
-fn end(control: &TranscriptControl, end: Option<End>, out: &mut Vec<TranscriptRecord>) {
+fn end(control: &TranscriptControl, end: Option<AgentEnd>, out: &mut Vec<TranscriptRecord>) {
     let mut control = control.clone();
     let is_last = control.event == "exit";
     match end {
         None => {}
-        Some(End::Code(code)) => control.code = Maybe::Value(code.into()),
-        Some(End::Killed) if is_last => {
+        Some(AgentEnd::Code(code)) => control.code = Maybe::Value(code.into()),
+        Some(AgentEnd::Killed) if is_last => {
             out.push(TranscriptRecord::Control(TranscriptControl::new("signal SIGTERM")));
             control.code = Maybe::Value(-TERM);
         }
-        Some(End::Killed) => {
+        Some(AgentEnd::Killed) => {
             control = TranscriptControl::new("still_running");
         }
     }
@@ -286,20 +291,20 @@ fn end(control: &TranscriptControl, end: Option<End>, out: &mut Vec<TranscriptRe
 ///
 /// # Errors
 /// If the suite cannot judge.
-pub fn faults(
+pub fn failed_checks(
     suite: &Suite,
     case: &Scenario,
     profile: &Profile,
-    played: &Played,
+    played: &PlayResult,
 ) -> Result<Vec<String>, SuiteError> {
     let judged = judge(case, profile, played, suite)?;
-    let counted = judged.findings.iter().filter(|finding| counts(finding.level, CheckLevel::Should));
-    Ok(counted.filter_map(told).collect())
+    let counted = judged.findings.iter().filter(|finding| can_fail(finding.level, CheckLevel::Should));
+    Ok(counted.filter_map(describe_finding).collect())
 }
 
 /// Describes a failed check.
-fn told(finding: &Finding) -> Option<String> {
+fn describe_finding(finding: &Finding) -> Option<String> {
     let Outcome::Failed(mismatch) = &finding.outcome else { return None };
     let found = mismatch.found.as_ref().map(|shown| shown.line.as_str()).unwrap_or_default();
-    Some(format!("{}: {} {} {found}", finding.check, mismatch.says, mismatch.path))
+    Some(format!("{}: {} {} {found}", finding.check, mismatch.message, mismatch.path))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// A step of a scenario: a wait, or an action of the client.
 #[derive(Debug, Clone)]
-enum Step {
+enum ClientStep {
     Wait(Box<WaitStep>, Pattern),
     /// Sends lines.
     Sends(usize),
@@ -19,34 +19,34 @@ enum Step {
 
 /// The waits of a scenario, as far as a transcript shows if they are met.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Waits(Vec<Step>);
+pub(super) struct Waits(Vec<ClientStep>);
 
 impl Waits {
     /// Collects the waits of a case. The list is empty if the unchanged transcript does not show that the
     /// waits are met. That happens if patterns have variables, or if the number of sent lines is unknown.
     pub(super) fn of(case: &Scenario, records: &[TranscriptRecord]) -> Self {
         let steps = case.steps.iter().filter_map(|step| match step {
-            ScenarioStep::Send(_) => Some(Some(Step::Sends(1))),
+            ScenarioStep::Send(_) => Some(Some(ClientStep::Sends(1))),
             ScenarioStep::Raw(raw) => {
                 let text = format!("{}{}", raw.raw, raw.eol.as_deref().unwrap_or("\n"));
                 let whole = text.ends_with('\n');
-                Some(whole.then(|| Step::Sends(text.matches('\n').count())))
+                Some(whole.then(|| ClientStep::Sends(text.matches('\n').count())))
             }
             ScenarioStep::Wait(wait) => {
                 let pattern = Pattern::new(&wait.wait).ok().filter(|_| !wait.wait.to_string().contains("${"));
-                Some(pattern.map(|pattern| Step::Wait(Box::new(wait.clone()), pattern)))
+                Some(pattern.map(|pattern| ClientStep::Wait(Box::new(wait.clone()), pattern)))
             }
             ScenarioStep::Bytes(_) | ScenarioStep::Ready(_) => Some(None),
-            ScenarioStep::Close(_) => Some(Some(Step::Closes)),
-            ScenarioStep::Quiet(quiet) if quiet.skip == Some(true) => Some(Some(Step::Skips)),
+            ScenarioStep::Close(_) => Some(Some(ClientStep::Closes)),
+            ScenarioStep::Quiet(quiet) if quiet.skip == Some(true) => Some(Some(ClientStep::Skips)),
             _ => None,
         });
         let waits = Self(steps.collect::<Option<_>>().unwrap_or_default());
-        if waits.in_vain(records).is_some() { Self::default() } else { waits }
+        if waits.unmet_wait(records).is_some() { Self::default() } else { waits }
     }
 
     /// Returns the first wait that is not met by the frames before the client's next action.
-    pub(super) fn in_vain(&self, records: &[TranscriptRecord]) -> Option<String> {
+    pub(super) fn unmet_wait(&self, records: &[TranscriptRecord]) -> Option<String> {
         // Collects the agent's frames with their places, and the places of the client's actions.
         let mut frames: Vec<(usize, Option<Value>)> = Vec::new();
         let mut sent = Vec::new();
@@ -67,13 +67,15 @@ impl Waits {
         let (mut next, mut cursor) = (0, 0);
         for (at, step) in self.0.iter().enumerate() {
             match step {
-                Step::Sends(lines) => next += lines,
-                Step::Closes => closed = None,
-                Step::Skips => cursor = frames.partition_point(|(place, _)| Some(place) < sent.get(next)),
-                Step::Wait(wait, pattern) => {
+                ClientStep::Sends(lines) => next += lines,
+                ClientStep::Closes => closed = None,
+                ClientStep::Skips => {
+                    cursor = frames.partition_point(|(place, _)| Some(place) < sent.get(next))
+                }
+                ClientStep::Wait(wait, pattern) => {
                     let closes = matches!(
-                        self.0[at + 1..].iter().find(|step| !matches!(step, Step::Wait(..))),
-                        Some(Step::Closes)
+                        self.0[at + 1..].iter().find(|step| !matches!(step, ClientStep::Wait(..))),
+                        Some(ClientStep::Closes)
                     );
                     let until = sent.get(next).copied().or(closed.filter(|_| closes)).unwrap_or(usize::MAX);
                     let from_start = wait.from == Some(WaitFrom::Start);

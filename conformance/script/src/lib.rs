@@ -17,7 +17,7 @@ const OUTPUT: u64 = 20;
 
 /// Properties of a request for the conditions of a script.
 #[derive(Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RequestProperties<'a> {
     /// The text of the user's last message.
     pub user: &'a str,
     /// The system prompt.
@@ -30,7 +30,7 @@ pub struct Asked<'a> {
     pub body: &'a dyn Fn() -> String,
 }
 
-impl std::fmt::Debug for Asked<'_> {
+impl std::fmt::Debug for RequestProperties<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Asked")
             .field("user", &self.user)
@@ -40,7 +40,7 @@ impl std::fmt::Debug for Asked<'_> {
     }
 }
 
-impl Asked<'_> {
+impl RequestProperties<'_> {
     fn fits(&self, condition: &ScriptCondition) -> bool {
         let within = |wanted: &Option<String>, text: &str| wanted.as_ref().is_none_or(|it| text.contains(it));
         within(&condition.user, self.user)
@@ -79,12 +79,12 @@ impl Playlist {
     /// Returns the response to the next request: the first unused response with a matching condition,
     /// otherwise the next response without a condition. After those, returns the default, or a text about the
     /// end of the script.
-    pub fn next(&mut self, asked: &Asked<'_>) -> Turn {
+    pub fn next(&mut self, request: &RequestProperties<'_>) -> Turn {
         let number = self.requests;
         self.requests += 1;
         let left = || self.script.responses.iter().enumerate().filter(|(place, _)| !self.used[*place]);
         let fitting =
-            left().find(|(_, answer)| answer.when.as_ref().is_some_and(|condition| asked.fits(condition)));
+            left().find(|(_, answer)| answer.when.as_ref().is_some_and(|condition| request.fits(condition)));
         let chosen = fitting.or_else(|| left().find(|(_, answer)| answer.when.is_none()));
         let Some((place, answer)) = chosen else {
             let answer = self.script.default.clone().unwrap_or_else(|| {
@@ -130,7 +130,7 @@ pub struct Block {
 
 /// Interruption of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Break {
+pub enum Interruption {
     /// The stream stays open without further data.
     Hang,
     /// The connection is reset.
@@ -143,12 +143,12 @@ pub enum Break {
 
 /// Returns the interruption of a response and the number of pieces before it. A negative number means before
 /// any output. Returns `None` for a complete response.
-pub fn break_of(answer: &ScriptResponse) -> Option<(Break, i64)> {
+pub fn interruption_of(answer: &ScriptResponse) -> Option<(Interruption, i64)> {
     [
-        (Break::Hang, answer.hang_after),
-        (Break::Reset, answer.drop_after),
-        (Break::Close, answer.fin_after),
-        (Break::Error, answer.stream_error_after),
+        (Interruption::Hang, answer.hang_after),
+        (Interruption::Reset, answer.drop_after),
+        (Interruption::Close, answer.fin_after),
+        (Interruption::Error, answer.stream_error_after),
     ]
     .into_iter()
     .find_map(|(kind, after)| Some((kind, after?)))
@@ -239,7 +239,7 @@ mod tests {
         let mut playlist = Playlist::new(serde_json::from_value(script).unwrap());
         let mut answers = Vec::new();
         for (user, tool_results) in requests {
-            let asked = Asked {
+            let asked = RequestProperties {
                 user,
                 system: "Be brief.",
                 model: "m",
@@ -287,6 +287,6 @@ mod tests {
         assert_eq!(pieces, ["t", "w0 |w1 ", "{}", "{|}"]);
         assert_eq!(blocks[0].kind, Kind::Thinking { signature: Some("s".to_owned()) });
         assert_eq!(stop_of(&answer, &blocks), ScriptStop::ToolUse);
-        assert_eq!(break_of(&answer), Some((Break::Close, 3)));
+        assert_eq!(interruption_of(&answer), Some((Interruption::Close, 3)));
     }
 }

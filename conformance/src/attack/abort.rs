@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-use agentese::spec::{Answer, RunRole};
+use agentese::spec::{AnswerTiming, RunRole};
 use serde_json::{Map, Value, json};
 
-use super::speech::Said;
-use super::victim::{LONG, Site, Victim};
-use super::{Attack, Counts, Round, Trouble};
+use super::speech::LineKind;
+use super::victim::{AgentUnderTest, AttackEnv, LONG};
+use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "aborts",
-    says: "an abort at each event of a run: answered, and the next prompt works",
-    carry_out: |round| Box::pin(attack(round)),
+    description: "an abort at each event of a run: answered, and the next prompt works",
+    run: |context| Box::pin(attack(context)),
 };
 
 /// Interval of the state requests during unfinished work.
-const AGAIN: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// Maximum number of aborts in one session, because each abort is slower in a longer session.
-const MOST: u64 = 60;
+const MAX_ABORTS: u64 = 60;
 
 /// Returns the script of a run with all kinds of content: reasoning, text in pieces, a command with output, a
 /// second turn.
@@ -33,79 +33,79 @@ fn script(shell: &str) -> Value {
     ], "default": {"text": "OK."}})
 }
 
-async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
-    let shell =
-        super::speech::Speech::of(&round.field.profile.dialect).map_or("bash", |speech| speech.shell());
+async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
+    let shell = super::speech::DialectCodec::of(&context.config.profile.dialect)
+        .map_or("bash", |speech| speech.shell_tool());
     let mut aborts = 0;
     let mut events = 0;
-    while aborts == 0 || round.goes_on() {
-        let site = Site::new(&round.field, script(shell)).await?;
-        let mut victim = site.start().await?;
-        events = run(&mut victim, "whole").await?;
-        for number in 0..MOST {
+    while aborts == 0 || context.has_time() {
+        let env = AttackEnv::new(&context.config, script(shell)).await?;
+        let mut agent = env.start().await?;
+        events = run(&mut agent, "whole").await?;
+        for number in 0..MAX_ABORTS {
             // Each position in turn, then random positions.
-            let at = if number < events { number } else { round.rng.u64(..events) };
-            one(&mut victim, &format!("a{number}"), at).await?;
+            let at = if number < events { number } else { context.rng.u64(..events) };
+            abort_after_events(&mut agent, &format!("a{number}"), at).await?;
             aborts += 1;
-            if number >= 3 && !round.goes_on() {
+            if number >= 3 && !context.has_time() {
                 break;
             }
         }
-        victim.memory_is_bounded(&round.field)?;
-        victim.finish(LONG).await?;
-        site.nothing_is_left().await?;
+        agent.check_memory(&context.config)?;
+        agent.finish(LONG).await?;
+        env.check_no_processes().await?;
     }
     Ok(vec![("aborts", aborts), ("events of a run", events)])
 }
 
 /// Sends a prompt, an abort after `at` events, and another prompt that must succeed.
-async fn one(victim: &mut Victim, id: &str, at: u64) -> Result<(), Trouble> {
-    let prompt = victim.speech.prompt(id, "go");
-    victim.send(prompt);
+async fn abort_after_events(agent: &mut AgentUnderTest, id: &str, at: u64) -> Result<(), AttackError> {
+    let prompt = agent.codec.prompt(id, "go");
+    agent.send(prompt);
     let mut events = 0;
     if at > 0 {
         let what = format!("event {at} of a run");
-        victim
-            .until(&what, |speech, heard| {
-                let Said::Event(name) = &heard.said else { return false };
+        agent
+            .read_until(&what, |codec, line| {
+                let LineKind::Event(name) = &line.kind else { return false };
                 events += 1;
-                events >= at || speech.may_end(name)
+                events >= at || codec.may_end(name)
             })
             .await?;
     }
     let stop_id = format!("{id}-stop");
-    let stop = victim.speech.stop(&stop_id);
-    victim.ask(&stop_id, stop).await?;
-    settled(victim, id).await?;
-    let may_fail_later = acknowledges(victim);
-    victim.each_is_answered_once([(id.to_owned(), may_fail_later), (stop_id, false)].into_iter())?;
-    run(victim, &format!("{id}-next")).await.map(drop)
+    let stop = agent.codec.stop(&stop_id);
+    agent.request(&stop_id, stop).await?;
+    wait_until_idle(agent, id).await?;
+    let may_fail_later = acknowledges(agent);
+    agent.check_answered_once([(id.to_owned(), may_fail_later), (stop_id, false)].into_iter())?;
+    run(agent, &format!("{id}-next")).await.map(drop)
 }
 
-fn acknowledges(victim: &Victim) -> bool {
-    let mut all = victim.speech.spec.commands.iter();
-    all.any(|command| command.run == RunRole::Starts && command.answer == Answer::Acknowledged)
+fn acknowledges(agent: &AgentUnderTest) -> bool {
+    let mut all = agent.codec.spec.commands.iter();
+    all.any(|command| command.run == RunRole::Starts && command.answer == AnswerTiming::Acknowledged)
 }
 
 /// Sends a prompt and waits for the end of its run; returns the number of its events.
-pub(super) async fn run(victim: &mut Victim, id: &str) -> Result<u64, Trouble> {
-    let prompt = victim.speech.prompt(id, "go");
-    victim.send(prompt);
+pub(super) async fn run(agent: &mut AgentUnderTest, id: &str) -> Result<u64, AttackError> {
+    let prompt = agent.codec.prompt(id, "go");
+    agent.send(prompt);
     let (mut events, mut answered) = (0, false);
-    let answer_ends = victim.speech.spec.run_end.answer_ends;
+    let answer_ends = agent.codec.spec.run_end.answer_ends;
     let what = format!("the end of {id}");
     let mut refused = None;
-    victim
-        .until(&what, |speech, heard| match &heard.said {
-            Said::Event(name) => {
+    agent
+        .read_until(&what, |codec, line| match &line.kind {
+            LineKind::Event(name) => {
                 events += 1;
-                !answer_ends && speech.may_end(name)
+                !answer_ends && codec.may_end(name)
             }
-            Said::Answer(own, success) if own.as_deref() == Some(id) => {
+            LineKind::Answer(own, success) if own.as_deref() == Some(id) => {
                 answered = true;
                 if !success {
                     refused =
-                        Some(String::from_utf8_lossy(&heard.bytes).chars().take(300).collect::<String>());
+                        Some(String::from_utf8_lossy(&line.bytes).chars().take(300).collect::<String>());
                 }
                 answer_ends || refused.is_some()
             }
@@ -113,34 +113,35 @@ pub(super) async fn run(victim: &mut Victim, id: &str) -> Result<u64, Trouble> {
         })
         .await?;
     if let Some(refused) = refused {
-        return Err(Trouble::found(format!("the prompt {id} was refused: {refused}")));
+        return Err(AttackError::finding(format!("the prompt {id} was refused: {refused}")));
     }
     if !answered {
-        victim.until(&format!("the answer to {id}"), |_, heard| heard.answers(id)).await?;
+        agent.read_until(&format!("the answer to {id}"), |_, line| line.answers(id)).await?;
     }
-    settled(victim, id).await?;
+    wait_until_idle(agent, id).await?;
     Ok(events)
 }
 
 /// Waits until the agent is idle, if the dialect has a state request.
-pub(super) async fn settled(victim: &mut Victim, id: &str) -> Result<(), Trouble> {
-    let Some(barrier) = victim.speech.spec.run_end.barrier else {
-        return victim.is_well(&format!("{id}-settled")).await;
+pub(super) async fn wait_until_idle(agent: &mut AgentUnderTest, id: &str) -> Result<(), AttackError> {
+    let Some(barrier) = agent.codec.spec.run_end.barrier else {
+        return agent.check_responsive(&format!("{id}-settled")).await;
     };
     let begun = std::time::Instant::now();
     for number in 0.. {
         let question = format!("{id}-settled-{number}");
-        let line = victim.speech.line(&question, barrier.command, Map::new());
-        let answer: Value = serde_json::from_slice(&victim.ask(&question, line).await?).unwrap_or_default();
+        let line = agent.codec.line(&question, barrier.command, Map::new());
+        let answer: Value =
+            serde_json::from_slice(&agent.request(&question, line).await?).unwrap_or_default();
         let body = answer.get("data").or(answer.get("result")).unwrap_or(&Value::Null);
         if body[barrier.busy] != Value::Bool(true) {
             break;
         }
         if begun.elapsed() > LONG {
-            return Err(Trouble::found(format!("{id}: {} stays true", barrier.busy)));
+            return Err(AttackError::finding(format!("{id}: {} stays true", barrier.busy)));
         }
-        tokio::time::sleep(AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
-    tokio::time::sleep(victim.speech.spec.run_end.gap).await;
+    tokio::time::sleep(agent.codec.spec.run_end.gap).await;
     Ok(())
 }

@@ -3,29 +3,29 @@
 use std::collections::BTreeMap;
 
 use agentese::acp::SPEC;
-use agentese::spec::{Answer, CommandSpec, Framing, RunRole};
+use agentese::spec::{AnswerTiming, CommandSpec, Framing, RunRole};
 use serde_json::{Value, json};
 
-use super::victim::{LONG, Site, Victim};
-use super::{Attack, Counts, Findings, Round, Trouble};
+use super::victim::{AgentUnderTest, AttackEnv, LONG};
+use super::{Attack, AttackContext, AttackError, AttackFindings, Counts};
 
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "acp",
-    says: "odd requests, cancels at each moment, giant answers of the editor: each request is answered once",
-    carry_out: |round| Box::pin(attack(round)),
+    description: "odd requests, cancels at each moment, giant answers of the editor: each request is answered once",
+    run: |context| Box::pin(attack(context)),
 };
 
 /// Length of the text of an editor's file, in bytes: more than any agent must accept.
 const GIANT: usize = 65 << 20;
 /// The prompt for which the model reads that file.
-const READ_IT: &str = "read the giant file";
+const READ_PROMPT: &str = "read the giant file";
 /// Maximum number of cancelled turns of one agent.
-const MOST: u64 = 60;
+const MAX_CANCELS: u64 = 60;
 
 fn script(file: &str) -> Value {
     json!({"responses": [
-        {"when": {"user": READ_IT, "tool_results": false}, "keep": true, "blocks": [
+        {"when": {"user": READ_PROMPT, "tool_results": false}, "keep": true, "blocks": [
             {"tool": {"name": "read", "args": {"path": file}}},
         ]},
         {"when": {"user": "go", "tool_results": false}, "keep": true, "delay_ms": 1, "blocks": [
@@ -35,44 +35,44 @@ fn script(file: &str) -> Value {
     ], "default": {"text": "OK."}})
 }
 
-async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
-    let Some(line) = round.field.surfaces.acp.clone() else {
-        return Err(Trouble::NotHere("no --acp is given".to_owned()));
+async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
+    let Some(line) = context.config.surfaces.acp.clone() else {
+        return Err(AttackError::NotApplicable("no --acp is given".to_owned()));
     };
-    let mut found = Findings::default();
+    let mut found = AttackFindings::default();
     let (mut odd, mut cancels, mut agents, mut giants) = (0, 0, 0, 0);
-    while agents == 0 || round.goes_on() {
-        let site = Site::new(&round.field, script("giant.txt")).await?;
-        let argv = site.surface(&line, site.agent(), &[]);
-        let mut editor = Editor::start(&site, &argv).await?;
-        odd += odd_requests(&mut editor, round).await?;
-        let session = editor.session(&site, "first-session").await?;
+    while agents == 0 || context.has_time() {
+        let env = AttackEnv::new(&context.config, script("giant.txt")).await?;
+        let argv = env.surface(&line, env.agent(), &[]);
+        let mut editor = Editor::start(&env, &argv).await?;
+        odd += odd_requests(&mut editor, context).await?;
+        let session = editor.session(&env, "first-session").await?;
         let updates = editor.turn(&session, "whole", "go").await?;
-        for number in 0..MOST {
-            let at = if number <= updates { number } else { round.rng.u64(..=updates) };
-            cancelled(&mut editor, &session, number, at).await?;
+        for number in 0..MAX_CANCELS {
+            let at = if number <= updates { number } else { context.rng.u64(..=updates) };
+            cancel_turn(&mut editor, &session, number, at).await?;
             cancels += 1;
-            if number >= 3 && !round.goes_on() {
+            if number >= 3 && !context.has_time() {
                 break;
             }
         }
-        if found.note(editor.turn(&session, "giant", READ_IT).await)?.is_none() {
+        if found.record(editor.turn(&session, "giant", READ_PROMPT).await)?.is_none() {
             break;
         }
         giants += editor.giants;
         editor.turn(&session, "last", "go").await?;
-        editor.each_once()?;
-        editor.agent.memory_is_bounded(&round.field)?;
+        editor.check_answered_once()?;
+        editor.agent.check_memory(&context.config)?;
         editor.agent.finish(LONG).await?;
-        site.nothing_is_left().await?;
+        env.check_no_processes().await?;
         agents += 1;
     }
     if giants == 0 && found.is_empty() {
-        return Err(Trouble::Ground(
+        return Err(AttackError::Environment(
             "it never asked the editor for the file of its tool, so no giant answer was given".to_owned(),
         ));
     }
-    found.or(vec![("odd requests", odd), ("cancels", cancels), ("giant answers", giants)])
+    found.finish(vec![("odd requests", odd), ("cancels", cancels), ("giant answers", giants)])
 }
 
 /// Returns the only command of a kind.
@@ -85,17 +85,17 @@ fn needs(command: &CommandSpec, names: &[&str]) -> bool {
 }
 
 struct Editor {
-    agent: Victim,
+    agent: AgentUnderTest,
     /// Number of answers to each request by its id: successes and failures.
     answers: BTreeMap<String, [u32; 2]>,
-    asked: Vec<String>,
+    request_ids: Vec<String>,
     giants: u64,
 }
 
 impl Editor {
-    async fn start(site: &Site, argv: &[String]) -> Result<Self, Trouble> {
-        let agent = site.spawn(argv, site.speech().clone())?;
-        let mut editor = Self { agent, answers: BTreeMap::new(), asked: Vec::new(), giants: 0 };
+    async fn start(env: &AttackEnv, argv: &[String]) -> Result<Self, AttackError> {
+        let agent = env.spawn(argv, env.codec().clone())?;
+        let mut editor = Self { agent, answers: BTreeMap::new(), request_ids: Vec::new(), giants: 0 };
         let opening = command(|command| needs(command, &["protocolVersion"]));
         let able = json!({"fs": {"readTextFile": true, "writeTextFile": false}});
         let params = json!({"protocolVersion": 1, "clientCapabilities": able});
@@ -104,18 +104,18 @@ impl Editor {
         Ok(editor)
     }
 
-    async fn session(&mut self, site: &Site, id: &str) -> Result<Value, Trouble> {
+    async fn session(&mut self, env: &AttackEnv, id: &str) -> Result<Value, AttackError> {
         let opener = command(|command| needs(command, &["cwd", "mcpServers"]));
-        self.request(id, opener.wire, &json!({"cwd": site.work(), "mcpServers": []}));
+        self.request(id, opener.wire, &json!({"cwd": env.work(), "mcpServers": []}));
         let answer = self.answer(id).await?;
         match answer["result"].get("sessionId") {
             Some(session) => Ok(session.clone()),
-            None => Err(Trouble::found(format!("no session was opened: {answer}"))),
+            None => Err(AttackError::finding(format!("no session was opened: {answer}"))),
         }
     }
 
     fn request(&mut self, id: &str, method: &str, params: &Value) {
-        self.asked.push(id.to_owned());
+        self.request_ids.push(id.to_owned());
         self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
     }
 
@@ -124,13 +124,13 @@ impl Editor {
     }
 
     /// Returns the next frame, and answers a request of the agent.
-    async fn next(&mut self, what: &str) -> Result<Value, Trouble> {
+    async fn next(&mut self, what: &str) -> Result<Value, AttackError> {
         let Some(line) = self.agent.line(what).await? else {
-            return Err(Trouble::found(format!("{what}: it ended")));
+            return Err(AttackError::finding(format!("{what}: it ended")));
         };
         let frame: Value = serde_json::from_slice(&line).map_err(|_| {
             let shown: String = String::from_utf8_lossy(&line).chars().take(200).collect();
-            Trouble::found(format!("it said what is no frame: {shown}"))
+            AttackError::finding(format!("it said what is no frame: {shown}"))
         })?;
         match (frame.get("id"), frame.get("method").and_then(Value::as_str)) {
             (Some(Value::String(id)), None) => {
@@ -155,7 +155,7 @@ impl Editor {
         }
     }
 
-    async fn answer(&mut self, id: &str) -> Result<Value, Trouble> {
+    async fn answer(&mut self, id: &str) -> Result<Value, AttackError> {
         let what = format!("the answer to {id}");
         loop {
             let frame = self.next(&what).await?;
@@ -166,8 +166,8 @@ impl Editor {
     }
 
     /// Runs a turn to its end. Returns the number of its updates.
-    async fn turn(&mut self, session: &Value, id: &str, text: &str) -> Result<u64, Trouble> {
-        self.say(session, id, text);
+    async fn turn(&mut self, session: &Value, id: &str, text: &str) -> Result<u64, AttackError> {
+        self.send_prompt(session, id, text);
         let what = format!("the end of the turn {id}");
         let mut updates = 0;
         loop {
@@ -175,14 +175,14 @@ impl Editor {
             updates += u64::from(is_update(&frame));
             if frame["id"] == *id && frame.get("method").is_none() {
                 return match frame.get("error") {
-                    Some(error) => Err(Trouble::found(format!("the turn {id} failed: {error}"))),
+                    Some(error) => Err(AttackError::finding(format!("the turn {id} failed: {error}"))),
                     None => Ok(updates),
                 };
             }
         }
     }
 
-    fn say(&mut self, session: &Value, id: &str, text: &str) {
+    fn send_prompt(&mut self, session: &Value, id: &str, text: &str) {
         let starts = command(|command| command.run == RunRole::Starts);
         let words = json!([{"type": "text", "text": text}]);
         let params: serde_json::Map<String, Value> = starts
@@ -195,12 +195,12 @@ impl Editor {
         self.request(id, starts.wire, &Value::Object(params));
     }
 
-    fn each_once(&self) -> Result<(), Trouble> {
-        for id in &self.asked {
+    fn check_answered_once(&self) -> Result<(), AttackError> {
+        for id in &self.request_ids {
             match self.answers.get(id).copied().unwrap_or_default() {
                 [1, 0] | [0, 1] => {}
                 [done, failed] => {
-                    return Err(Trouble::found(format!("{id} was answered {} times", done + failed)));
+                    return Err(AttackError::finding(format!("{id} was answered {} times", done + failed)));
                 }
             }
         }
@@ -213,26 +213,28 @@ fn is_update(frame: &Value) -> bool {
 }
 
 /// Cancels a turn after `at` updates, and runs another one that must succeed.
-async fn cancelled(editor: &mut Editor, session: &Value, number: u64, at: u64) -> Result<(), Trouble> {
+async fn cancel_turn(editor: &mut Editor, session: &Value, number: u64, at: u64) -> Result<(), AttackError> {
     let id = format!("cancelled-{number}");
-    editor.say(session, &id, "go");
+    editor.send_prompt(session, &id, "go");
     let mut updates = 0;
     while updates < at && !editor.answers.contains_key(&id) {
         updates += u64::from(is_update(&editor.next(&format!("update {at} of a turn")).await?));
     }
     let stop = command(|command| {
-        command.run == RunRole::Stops && command.answer == Answer::Never && needs(command, &["sessionId"])
+        command.run == RunRole::Stops
+            && command.answer == AnswerTiming::Never
+            && needs(command, &["sessionId"])
     });
     editor.write(&json!({"jsonrpc": "2.0", "method": stop.wire, "params": {"sessionId": session}}));
     if !editor.answers.contains_key(&id) {
         editor.answer(&id).await?;
     }
     editor.turn(session, &format!("{id}-next"), "next").await?;
-    editor.each_once()
+    editor.check_answered_once()
 }
 
 /// Sends requests with parameters of every wrong kind, for unknown sessions, and with methods that do not exist.
-async fn odd_requests(editor: &mut Editor, round: &mut Round) -> Result<u64, Trouble> {
+async fn odd_requests(editor: &mut Editor, context: &mut AttackContext) -> Result<u64, AttackError> {
     let values = [
         json!(null),
         json!([]),
@@ -244,10 +246,11 @@ async fn odd_requests(editor: &mut Editor, round: &mut Round) -> Result<u64, Tro
         json!({"sessionId": null, "cwd": [], "mcpServers": "x"}),
     ];
     let mut ids = Vec::new();
-    for known in SPEC.commands.iter().filter(|command| command.answer != Answer::Never && command.has_params)
+    for known in
+        SPEC.commands.iter().filter(|command| command.answer != AnswerTiming::Never && command.has_params)
     {
         let wrong = known.required.iter().map(|name| ((*name).to_owned(), json!({"nobody": "knows"})));
-        let drawn = [values[round.rng.usize(..values.len())].clone(), Value::Object(wrong.collect())];
+        let drawn = [values[context.rng.usize(..values.len())].clone(), Value::Object(wrong.collect())];
         for (kind, params) in drawn.iter().enumerate() {
             let id = format!("odd-{}-{kind}-{}", known.name, ids.len());
             editor.request(&id, known.wire, params);
@@ -260,15 +263,15 @@ async fn odd_requests(editor: &mut Editor, round: &mut Round) -> Result<u64, Tro
         ids.push(id);
     }
     let stranger = "odd-stranger".to_owned();
-    editor.say(&json!("nobody-opened-this"), &stranger, "go");
+    editor.send_prompt(&json!("nobody-opened-this"), &stranger, "go");
     ids.push(stranger.clone());
     while let Some(open) = ids.iter().find(|id| !editor.answers.contains_key(*id)) {
         let what = format!("the answer to {open}");
         editor.next(&what).await?;
     }
-    editor.each_once()?;
+    editor.check_answered_once()?;
     if editor.answers.get(&stranger) != Some(&[0, 1]) {
-        return Err(Trouble::found("a turn began in a session that nobody opened"));
+        return Err(AttackError::finding("a turn began in a session that nobody opened"));
     }
     Ok(ids.len() as u64)
 }

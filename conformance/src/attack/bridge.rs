@@ -6,23 +6,23 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::abort::run;
-use super::speech::Speech;
+use super::speech::DialectCodec;
 use super::stand_in::StandIn;
-use super::victim::{LONG, Site, Victim};
-use super::{Attack, Counts, Findings, Round, Trouble, usage};
+use super::victim::{AgentUnderTest, AttackEnv, LONG};
+use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 use crate::generated::DIALECTS;
 
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "bridge",
-    says: "an agent behind a bridge that stops, dies, babbles: each command has one answer, memory is bounded",
-    carry_out: |round| Box::pin(attack(round)),
+    description: "an agent behind a bridge that stops, dies, babbles: each command has one answer, memory is bounded",
+    run: |context| Box::pin(attack(context)),
 };
 
 /// Number of prompts to a stopped agent.
-const WAITING: u64 = 2500;
+const QUEUED_PROMPTS: u64 = 2500;
 /// Length of each prompt in bytes.
-const WORDS: usize = 1000;
+const PROMPT_LENGTH: usize = 1000;
 /// Maximum growth of the bridge's memory for them, in MiB: some kB each, and the overhead of an allocator.
 const GROWTH: u64 = 48;
 /// Time without a frame from a bridge after rejections without ids.
@@ -30,81 +30,102 @@ const QUIET: Duration = Duration::from_secs(5);
 /// Number of runs with an agent that writes garbage.
 const RUNS: u64 = 5;
 
-async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
-    let Some(line) = round.field.surfaces.bridge.clone() else {
-        return Err(Trouble::NotHere("no --bridge is given".to_owned()));
+async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
+    let Some(line) = context.config.surfaces.bridge.clone() else {
+        return Err(AttackError::NotApplicable("no --bridge is given".to_owned()));
     };
-    let own = Speech::of(&round.field.profile.dialect).map(|speech| speech.spec.name);
-    let fronts: Vec<Speech> = DIALECTS
+    let own = DialectCodec::of(&context.config.profile.dialect).map(|codec| codec.spec.name);
+    let fronts: Vec<DialectCodec> = DIALECTS
         .iter()
         .filter(|tables| Some(tables.name) != own)
-        .filter_map(|tables| Speech::of(tables.name))
+        .filter_map(|tables| DialectCodec::of(tables.name))
         .collect();
-    let first = round.rng.usize(..fronts.len());
-    let mut found = Findings::default();
+    let first = context.rng.usize(..fronts.len());
+    let mut found = AttackFindings::default();
     let (mut runs, mut grown, mut bridges) = (0, 0, 0);
-    while bridges == 0 || (found.is_empty() && round.goes_on()) {
+    while bridges == 0 || (found.is_empty() && context.has_time()) {
         let front = fronts[(first + bridges as usize) % fronts.len()].clone();
-        runs += found.note(named(&front, babbling(round, &line, &front).await))?.unwrap_or_default();
-        grown =
-            found.note(named(&front, stopped(round, &line, &front).await))?.unwrap_or_default().max(grown);
+        runs += found
+            .record(with_dialect(&front, test_garbage(context, &line, &front).await))?
+            .unwrap_or_default();
+        grown = found
+            .record(with_dialect(&front, test_stopped_agent(context, &line, &front).await))?
+            .unwrap_or_default()
+            .max(grown);
         bridges += 1;
     }
-    found.or(vec![
+    found.finish(vec![
         ("bridges", 2 * bridges),
         ("runs with an agent that babbles", runs),
-        ("waiting prompts", bridges * WAITING),
+        ("waiting prompts", bridges * QUEUED_PROMPTS),
         ("MiB of memory for them at most", grown),
     ])
 }
 
 /// Adds the client's dialect to a finding.
-fn named<T>(front: &Speech, result: Result<T, Trouble>) -> Result<T, Trouble> {
+fn with_dialect<T>(front: &DialectCodec, result: Result<T, AttackError>) -> Result<T, AttackError> {
     result.map_err(|trouble| match trouble {
-        Trouble::Found(text) => Trouble::Found(format!("to a client of {}: {text}", front.spec.name)),
+        AttackError::Finding(text) => {
+            AttackError::Finding(format!("to a client of {}: {text}", front.spec.name))
+        }
         other => other,
     })
 }
 
-async fn start(site: &Site, line: &str, front: &Speech, agent: &[String]) -> Result<Victim, Trouble> {
-    let argv = site.surface(line, agent, &[("front", vec![front.spec.id()])]);
-    site.open(site.spawn(&argv, front.clone())?).await
+async fn start(
+    env: &AttackEnv,
+    line: &str,
+    front: &DialectCodec,
+    agent: &[String],
+) -> Result<AgentUnderTest, AttackError> {
+    let argv = env.surface(line, agent, &[("front", vec![front.spec.id()])]);
+    env.open(env.spawn(&argv, front.clone())?).await
 }
 
 /// Tests an agent with garbage between its lines: the bridge must forward its frames.
-async fn babbling(round: &mut Round, line: &str, front: &Speech) -> Result<u64, Trouble> {
-    let site = Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
+async fn test_garbage(
+    context: &mut AttackContext,
+    line: &str,
+    front: &DialectCodec,
+) -> Result<u64, AttackError> {
+    let env = AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": "OK."}})).await?;
     let garble =
-        StandIn::Garble { seed: round.rng.u64(..), command: site.surface("{agent}", site.agent(), &[]) };
-    let mut victim = start(&site, line, front, &garble.command()?).await?;
+        StandIn::Garble { seed: context.rng.u64(..), command: env.surface("{agent}", env.agent(), &[]) };
+    let mut bridge = start(&env, line, front, &garble.command()?).await?;
     for number in 0..RUNS {
-        run(&mut victim, &format!("run-{number}")).await?;
+        run(&mut bridge, &format!("run-{number}")).await?;
     }
-    victim.memory_is_bounded(&round.field)?;
-    victim.finish(LONG).await?;
-    site.nothing_is_left().await?;
+    bridge.check_memory(&context.config)?;
+    bridge.finish(LONG).await?;
+    env.check_no_processes().await?;
     Ok(RUNS)
 }
 
 /// Stops an agent while prompts arrive, then kills it. The memory of the bridge must stay small, and each
 /// prompt must have an answer.
-async fn stopped(round: &mut Round, line: &str, front: &Speech) -> Result<u64, Trouble> {
-    let site = Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
-    let agent = site.agent().to_vec();
-    let mut victim = start(&site, line, front, &agent).await?;
+async fn test_stopped_agent(
+    context: &mut AttackContext,
+    line: &str,
+    front: &DialectCodec,
+) -> Result<u64, AttackError> {
+    let env = AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": "OK."}})).await?;
+    let agent = env.agent().to_vec();
+    let mut victim = start(&env, line, front, &agent).await?;
     run(&mut victim, "first-run").await?;
     let behind = usage::children(victim.id());
     if behind.is_empty() {
-        return Err(Trouble::NotHere("the system does not show the agent behind the bridge".to_owned()));
+        return Err(AttackError::NotApplicable(
+            "the system does not show the agent behind the bridge".to_owned(),
+        ));
     }
     let before = usage::memory(victim.id()).unwrap_or_default();
     signal(&behind, Signal::STOP);
-    let words = "x".repeat(WORDS);
-    let ids: Vec<String> = (0..WAITING).map(|number| format!("waiting-{number}")).collect();
+    let words = "x".repeat(PROMPT_LENGTH);
+    let ids: Vec<String> = (0..QUEUED_PROMPTS).map(|number| format!("waiting-{number}")).collect();
     for id in &ids {
-        victim.send(victim.speech.prompt(id, &words));
+        victim.send(victim.codec.prompt(id, &words));
     }
-    let well = has_read_them(&mut victim).await;
+    let well = wait_until_read(&mut victim).await;
     let grown = usage::memory(victim.id()).unwrap_or_default().saturating_sub(before);
     signal(&behind, Signal::KILL);
     well?;
@@ -112,19 +133,19 @@ async fn stopped(round: &mut Round, line: &str, front: &Speech) -> Result<u64, T
     while ids.iter().any(|id| !victim.answers.contains_key(id)) && !ended {
         ended = victim.next("the answers after the agent's death", LONG).await?.is_none();
     }
-    let later = victim.speech.spec.commands.iter().any(|command| {
+    let later = victim.codec.spec.commands.iter().any(|command| {
         command.run == agentese::spec::RunRole::Starts
-            && command.answer == agentese::spec::Answer::Acknowledged
+            && command.answer == agentese::spec::AnswerTiming::Acknowledged
     });
-    victim.each_is_answered_once(ids.into_iter().map(|id| (id, later)))?;
+    victim.check_answered_once(ids.into_iter().map(|id| (id, later)))?;
     let (exit, _) = victim.finish(LONG).await?;
     if exit.success() {
-        return Err(Trouble::found("the agent behind was killed, and the bridge ended with 0"));
+        return Err(AttackError::finding("the agent behind was killed, and the bridge ended with 0"));
     }
-    site.nothing_is_left().await?;
+    env.check_no_processes().await?;
     if grown > GROWTH {
-        return Err(Trouble::found(format!(
-            "{WAITING} prompts of {WORDS} bytes that wait for an agent that has stopped take {grown} MiB; \
+        return Err(AttackError::finding(format!(
+            "{QUEUED_PROMPTS} prompts of {PROMPT_LENGTH} bytes that wait for an agent that has stopped take {grown} MiB; \
              {GROWTH} are allowed"
         )));
     }
@@ -133,15 +154,15 @@ async fn stopped(round: &mut Round, line: &str, front: &Speech) -> Result<u64, T
 
 /// Waits for the answer to a request after the prompts. In some dialects a rejection has no id; there the
 /// wait ends when no further frame arrives.
-async fn has_read_them(victim: &mut Victim) -> Result<(), Trouble> {
-    let question = victim.speech.question("behind-the-prompts");
+async fn wait_until_read(victim: &mut AgentUnderTest) -> Result<(), AttackError> {
+    let question = victim.codec.query("behind-the-prompts");
     victim.send(question);
     while !victim.answers.contains_key("behind-the-prompts") {
         let next = victim.next("the answer behind the prompts", LONG);
         match tokio::time::timeout(QUIET, next).await {
             Ok(heard) => {
                 if heard?.is_none() {
-                    return Err(Trouble::found("the bridge ended before its agent"));
+                    return Err(AttackError::finding("the bridge ended before its agent"));
                 }
             }
             // Answers after the agent's death show if a prompt was lost.

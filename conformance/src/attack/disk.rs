@@ -4,14 +4,14 @@ use std::process::Stdio;
 
 use serde_json::json;
 
-use super::victim::{LONG, Site};
-use super::{Attack, Counts, Round, Trouble};
+use super::victim::{AttackEnv, LONG};
+use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "full-disk",
-    says: "a home on a disk that is full: it lives, and says that entries are not kept",
-    carry_out: |round| Box::pin(attack(round)),
+    description: "a home on a disk that is full: it lives, and says that entries are not kept",
+    run: |context| Box::pin(attack(context)),
 };
 
 /// Script that starts an agent whose home is on a separate disk with room for its contents and 16 KiB more.
@@ -29,34 +29,34 @@ exec "$@""#;
 /// Number of prompts: their answers exceed the disk.
 const PROMPTS: u64 = 12;
 
-async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
+async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let wrapper = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"].map(str::to_owned);
     let text = "0123456789abcdef".repeat(256);
-    let site = Site::new(&round.field, json!({"responses": [], "default": {"text": text}})).await?;
-    if site.home().is_none() {
-        return Err(Trouble::NotHere("the profile says nothing of a HOME".to_owned()));
+    let env = AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": text}})).await?;
+    if env.home().is_none() {
+        return Err(AttackError::NotApplicable("the profile says nothing of a HOME".to_owned()));
     }
     // An agent that does not start at all is not a finding.
-    site.start().await?.finish(LONG).await?;
+    env.start().await?.finish(LONG).await?;
     if !may_mount(&wrapper).await {
-        return Err(Trouble::NotHere("this user may not mount a disk of its own".to_owned()));
+        return Err(AttackError::NotApplicable("this user may not mount a disk of its own".to_owned()));
     }
-    let mut victim =
-        site.start_within(&[&wrapper[..], &[SMALL_HOME.to_owned(), "sh".to_owned()]].concat()).await?;
+    let mut agent =
+        env.start_wrapped(&[&wrapper[..], &[SMALL_HOME.to_owned(), "sh".to_owned()]].concat()).await?;
     for number in 0..PROMPTS {
-        super::abort::run(&mut victim, &format!("p{number}")).await?;
+        super::abort::run(&mut agent, &format!("p{number}")).await?;
     }
-    victim.is_well("last").await?;
-    let memory = victim.memory_is_bounded(&round.field)?;
-    let (exit, stderr) = victim.finish(LONG).await?;
+    agent.check_responsive("last").await?;
+    let memory = agent.check_memory(&context.config)?;
+    let (exit, stderr) = agent.finish(LONG).await?;
     // The dialect determines the frames about the failure; the user must at least see a message or an exit
     // code.
     if exit.success() && stderr.trim().is_empty() {
-        return Err(Trouble::found(
+        return Err(AttackError::finding(
             "its disk was full, and it said nothing: its stderr is empty, its exit code 0",
         ));
     }
-    site.nothing_is_left().await?;
+    env.check_no_processes().await?;
     Ok(vec![("prompts", PROMPTS), ("MiB of memory at most", memory)])
 }
 

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::speech::{Said, Speech};
-use super::victim::{Heard, LONG, Site};
-use super::{Attack, Counts, Round, Trouble};
+use super::speech::{DialectCodec, LineKind};
+use super::victim::{AttackEnv, LONG, ReceivedLine};
+use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "kills",
-    says: "SIGKILL at any moment of a run: no finished message is lost, no process is left",
-    carry_out: |round| Box::pin(attack(round)),
+    description: "SIGKILL at any moment of a run: no finished message is lost, no process is left",
+    run: |context| Box::pin(attack(context)),
 };
 
 /// Maximum time between a prompt and the kill.
-const WITHIN: Duration = Duration::from_millis(500);
+const MAX_DELAY: Duration = Duration::from_millis(500);
 
 /// Turns with a command that leaves a process behind for a minute, and a command that takes time.
 fn script(shell: &str) -> Value {
@@ -31,73 +31,74 @@ fn script(shell: &str) -> Value {
     json!({"responses": [turn(1), turn(2), turn(3), last], "default": {"text": "over"}})
 }
 
-async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
+async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let (mut kills, mut messages) = (0, 0);
-    while kills == 0 || round.goes_on() {
-        let moment = Duration::from_micros(round.rng.u64(..WITHIN.as_micros() as u64));
-        messages += one(round, moment).await?;
+    while kills == 0 || context.has_time() {
+        let moment = Duration::from_micros(context.rng.u64(..MAX_DELAY.as_micros() as u64));
+        messages += kill_after(context, moment).await?;
         kills += 1;
     }
     Ok(vec![("kills", kills), ("finished messages that were kept", messages)])
 }
 
-async fn one(round: &Round, moment: Duration) -> Result<u64, Trouble> {
-    let speech = Speech::of(&round.field.profile.dialect);
-    let shell = speech.as_ref().map_or("bash", |speech| speech.shell());
-    let site = Site::new(&round.field, script(shell)).await?;
-    let mut victim = site.start().await?;
-    let kept = place(&mut victim).await?;
-    let prompt = victim.speech.prompt("go", "go");
-    victim.send(prompt);
+async fn kill_after(context: &AttackContext, moment: Duration) -> Result<u64, AttackError> {
+    let codec = DialectCodec::of(&context.config.profile.dialect);
+    let shell = codec.as_ref().map_or("bash", |speech| speech.shell_tool());
+    let env = AttackEnv::new(&context.config, script(shell)).await?;
+    let mut agent = env.start().await?;
+    let kept = session_path(&mut agent).await?;
+    let prompt = agent.codec.prompt("go", "go");
+    agent.send(prompt);
     // The moment is random; frames are read until then.
     let mut seen = Vec::new();
     let end = tokio::time::Instant::now() + moment;
-    while let Ok(heard) = tokio::time::timeout_at(end, victim.next("an event", LONG)).await {
-        match heard? {
-            Some(heard) => note(&victim.speech, &heard, &mut seen),
-            None => return Err(Trouble::found("it ended by itself")),
+    while let Ok(line) = tokio::time::timeout_at(end, agent.next("an event", LONG)).await {
+        match line? {
+            Some(heard) => collect_message(&agent.codec, &heard, &mut seen),
+            None => return Err(AttackError::finding("it ended by itself")),
         }
     }
-    victim.kill();
+    agent.kill();
     // Earlier output; an incomplete last line is not a frame.
-    while let Ok(Some(heard)) = victim.next("what was said before the kill", LONG).await {
-        note(&victim.speech, &heard, &mut seen);
+    while let Ok(Some(line)) = agent.next("what was said before the kill", LONG).await {
+        collect_message(&agent.codec, &line, &mut seen);
     }
-    drop(victim);
-    site.nothing_is_left().await?;
+    drop(agent);
+    env.check_no_processes().await?;
     let Some(file) = kept else { return Ok(0) };
     if !seen.is_empty() {
-        check(&site, &file, &seen).await?;
+        check(&env, &file, &seen).await?;
     }
     Ok(seen.len() as u64)
 }
 
 /// Returns the place of the session, or `None` if the dialect cannot report the place or open it again.
-async fn place(victim: &mut super::victim::Victim) -> Result<Option<String>, Trouble> {
-    let Some(question) = victim.speech.place("state") else { return Ok(None) };
-    let answer = serde_json::from_slice(&victim.ask("state", question).await?).unwrap_or_default();
-    Ok(victim.speech.placed(&answer))
+async fn session_path(agent: &mut super::victim::AgentUnderTest) -> Result<Option<String>, AttackError> {
+    let Some(question) = agent.codec.session_path_request("state") else { return Ok(None) };
+    let answer = serde_json::from_slice(&agent.request("state", question).await?).unwrap_or_default();
+    Ok(agent.codec.session_path(&answer))
 }
 
-fn note(speech: &Speech, heard: &Heard, seen: &mut Vec<Value>) {
-    if matches!(&heard.said, Said::Event(name) if speech.finishes(name)) {
-        let frame = heard.value();
+fn collect_message(codec: &DialectCodec, line: &ReceivedLine, seen: &mut Vec<Value>) {
+    if matches!(&line.kind, LineKind::Event(name) if codec.ends_message(name)) {
+        let frame = line.value();
         let event = frame.get("event").filter(|event| event.is_object()).unwrap_or(&frame);
         seen.push(event["message"].clone());
     }
 }
 
 /// Checks that another agent reads all observed messages in order.
-async fn check(site: &Site, file: &str, seen: &[Value]) -> Result<(), Trouble> {
-    let mut reader = site.start().await?;
-    let Some(opening) = reader.speech.open("open-again", file) else { return Ok(()) };
-    reader.ask("open-again", opening).await?;
-    let Some(question) = reader.speech.history("history") else { return Ok(()) };
-    let answer: Value = serde_json::from_slice(&reader.ask("history", question).await?).unwrap_or_default();
-    let kept = reader.speech.messages(&answer);
+async fn check(env: &AttackEnv, file: &str, seen: &[Value]) -> Result<(), AttackError> {
+    let mut reader = env.start().await?;
+    let Some(opening) = reader.codec.open("open-again", file) else { return Ok(()) };
+    reader.request("open-again", opening).await?;
+    let Some(question) = reader.codec.history("history") else { return Ok(()) };
+    let answer: Value =
+        serde_json::from_slice(&reader.request("history", question).await?).unwrap_or_default();
+    let kept = reader.codec.messages(&answer);
     let mut rest = kept.iter();
     if let Some(lost) = seen.iter().position(|message| !rest.any(|kept| kept == message)) {
-        return Err(Trouble::found(format!(
+        return Err(AttackError::finding(format!(
             "message {} of {} that were seen finished is lost; {} are kept in {file}",
             lost + 1,
             seen.len(),
@@ -105,5 +106,5 @@ async fn check(site: &Site, file: &str, seen: &[Value]) -> Result<(), Trouble> {
         )));
     }
     reader.finish(LONG).await?;
-    site.nothing_is_left().await
+    env.check_no_processes().await
 }

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use super::victim::{LONG, Site};
-use super::{Attack, Counts, Round, Trouble};
+use super::victim::{AttackEnv, LONG};
+use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "lines",
-    says: "broken, giant and deep lines: the next command is answered, memory is bounded",
-    carry_out: |round| Box::pin(attack(round)),
+    description: "broken, giant and deep lines: the next command is answered, memory is bounded",
+    run: |context| Box::pin(attack(context)),
 };
 
 /// Maximum length of a line, in bytes: more than any agent must accept.
@@ -17,24 +17,23 @@ const GIANT: usize = 96 << 20;
 /// Maximum nesting of a line.
 const DEEP: usize = 200_000;
 
-async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
-    let site = Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
-    let mut victim = site.start().await?;
+async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
+    let env = AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": "OK."}})).await?;
+    let mut agent = env.start().await?;
     let mut count: u64 = 0;
     let mut memory = 0;
-    while count < 24 || round.goes_on() {
-        let bytes =
-            if count == 7 { giant() } else { hostile(round, count, &victim.speech.question("within")) };
-        victim.send(bytes);
+    while count < 24 || context.has_time() {
+        let bytes = if count == 7 { giant() } else { hostile(context, count, &agent.codec.query("within")) };
+        agent.send(bytes);
         // Answers to the line have no expected id; the answer to the next command has one.
         let id = format!("after-{count}");
-        victim.is_well(&id).await?;
-        victim.each_is_answered_once([(id, false)].into_iter())?;
-        memory = victim.memory_is_bounded(&round.field)?;
+        agent.check_responsive(&id).await?;
+        agent.check_answered_once([(id, false)].into_iter())?;
+        memory = agent.check_memory(&context.config)?;
         count += 1;
     }
-    victim.finish(LONG).await?;
-    site.nothing_is_left().await?;
+    agent.finish(LONG).await?;
+    env.check_no_processes().await?;
     Ok(vec![("hostile lines", count), ("MiB of memory at most", memory)])
 }
 
@@ -45,8 +44,8 @@ fn giant() -> Vec<u8> {
     line
 }
 
-fn hostile(round: &mut Round, number: u64, question: &str) -> Vec<u8> {
-    let rng = &mut round.rng;
+fn hostile(context: &mut AttackContext, number: u64, question: &str) -> Vec<u8> {
+    let rng = &mut context.rng;
     let whole = b"{\"id\":\"h\",\"type\":\"nobody_knows\",\"jsonrpc\":\"2.0\",\"method\":\"nobody/knows\",\"text\":\"\xc3\xbc\"}";
     let mut line = match number % 12 {
         0 => whole[..rng.usize(1..whole.len())].to_vec(),

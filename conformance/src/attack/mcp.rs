@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::abort::run;
 use super::stand_in::{MANY, StandIn, TOOL};
-use super::victim::{LONG, Site};
-use super::{Attack, Counts, Findings, Round, Trouble, usage};
+use super::victim::{AttackEnv, LONG};
+use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "mcp",
-    says: "MCP servers that flood, babble, hang, die: the agent answers, rests while idle, and leaves no process",
-    carry_out: |round| Box::pin(attack(round)),
+    description: "MCP servers that flood, babble, hang, die: the agent answers, rests while idle, and leaves no process",
+    run: |context| Box::pin(attack(context)),
 };
 
 /// The defects; the first one is observed while the agent is idle.
@@ -30,73 +30,77 @@ const DEFECTS: [&str; 7] = [
 /// findings.
 const IDLE: Duration = Duration::from_secs(3);
 /// Permitted number of list requests for each second, and at the start.
-const LISTS: f64 = 5.0;
+const LISTS_PER_SECOND: f64 = 5.0;
 const FIRST_LISTS: f64 = 20.0;
 
-async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
-    let Some(file) = round.field.surfaces.mcp.clone() else {
-        return Err(Trouble::NotHere("no --mcp is given".to_owned()));
+async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
+    let Some(file) = context.config.surfaces.mcp.clone() else {
+        return Err(AttackError::NotApplicable("no --mcp is given".to_owned()));
     };
-    let mut found = Findings::default();
+    let mut found = AttackFindings::default();
     let (mut servers, mut calls, mut ticks) = (0, 0, 0);
-    while servers < DEFECTS.len() as u64 || (found.is_empty() && round.goes_on()) {
+    while servers < DEFECTS.len() as u64 || (found.is_empty() && context.has_time()) {
         let at = servers as usize;
-        let defect = DEFECTS.get(at).copied().unwrap_or_else(|| DEFECTS[round.rng.usize(..DEFECTS.len())]);
-        let used = one(round, &file, defect).await.map_err(|trouble| match trouble {
-            Trouble::Found(text) => Trouble::Found(format!("with a server that {}: {text}", says(defect))),
+        let defect = DEFECTS.get(at).copied().unwrap_or_else(|| DEFECTS[context.rng.usize(..DEFECTS.len())]);
+        let used = test_defect(context, &file, defect).await.map_err(|trouble| match trouble {
+            AttackError::Finding(text) => {
+                AttackError::Finding(format!("with a server that {}: {text}", prompt_for(defect)))
+            }
             other => other,
         });
-        if let Some(used) = found.note(used)? {
+        if let Some(used) = found.record(used)? {
             calls += used.calls;
             ticks = used.ticks.max(ticks);
         }
         servers += 1;
     }
-    found.or(vec![("servers", servers), ("calls", calls), ("ticks of an idle agent at most", ticks)])
+    found.finish(vec![("servers", servers), ("calls", calls), ("ticks of an idle agent at most", ticks)])
 }
 
-fn says(defect: &str) -> String {
+fn prompt_for(defect: &str) -> String {
     defect.replace('-', " ")
 }
 
 #[derive(Default)]
-struct Used {
+struct McpCounts {
     calls: u64,
     ticks: u64,
 }
 
-async fn one(round: &Round, file: &str, defect: &str) -> Result<Used, Trouble> {
-    let log = tempfile::NamedTempFile::new().map_err(|error| Trouble::Ground(error.to_string()))?;
+async fn test_defect(context: &AttackContext, file: &str, defect: &str) -> Result<McpCounts, AttackError> {
+    let log = tempfile::NamedTempFile::new().map_err(|error| AttackError::Environment(error.to_string()))?;
     let server = StandIn::Mcp { defect: defect.to_owned(), log: log.path().to_owned() }.command()?;
     let config = json!({"mcpServers": {"stand-in": {"command": server[0], "args": server[1..]}}});
     let script = json!({"responses": [
         {"when": {"tool_results": false}, "blocks": [{"tool": {"name": TOOL, "args": {}}}]},
     ], "default": {"text": "OK."}});
-    let site = Site::with(&round.field, script, json!({"files": {file: {"json": config}}})).await?;
-    let mut victim = site.start().await?;
+    let env = AttackEnv::with(&context.config, script, json!({"files": {file: {"json": config}}})).await?;
+    let mut subject = env.start().await?;
     let heard = || std::fs::read_to_string(log.path()).unwrap_or_default();
     let count = |what: &str| heard().lines().filter(|line| *line == what).count() as u64;
-    let mut used = Used::default();
+    let mut used = McpCounts::default();
     if defect == "hangs-in-a-call" {
-        hanging(&mut victim, || count("tools/call") > 0).await?;
+        abort_hanging_call(&mut subject, || count("tools/call") > 0).await?;
     } else {
-        run(&mut victim, "with-the-server").await?;
+        run(&mut subject, "with-the-server").await?;
     }
     if heard().is_empty() {
-        return Err(Trouble::Ground(format!("the agent did not start the MCP server that {file} names")));
+        return Err(AttackError::Environment(format!(
+            "the agent did not start the MCP server that {file} names"
+        )));
     }
     used.calls = count("tools/call");
     if defect == "changes-its-tools" {
-        used.ticks = idle(&victim, || count("tools/list")).await?;
+        used.ticks = observe_idle(&subject, || count("tools/list")).await?;
     }
-    run(&mut victim, "again").await?;
-    victim.is_well("well").await?;
-    victim.memory_is_bounded(&round.field)?;
-    let (_, stderr) = victim.finish(LONG).await?;
-    site.nothing_is_left().await?;
-    let offered = site.requests().iter().map(|request| request.tools.len()).max().unwrap_or_default();
+    run(&mut subject, "again").await?;
+    subject.check_responsive("well").await?;
+    subject.check_memory(&context.config)?;
+    let (_, stderr) = subject.finish(LONG).await?;
+    env.check_no_processes().await?;
+    let offered = env.requests().iter().map(|request| request.tools.len()).max().unwrap_or_default();
     if defect == "offers-many" && offered < MANY && stderr.trim().is_empty() {
-        return Err(Trouble::found(format!(
+        return Err(AttackError::finding(format!(
             "of {MANY} tools the model is offered {offered} at most, and nobody is told: its stderr is empty"
         )));
     }
@@ -104,29 +108,35 @@ async fn one(round: &Round, file: &str, defect: &str) -> Result<Used, Trouble> {
 }
 
 /// Starts a call that never gets an answer, and aborts it.
-async fn hanging(victim: &mut super::victim::Victim, called: impl Fn() -> bool) -> Result<(), Trouble> {
-    let prompt = victim.speech.prompt("hanging", "go");
-    victim.send(prompt);
+async fn abort_hanging_call(
+    agent: &mut super::victim::AgentUnderTest,
+    called: impl Fn() -> bool,
+) -> Result<(), AttackError> {
+    let prompt = agent.codec.prompt("hanging", "go");
+    agent.send(prompt);
     let begun = Instant::now();
     while !called() {
         if begun.elapsed() > LONG {
-            return Err(Trouble::found("the tool of the server was not called"));
+            return Err(AttackError::finding("the tool of the server was not called"));
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
-    let stop = victim.speech.stop("stop");
-    victim.ask("stop", stop).await?;
-    super::abort::settled(victim, "hanging").await
+    let stop = agent.codec.stop("stop");
+    agent.request("stop", stop).await?;
+    super::abort::wait_until_idle(agent, "hanging").await
 }
 
 /// Observes an idle agent. Returns its processor time.
-async fn idle(victim: &super::victim::Victim, lists: impl Fn() -> u64) -> Result<u64, Trouble> {
-    let (before, ticks, begun) = (lists(), usage::ticks(victim.id()), Instant::now());
+async fn observe_idle(
+    agent: &super::victim::AgentUnderTest,
+    lists: impl Fn() -> u64,
+) -> Result<u64, AttackError> {
+    let (before, ticks, begun) = (lists(), usage::cpu_ticks(agent.id()), Instant::now());
     tokio::time::sleep(IDLE).await;
     let asked = lists() - before;
-    let used = usage::ticks(victim.id()).unwrap_or_default() - ticks.unwrap_or_default();
-    if asked as f64 > FIRST_LISTS + LISTS * begun.elapsed().as_secs_f64() {
-        return Err(Trouble::found(format!(
+    let used = usage::cpu_ticks(agent.id()).unwrap_or_default() - ticks.unwrap_or_default();
+    if asked as f64 > FIRST_LISTS + LISTS_PER_SECOND * begun.elapsed().as_secs_f64() {
+        return Err(AttackError::finding(format!(
             "it asked for the tools {asked} times while idle ({used} ticks)"
         )));
     }

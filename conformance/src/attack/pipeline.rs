@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::victim::{LONG, Site};
-use super::{Attack, Counts, Round, Trouble};
+use super::victim::{AttackEnv, LONG};
+use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "pipeline",
-    says: "questions with big answers, written without reading: memory is bounded",
-    carry_out: |round| Box::pin(attack(round)),
+    description: "questions with big answers, written without reading: memory is bounded",
+    run: |context| Box::pin(attack(context)),
 };
 
 /// Length of the text of the large message, in bytes.
@@ -21,34 +21,36 @@ const QUESTIONS: u64 = 400;
 /// Time without reading. It suffices for some responses; the attack measures the memory meanwhile.
 const UNREAD: Duration = Duration::from_millis(1500);
 
-async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
+async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let text = "0123456789abcdef".repeat(TEXT / 16);
-    let site = Site::new(&round.field, json!({"responses": [], "default": {"text": text}})).await?;
-    let mut victim = site.start().await?;
-    super::abort::run(&mut victim, "big").await?;
+    let env = AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": text}})).await?;
+    let mut agent = env.start().await?;
+    super::abort::run(&mut agent, "big").await?;
     let mut count = 0;
-    while count == 0 || round.goes_on() {
+    while count == 0 || context.has_time() {
         let ids: Vec<String> = (count..count + QUESTIONS).map(|number| format!("q{number}")).collect();
         for id in &ids {
-            let Some(question) = victim.speech.history(id) else {
-                return Err(Trouble::NotHere("the dialect has no question for the whole history".to_owned()));
+            let Some(question) = agent.codec.history(id) else {
+                return Err(AttackError::NotApplicable(
+                    "the dialect has no question for the whole history".to_owned(),
+                ));
             };
-            victim.send(question);
+            agent.send(question);
         }
         tokio::time::sleep(UNREAD).await;
-        victim.memory_is_bounded(&round.field)?;
+        agent.check_memory(&context.config)?;
         // Every request gets a response in time, including rejected requests.
-        while ids.iter().any(|id| !victim.answers.contains_key(id)) {
-            if victim.next("the answers to what was written", LONG).await?.is_none() {
-                return Err(Trouble::found("it ended while its answers were read"));
+        while ids.iter().any(|id| !agent.answers.contains_key(id)) {
+            if agent.next("the answers to what was written", LONG).await?.is_none() {
+                return Err(AttackError::finding("it ended while its answers were read"));
             }
         }
-        victim.each_is_answered_once(ids.into_iter().map(|id| (id, false)))?;
+        agent.check_answered_once(ids.into_iter().map(|id| (id, false)))?;
         count += QUESTIONS;
     }
-    let memory = victim.memory_is_bounded(&round.field)?;
-    victim.is_well("last").await?;
-    victim.finish(LONG).await?;
-    site.nothing_is_left().await?;
+    let memory = agent.check_memory(&context.config)?;
+    agent.check_responsive("last").await?;
+    agent.finish(LONG).await?;
+    env.check_no_processes().await?;
     Ok(vec![("questions", count), ("MiB of memory at most", memory)])
 }

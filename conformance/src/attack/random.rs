@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-use super::speech::{Speech, record};
+use super::speech::{DialectCodec, record};
 use crate::matching::Rules;
 use crate::matching::tables::{Command, Constant, Field, Shape, Ty};
 
@@ -29,11 +29,11 @@ const WRONG: u8 = 15;
 const DEEPEST: usize = 4;
 
 /// Returns a random command and its line.
-pub(super) fn command(speech: &Speech, rng: &mut Rng, id: &str) -> (&'static Command, String) {
-    let all = speech.commands();
+pub(super) fn command(codec: &DialectCodec, rng: &mut Rng, id: &str) -> (&'static Command, String) {
+    let all = codec.commands();
     let command = &all[rng.usize(..all.len())];
     let params = command.params.and_then(record).map(|fields| members(fields, rng, 0)).unwrap_or_default();
-    (command, speech.line(id, command.wire, params))
+    (command, codec.line(id, command.wire, params))
 }
 
 fn members(fields: &'static [Field], rng: &mut Rng, depth: usize) -> Map<String, Value> {
@@ -52,7 +52,7 @@ fn members(fields: &'static [Field], rng: &mut Rng, depth: usize) -> Map<String,
 
 fn value(ty: &'static Ty, rng: &mut Rng, depth: usize) -> Value {
     if rng.u8(..100) < WRONG || depth > DEEPEST {
-        return wrong(rng);
+        return invalid_value(rng);
     }
     match ty {
         Ty::String => json!(TEXTS[rng.usize(..TEXTS.len())]),
@@ -62,7 +62,7 @@ fn value(ty: &'static Ty, rng: &mut Rng, depth: usize) -> Value {
         }
         Ty::Count => [json!(0), json!(1), json!(u64::MAX), json!(rng.u64(..1000))][rng.usize(..4)].clone(),
         Ty::Number => [json!(0), json!(-0.5), json!(1e300), json!(rng.f64())][rng.usize(..4)].clone(),
-        Ty::Any => wrong(rng),
+        Ty::Any => invalid_value(rng),
         Ty::Object => json!({"a": 1}),
         Ty::List(item) => (0..rng.usize(..3)).map(|_| value(item, rng, depth + 1)).collect(),
         Ty::Map(item) => json!({ "a": value(item, rng, depth + 1) }),
@@ -86,13 +86,13 @@ fn value(ty: &'static Ty, rng: &mut Rng, depth: usize) -> Value {
                 let fields = record(variants[rng.usize(..variants.len())]).unwrap_or_default();
                 Value::Object(members(fields, rng, depth + 1))
             }
-            None => wrong(rng),
+            None => invalid_value(rng),
         },
     }
 }
 
 /// Returns a value that fits no particular type.
-fn wrong(rng: &mut Rng) -> Value {
+fn invalid_value(rng: &mut Rng) -> Value {
     let all = [
         json!(null),
         json!(true),
@@ -112,11 +112,11 @@ mod tests {
     #[test]
     fn the_same_seed_draws_the_same_commands_of_every_kind() {
         for tables in crate::generated::DIALECTS {
-            let speech = Speech::of(tables.name).unwrap();
+            let codec = DialectCodec::of(tables.name).unwrap();
             let draw = |seed| {
                 let mut rng = Rng::with_seed(seed);
                 (0..400)
-                    .map(|_| command(&speech, &mut rng, "x"))
+                    .map(|_| command(&codec, &mut rng, "x"))
                     .map(|(known, line)| (known.wire, line))
                     .collect()
             };

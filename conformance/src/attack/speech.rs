@@ -11,7 +11,7 @@ use crate::matching::tables::{Command, Field, Sessions, Shape, Tables, Ty};
 
 /// A dialect, and the current session for dialects with several sessions per connection.
 #[derive(Debug, Clone)]
-pub(super) struct Speech {
+pub(super) struct DialectCodec {
     pub spec: &'static Spec,
     tables: &'static Tables,
     session: Option<Value>,
@@ -19,7 +19,7 @@ pub(super) struct Speech {
 
 /// Envelope of a line from an agent. Other members are read on demand.
 #[derive(Debug, Deserialize)]
-struct Head<'a> {
+struct EnvelopeHead<'a> {
     #[serde(rename = "type", default)]
     kind: Option<Value>,
     #[serde(default)]
@@ -38,7 +38,7 @@ struct Head<'a> {
 
 /// Kind of a line from an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum LineKind {
     /// A response: the id of the command, if present, and `true` for success.
     Answer(Option<String>, bool),
     /// An event by its name.
@@ -46,11 +46,11 @@ pub(super) enum Said {
     /// Another frame of the dialect, such as a dialog.
     Other,
     /// Not a JSON object.
-    Broken,
+    Invalid,
 }
 
-impl Speech {
-    /// Returns the encoder of a dialect (`NAME@REVISION`), or `None` for an unknown dialect.
+impl DialectCodec {
+    /// Returns the encoder of a dialect (`MIN_NAME_LENGTH@REVISION`), or `None` for an unknown dialect.
     pub(super) fn of(dialect: &str) -> Option<Self> {
         let spec = agentese::dynamic::spec(dialect).ok()?;
         let tables = DIALECTS.iter().find(|tables| tables.name == spec.name)?;
@@ -63,31 +63,31 @@ impl Speech {
     }
 
     /// Returns the first command that can be sent at once and whose response has that member.
-    fn giving(&self, member: &str) -> Option<&'static str> {
+    fn command_returning(&self, member: &str) -> Option<&'static str> {
         let has = |record: &str| {
             self::record(record).is_some_and(|fields| fields.iter().any(|field| field.name == member))
         };
         let gives = |command: &&Command| matches!(command.result, Some(Ty::Named(result)) if has(result));
         let mut giving = self.tables.commands.iter().filter(gives);
-        giving.find(|command| self.needs(command).is_empty()).map(|command| command.wire)
+        giving.find(|command| self.required_params(command).is_empty()).map(|command| command.wire)
     }
 
     /// Returns the required parameters of a command, except the session.
-    fn needs(&self, command: &Command) -> Vec<&'static str> {
+    fn required_params(&self, command: &Command) -> Vec<&'static str> {
         let fields = command.params.and_then(record).unwrap_or_default();
         let own = |name: &str| self.session.is_some() && Some(name) == self.spec.session_member;
         fields.iter().filter(|field| field.required && !own(field.name)).map(|field| field.name).collect()
     }
 
     /// Returns the request for the place of the session, or `None` if the dialect cannot open such a place.
-    pub(super) fn place(&self, id: &str) -> Option<String> {
-        let (command, _) = self.sessions().files?.told;
+    pub(super) fn session_path_request(&self, id: &str) -> Option<String> {
+        let (command, _) = self.sessions().files?.reported_by;
         Some(self.line(id, command, Map::new()))
     }
 
-    /// Returns the place in the response to [`Speech::place`].
-    pub(super) fn placed(&self, answer: &Value) -> Option<String> {
-        let (_, member) = self.sessions().files?.told;
+    /// Returns the place in the response to [`DialectCodec::place`].
+    pub(super) fn session_path(&self, answer: &Value) -> Option<String> {
+        let (_, member) = self.sessions().files?.reported_by;
         answer["data"][member].as_str().map(str::to_owned)
     }
 
@@ -102,7 +102,7 @@ impl Speech {
     }
 
     /// Returns `true` if an event reports a finished message.
-    pub(super) fn finishes(&self, event: &str) -> bool {
+    pub(super) fn ends_message(&self, event: &str) -> bool {
         self.tables.matching.snapshots.as_ref().is_some_and(|snapshots| snapshots.ends == event)
     }
 
@@ -110,7 +110,7 @@ impl Speech {
     pub(super) fn line(&self, id: &str, wire: &str, params: Map<String, Value>) -> String {
         let mut line = match self.spec.framing {
             Framing::JsonRpc { .. } => {
-                json!({"jsonrpc": "2.0", "id": id, "method": wire, "params": self.in_session(wire, params)})
+                json!({"jsonrpc": "2.0", "id": id, "method": wire, "params": self.with_session(wire, params)})
             }
             _ => {
                 let mut frame =
@@ -124,28 +124,28 @@ impl Speech {
         line
     }
 
-    fn in_session(&self, wire: &str, mut params: Map<String, Value>) -> Map<String, Value> {
+    fn with_session(&self, wire: &str, mut params: Map<String, Value>) -> Map<String, Value> {
         if let (Some(member), Some(session)) = (self.spec.session_member, &self.session)
-            && self.takes(wire, member)
+            && self.has_param(wire, member)
         {
             params.insert(member.to_owned(), session.clone());
         }
         params
     }
 
-    fn takes(&self, wire: &str, member: &str) -> bool {
+    fn has_param(&self, wire: &str, member: &str) -> bool {
         let command = self.tables.commands.iter().find(|command| command.wire == wire);
         let params = command.and_then(|command| command.params).and_then(record);
         params.is_some_and(|fields| fields.iter().any(|field| field.name == member))
     }
 
     /// Returns the command that must be answered before any other command, or `None`.
-    pub(super) fn opening(&self, id: &str) -> Option<String> {
-        Some(self.line(id, self.giving(self.spec.session_member?)?, Map::new()))
+    pub(super) fn opening_request(&self, id: &str) -> Option<String> {
+        Some(self.line(id, self.command_returning(self.spec.session_member?)?, Map::new()))
     }
 
     /// Sets the session from the response to the opening.
-    pub(super) fn opened(&mut self, answer: &[u8]) {
+    pub(super) fn set_session(&mut self, answer: &[u8]) {
         let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
         let member = self.spec.session_member.unwrap_or_default();
         self.session = answer.get("result").and_then(|result| result.get(member)).cloned();
@@ -153,26 +153,26 @@ impl Speech {
 
     /// Returns the command that opens a session and its member for the name; `None` in dialects with one
     /// session per connection.
-    pub(super) fn opener(&self) -> Option<(&'static Command, &'static str)> {
+    pub(super) fn open_command(&self) -> Option<(&'static Command, &'static str)> {
         let member = self.spec.session_member?;
-        let wire = self.giving(member)?;
+        let wire = self.command_returning(member)?;
         let command = self.tables.commands.iter().find(|command| command.wire == wire)?;
-        self.takes(wire, member).then_some((command, member))
+        self.has_param(wire, member).then_some((command, member))
     }
 
     /// Returns a command that changes nothing and needs no parameters.
-    pub(super) fn harmless(&self) -> &'static str {
+    pub(super) fn harmless_command(&self) -> &'static str {
         self.tables.probe_command
     }
 
     /// Returns the command that starts a run.
-    pub(super) fn starter(&self) -> &'static str {
-        self.role(RunRole::Starts)
+    pub(super) fn start_command(&self) -> &'static str {
+        self.command_with_role(RunRole::Starts)
     }
 
     /// Returns a prompt: the command that starts a run, with its only text.
     pub(super) fn prompt(&self, id: &str, text: &str) -> String {
-        let command = self.role(RunRole::Starts);
+        let command = self.command_with_role(RunRole::Starts);
         let tables = self.tables.commands.iter().find(|known| known.wire == command);
         let fields = tables.and_then(|command| command.params).and_then(record);
         let own = |name: &str| Some(name) == self.spec.session_member;
@@ -186,11 +186,11 @@ impl Speech {
 
     /// Returns the command that stops a run.
     pub(super) fn stop(&self, id: &str) -> String {
-        self.line(id, self.role(RunRole::Stops), Map::new())
+        self.line(id, self.command_with_role(RunRole::Stops), Map::new())
     }
 
     /// Returns the line of a command that is always allowed and changes nothing.
-    pub(super) fn question(&self, id: &str) -> String {
+    pub(super) fn query(&self, id: &str) -> String {
         self.line(id, self.tables.probe_command, Map::new())
     }
 
@@ -198,22 +198,22 @@ impl Speech {
     pub(super) fn history(&self, id: &str) -> Option<String> {
         let (wire, _) = self.sessions().history?;
         let command = self.tables.commands.iter().find(|command| command.wire == wire)?;
-        self.needs(command).is_empty().then(|| self.line(id, wire, Map::new()))
+        self.required_params(command).is_empty().then(|| self.line(id, wire, Map::new()))
     }
 
-    /// Returns the messages in the response to [`Speech::history`].
+    /// Returns the messages in the response to [`DialectCodec::history`].
     pub(super) fn messages(&self, answer: &Value) -> Vec<Value> {
         let messages = self.sessions().history.map(|(_, member)| &answer["data"][member]);
         messages.and_then(Value::as_array).cloned().unwrap_or_default()
     }
 
-    fn role(&self, role: RunRole) -> &'static str {
+    fn command_with_role(&self, role: RunRole) -> &'static str {
         let found = self.spec.commands.iter().find(|command| command.run == role);
         found.map_or("", |command| command.wire)
     }
 
     /// Returns the name of the tool that runs shell commands.
-    pub(super) fn shell(&self) -> &'static str {
+    pub(super) fn shell_tool(&self) -> &'static str {
         self.sessions().shell
     }
 
@@ -233,31 +233,31 @@ impl Speech {
     }
 
     /// Returns the kind of a line.
-    pub(super) fn read(&self, line: &[u8]) -> Said {
-        let Ok(head) = serde_json::from_slice::<Head<'_>>(line) else { return Said::Broken };
+    pub(super) fn classify(&self, line: &[u8]) -> LineKind {
+        let Ok(head) = serde_json::from_slice::<EnvelopeHead<'_>>(line) else { return LineKind::Invalid };
         let text = |id: Value| id.as_str().map_or_else(|| id.to_string(), str::to_owned);
         let within = |raw: Option<&RawValue>| {
-            let inner: Head<'_> = serde_json::from_str(raw?.get()).ok()?;
+            let inner: EnvelopeHead<'_> = serde_json::from_str(raw?.get()).ok()?;
             inner.kind.and_then(|kind| kind.as_str().map(str::to_owned))
         };
         match self.spec.framing {
             Framing::JsonRpc { notification } => match (head.method, head.id) {
-                (None, id) => Said::Answer(id.filter(|id| !id.is_null()).map(text), head.error.is_none()),
+                (None, id) => LineKind::Answer(id.filter(|id| !id.is_null()).map(text), head.error.is_none()),
                 (Some(method), None) if method == notification => {
-                    within(head.params).map_or(Said::Other, Said::Event)
+                    within(head.params).map_or(LineKind::Other, LineKind::Event)
                 }
-                _ => Said::Other,
+                _ => LineKind::Other,
             },
             framing => match head.kind.as_ref().and_then(Value::as_str) {
                 Some("response") => {
-                    Said::Answer(head.id.filter(|id| !id.is_null()).map(text), head.success == Some(true))
+                    LineKind::Answer(head.id.filter(|id| !id.is_null()).map(text), head.success == Some(true))
                 }
                 Some("event") if framing == Framing::Enveloped => {
-                    within(head.event).map_or(Said::Other, Said::Event)
+                    within(head.event).map_or(LineKind::Other, LineKind::Event)
                 }
-                Some(kind) if self.spec.event(kind).is_some() => Said::Event(kind.to_owned()),
-                Some(_) => Said::Other,
-                None => Said::Broken,
+                Some(kind) if self.spec.event(kind).is_some() => LineKind::Event(kind.to_owned()),
+                Some(_) => LineKind::Other,
+                None => LineKind::Invalid,
             },
         }
     }
@@ -281,38 +281,45 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_dialect_has_a_prompt_and_a_stop_and_its_answers_are_told_apart() {
+    fn each_dialect_has_a_prompt_and_a_stop_and_distinct_answers() {
         for tables in DIALECTS {
-            let speech = Speech::of(tables.name).unwrap();
-            let prompt: Value = serde_json::from_str(&speech.prompt("p", "hello")).unwrap();
+            let codec = DialectCodec::of(tables.name).unwrap();
+            let prompt: Value = serde_json::from_str(&codec.prompt("p", "hello")).unwrap();
             assert!(prompt.to_string().contains("\"hello\""), "{prompt}");
-            assert!(!speech.role(RunRole::Stops).is_empty(), "{}", tables.name);
-            assert!(tables.events.iter().any(|(event, _)| speech.may_end(event)), "{}", tables.name);
+            assert!(!codec.command_with_role(RunRole::Stops).is_empty(), "{}", tables.name);
+            assert!(tables.events.iter().any(|(event, _)| codec.may_end(event)), "{}", tables.name);
         }
-        let pi = Speech::of("pi").unwrap();
-        assert!(pi.history("h").is_some() && pi.place("p").is_some() && pi.opening("o").is_none());
+        let pi = DialectCodec::of("pi").unwrap();
+        assert!(
+            pi.history("h").is_some()
+                && pi.session_path_request("p").is_some()
+                && pi.opening_request("o").is_none()
+        );
         assert!(pi.open("o", "/a").unwrap().contains("\"sessionPath\":\"/a\""));
         // Its document has no such commands.
-        let operator = Speech::of("operator").unwrap();
-        assert_eq!((operator.history("h"), operator.place("p")), (None, None));
-        let said = |line: &str| pi.read(line.as_bytes());
+        let operator = DialectCodec::of("operator").unwrap();
+        assert_eq!((operator.history("h"), operator.session_path_request("p")), (None, None));
+        let said = |line: &str| pi.classify(line.as_bytes());
         assert_eq!(
             said(r#"{"type":"response","id":"a","success":true}"#),
-            Said::Answer(Some("a".into()), true)
+            LineKind::Answer(Some("a".into()), true)
         );
-        assert_eq!(said(r#"{"type":"agent_end","event":"a text"}"#), Said::Event("agent_end".into()));
-        assert_eq!(said("[]"), Said::Broken);
-        let mut opal = Speech::of("opal").unwrap();
+        assert_eq!(said(r#"{"type":"agent_end","event":"a text"}"#), LineKind::Event("agent_end".into()));
+        assert_eq!(said("[]"), LineKind::Invalid);
+        let mut opal = DialectCodec::of("opal").unwrap();
         // Before the opening no other command is possible.
-        assert!(opal.opening("o").is_some() && opal.history("h").is_none());
-        opal.opened(br#"{"result": {"session_id": "s"}}"#);
+        assert!(opal.opening_request("o").is_some() && opal.history("h").is_none());
+        opal.set_session(br#"{"result": {"session_id": "s"}}"#);
         assert!(opal.history("h").unwrap().contains("\"session_id\":\"s\""));
-        assert_eq!(opal.place("p"), None);
-        let said = |line: &str| opal.read(line.as_bytes());
-        assert_eq!(said(r#"{"jsonrpc":"2.0","id":7,"result":null}"#), Said::Answer(Some("7".into()), true));
+        assert_eq!(opal.session_path_request("p"), None);
+        let said = |line: &str| opal.classify(line.as_bytes());
+        assert_eq!(
+            said(r#"{"jsonrpc":"2.0","id":7,"result":null}"#),
+            LineKind::Answer(Some("7".into()), true)
+        );
         assert_eq!(
             said(r#"{"jsonrpc":"2.0","method":"agent/event","params":{"type":"agent_end"}}"#),
-            Said::Event("agent_end".into())
+            LineKind::Event("agent_end".into())
         );
     }
 }

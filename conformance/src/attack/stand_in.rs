@@ -44,8 +44,9 @@ impl StandIn {
     ///
     /// # Errors
     /// If the system does not report the path of this program.
-    pub(super) fn command(&self) -> Result<Vec<String>, super::Trouble> {
-        let program = std::env::current_exe().map_err(|error| super::Trouble::Ground(error.to_string()))?;
+    pub(super) fn command(&self) -> Result<Vec<String>, super::AttackError> {
+        let program =
+            std::env::current_exe().map_err(|error| super::AttackError::Environment(error.to_string()))?;
         let path = |path: &PathBuf| path.to_string_lossy().into_owned();
         let mut words = vec![path(&program), COMMAND.to_owned()];
         match self {
@@ -75,8 +76,8 @@ impl StandIn {
 impl TryFrom<&[String]> for StandIn {
     type Error = String;
 
-    fn try_from(words: &[String]) -> Result<Self, String> {
-        match words {
+    fn try_from(arguments: &[String]) -> Result<Self, String> {
+        match arguments {
             [kind, dialect, log] if kind == "agent" => {
                 Ok(Self::Agent { dialect: dialect.clone(), log: log.into() })
             }
@@ -86,7 +87,7 @@ impl TryFrom<&[String]> for StandIn {
                 Ok(Self::Garble { seed, command })
             }
             [kind, defect, log] if kind == "mcp" => Ok(Self::Mcp { defect: defect.clone(), log: log.into() }),
-            _ => Err(format!("no stand-in: {}", words.join(" "))),
+            _ => Err(format!("no stand-in: {}", arguments.join(" "))),
         }
     }
 }

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::speech::Said;
-use super::victim::{LONG, Site, Victim};
-use super::{Attack, Counts, Round, Trouble};
+use super::speech::LineKind;
+use super::victim::{AgentUnderTest, AttackEnv, LONG};
+use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "subagents",
-    says: "subagents that fail, meddle, are aborted: the user's repository is as it was, nothing is left",
-    carry_out: |round| Box::pin(attack(round)),
+    description: "subagents that fail, meddle, are aborted: the user's repository is as it was, nothing is left",
+    run: |context| Box::pin(attack(context)),
 };
 
 /// The tool that starts subagents, and the tool that submits a result.
@@ -48,7 +48,7 @@ const MEDDLING: [&str; 6] = [
 const DELEGATIONS: usize = 8;
 
 /// Returns responses of subagents that fail.
-fn ends() -> [Value; 4] {
+fn failing_responses() -> [Value; 4] {
     [
         json!({"blocks": [{"tool": {"name": RESULT, "args": {"result": {"error": "cannot be done"}}}}]}),
         json!({"error": {"status": 400, "type": "invalid_request_error", "message": "no"}}),
@@ -57,52 +57,52 @@ fn ends() -> [Value; 4] {
     ]
 }
 
-async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
-    let Some(arguments) = round.field.surfaces.subagents.clone() else {
-        return Err(Trouble::NotHere("no --subagents is given".to_owned()));
+async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
+    let Some(arguments) = context.config.surfaces.subagents.clone() else {
+        return Err(AttackError::NotApplicable("no --subagents is given".to_owned()));
     };
     let arguments: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
     let (mut failures, mut aborts, mut asked) = (0, 0, 0);
-    while failures == 0 || round.goes_on() {
-        let place = Place::new(round, &arguments).await?;
-        let mut victim = place.start().await?;
-        let events = delegate(&mut victim, "whole", None).await?;
-        place.is_untouched("a subagent that failed")?;
+    while failures == 0 || context.has_time() {
+        let place = TestRepository::new(context, &arguments).await?;
+        let mut subject = place.start().await?;
+        let events = delegate(&mut subject, "whole", None).await?;
+        place.check_untouched("a subagent that failed")?;
         failures += 1;
         for number in 0..events.min(6) {
-            let at = round.rng.u64(..events);
-            delegate(&mut victim, &format!("aborted-{number}"), Some(at)).await?;
-            place.is_untouched(&format!("an abort after event {at}"))?;
+            let at = context.rng.u64(..events);
+            delegate(&mut subject, &format!("aborted-{number}"), Some(at)).await?;
+            place.check_untouched(&format!("an abort after event {at}"))?;
             aborts += 1;
-            if number >= 1 && !round.goes_on() {
+            if number >= 1 && !context.has_time() {
                 break;
             }
         }
-        super::abort::run(&mut victim, "again").await?;
-        victim.memory_is_bounded(&round.field)?;
-        victim.finish(LONG).await?;
-        place.site.nothing_is_left().await?;
-        place.is_untouched("the end of the agent")?;
-        place.no_copy_is_left()?;
-        asked += place.asked();
+        super::abort::run(&mut subject, "again").await?;
+        subject.check_memory(&context.config)?;
+        subject.finish(LONG).await?;
+        place.site.check_no_processes().await?;
+        place.check_untouched("the end of the agent")?;
+        place.check_no_copies()?;
+        asked += place.subagent_requests();
     }
     Ok(vec![("delegations that failed", failures), ("aborts", aborts), ("requests of subagents", asked)])
 }
 
 /// A repository with an agent in it.
-struct Place {
-    site: Site,
+struct TestRepository {
+    site: AttackEnv,
     before: BTreeMap<String, Vec<u8>>,
     arguments: Vec<String>,
 }
 
-impl Place {
-    async fn new(round: &mut Round, arguments: &[String]) -> Result<Self, Trouble> {
-        let meddling = MEDDLING[round.rng.usize(..MEDDLING.len())];
-        let mut last = ends()[round.rng.usize(..4)].clone();
+impl TestRepository {
+    async fn new(attack_context: &mut AttackContext, arguments: &[String]) -> Result<Self, AttackError> {
+        let meddling = MEDDLING[attack_context.rng.usize(..MEDDLING.len())];
+        let mut last = failing_responses()[attack_context.rng.usize(..4)].clone();
         last["when"] = json!({"user": "SUBJOB", "tool_results": true});
-        let speech = super::speech::Speech::of(&round.field.profile.dialect);
-        let shell = speech.map_or("", |speech| speech.shell());
+        let codec = super::speech::DialectCodec::of(&attack_context.config.profile.dialect);
+        let shell = codec.map_or("", |speech| speech.shell_tool());
         let tasks = json!([{"id": "Sub", "description": "d", "assignment": "SUBJOB go"}]);
         let task = json!({"agent": TOOL, "context": "c", "tasks": tasks, "isolated": true});
         let mut responses = json!([
@@ -114,26 +114,26 @@ impl Place {
         // One for each delegation: a subagent that repeats a rejected call would never end.
         responses.as_array_mut().expect("a list").extend(std::iter::repeat_n(last, DELEGATIONS));
         let script = json!({"responses": responses, "default": {"text": "OK."}});
-        let setup = if round.rng.u8(..4) == 0 { vec![SETUP, FILTER] } else { vec![SETUP] };
+        let setup = if attack_context.rng.u8(..4) == 0 { vec![SETUP, FILTER] } else { vec![SETUP] };
         let more = json!({"setup": setup, "settings": {"task": {"isolation": {"mode": "worktree"}}}});
-        let site = Site::with(&round.field, script, more).await?;
-        let before = snapshot(&site.work().join(".git"));
-        Ok(Self { site, before, arguments: arguments.to_vec() })
+        let env = AttackEnv::with(&attack_context.config, script, more).await?;
+        let before = snapshot(&env.work().join(".git"));
+        Ok(Self { site: env, before, arguments: arguments.to_vec() })
     }
 
     /// Starts the agent and checks that its model has the tool.
-    async fn start(&self) -> Result<Victim, Trouble> {
-        let mut victim = self.site.start_with(&self.arguments).await?;
-        super::abort::run(&mut victim, "offered").await?;
+    async fn start(&self) -> Result<AgentUnderTest, AttackError> {
+        let mut subject = self.site.start_with(&self.arguments).await?;
+        super::abort::run(&mut subject, "offered").await?;
         let requests = self.site.requests();
         if !requests.iter().any(|request| request.tools.iter().any(|tool| tool == TOOL)) {
-            return Err(Trouble::NotHere(format!("the agent offers its model no tool `{TOOL}`")));
+            return Err(AttackError::NotApplicable(format!("the agent offers its model no tool `{TOOL}`")));
         }
-        Ok(victim)
+        Ok(subject)
     }
 
     /// Checks that references, settings and hooks of the user's repository are unchanged.
-    fn is_untouched(&self, after: &str) -> Result<(), Trouble> {
+    fn check_untouched(&self, after: &str) -> Result<(), AttackError> {
         let now = snapshot(&self.site.work().join(".git"));
         let names = self.before.keys().chain(now.keys());
         let mut changed: Vec<&str> =
@@ -143,48 +143,51 @@ impl Place {
         if changed.is_empty() {
             return Ok(());
         }
-        Err(Trouble::found(format!("behind {after}, the user's .git has changed: {}", changed.join(", "))))
+        Err(AttackError::finding(format!(
+            "behind {after}, the user's .git has changed: {}",
+            changed.join(", ")
+        )))
     }
 
     /// Returns the number of requests of subagents to the model.
-    fn asked(&self) -> u64 {
+    fn subagent_requests(&self) -> u64 {
         let is_theirs = |body: &str| body.contains("SUBJOB go") && !body.contains("delegate");
         let requests = self.site.requests();
         let bodies = requests.iter().filter_map(|request| serde_json::to_string(&request.messages).ok());
         bodies.filter(|body| is_theirs(body)).count() as u64
     }
 
-    fn no_copy_is_left(&self) -> Result<(), Trouble> {
+    fn check_no_copies(&self) -> Result<(), AttackError> {
         let home = self.site.home().map(Path::new).unwrap_or_else(|| self.site.work());
-        match copies(home, 6) {
-            Some(left) => Err(Trouble::found(format!("a copy of the repository is left: {left}"))),
+        match find_copy(home, 6) {
+            Some(left) => Err(AttackError::finding(format!("a copy of the repository is left: {left}"))),
             None => Ok(()),
         }
     }
 }
 
 /// Starts subagents and aborts after `at` events. Returns the number of events.
-async fn delegate(victim: &mut Victim, id: &str, at: Option<u64>) -> Result<u64, Trouble> {
-    victim.send(victim.speech.prompt(id, "delegate"));
-    let ends = victim.speech.spec.run_end.answer_ends;
+async fn delegate(agent: &mut AgentUnderTest, id: &str, at: Option<u64>) -> Result<u64, AttackError> {
+    agent.send(agent.codec.prompt(id, "delegate"));
+    let ends = agent.codec.spec.run_end.answer_ends;
     let (mut events, mut answered) = (0, false);
-    victim
-        .until(&format!("the end of {id}"), |speech, heard| {
-            answered |= heard.answers(id);
-            let Said::Event(name) = &heard.said else { return ends && answered };
+    agent
+        .read_until(&format!("the end of {id}"), |codec, received| {
+            answered |= received.answers(id);
+            let LineKind::Event(name) = &received.kind else { return ends && answered };
             events += 1;
-            at.is_some_and(|at| events > at) || (!ends && speech.may_end(name))
+            at.is_some_and(|at| events > at) || (!ends && codec.may_end(name))
         })
         .await?;
     if at.is_some() {
         let stop = format!("{id}-stop");
-        let line = victim.speech.stop(&stop);
-        victim.ask(&stop, line).await?;
+        let line = agent.codec.stop(&stop);
+        agent.request(&stop, line).await?;
     }
-    if !victim.answers.contains_key(id) {
-        victim.until(&format!("the answer to {id}"), |_, heard| heard.answers(id)).await?;
+    if !agent.answers.contains_key(id) {
+        agent.read_until(&format!("the answer to {id}"), |_, received| received.answers(id)).await?;
     }
-    super::abort::settled(victim, id).await?;
+    super::abort::wait_until_idle(agent, id).await?;
     Ok(events)
 }
 
@@ -210,7 +213,7 @@ fn snapshot(git: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 /// Returns a file in a folder for copies of repositories; `None` without a file down to this depth.
-fn copies(folder: &Path, depth: usize) -> Option<String> {
+fn find_copy(folder: &Path, depth: usize) -> Option<String> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let folders: Vec<_> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
     folders.iter().find_map(|path| {
@@ -218,6 +221,6 @@ fn copies(folder: &Path, depth: usize) -> Option<String> {
             let first = std::fs::read_dir(path).ok()?.flatten().next()?;
             return Some(first.path().to_string_lossy().into_owned());
         }
-        depth.checked_sub(1).and_then(|depth| copies(path, depth))
+        depth.checked_sub(1).and_then(|depth| find_copy(path, depth))
     })
 }

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_in_braces_are_replaced_by_their_words() {
+    fn placeholders_are_replaced_by_their_arguments() {
         let values = [("agent", vec!["a b".to_owned(), "c".to_owned()]), ("rights", Vec::new())];
         let words = fill("page --x={rights}! {rights} -- {agent} {other}", &values);
         assert_eq!(words, ["page", "--x=!", "--", "a b", "c", "{other}"]);

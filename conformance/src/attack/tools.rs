@@ -3,14 +3,14 @@
 use serde_json::{Map, Value, json};
 
 use super::abort::run;
-use super::victim::{LONG, Site};
-use super::{Attack, Counts, Round, Trouble};
+use super::victim::{AttackEnv, LONG};
+use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
 pub(super) const ATTACK: Attack = Attack {
     name: "tools",
-    says: "hostile arguments of tools and commands that are killed: each call has a result, memory is bounded",
-    carry_out: |round| Box::pin(attack(round)),
+    description: "hostile arguments of tools and commands that are killed: each call has a result, memory is bounded",
+    run: |context| Box::pin(attack(context)),
 };
 
 /// Number of calls in one run.
@@ -61,15 +61,15 @@ const COMMANDS: &[&str] = &[
     "cd line*; pwd",
 ];
 
-async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
+async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
     let (mut calls, mut agents, mut memory) = (0, 0, 0);
-    let (tools, shell) = offered(round).await?;
-    while agents == 0 || round.goes_on() {
+    let (tools, shell) = offered_tools(context).await?;
+    while agents == 0 || context.has_time() {
         // No command is repeated in one agent: some take seconds.
         let mut commands = COMMANDS.to_vec();
-        round.rng.shuffle(&mut commands);
-        let drawn: Vec<Value> = (0..CALLS).map(|_| call(round, &tools, &shell, &mut commands)).collect();
-        memory = one(round, &drawn).await?.max(memory);
+        context.rng.shuffle(&mut commands);
+        let drawn: Vec<Value> = (0..CALLS).map(|_| call(context, &tools, &shell, &mut commands)).collect();
+        memory = run_calls(context, &drawn).await?.max(memory);
         calls += drawn.len() as u64;
         agents += 1;
     }
@@ -78,19 +78,21 @@ async fn attack(round: &mut Round) -> Result<Counts, Trouble> {
 }
 
 /// Returns the tools that the agent offers its model, and its shell.
-async fn offered(round: &Round) -> Result<(Vec<String>, String), Trouble> {
-    let site = Site::new(&round.field, json!({"responses": [], "default": {"text": "OK."}})).await?;
-    let mut victim = site.start().await?;
-    run(&mut victim, "offered").await?;
-    victim.finish(LONG).await?;
-    match site.requests().last() {
-        Some(last) if !last.tools.is_empty() => Ok((last.tools.clone(), site.speech().shell().to_owned())),
-        _ => Err(Trouble::NotHere("the agent offers no tools to the model of its profile".to_owned())),
+async fn offered_tools(context: &AttackContext) -> Result<(Vec<String>, String), AttackError> {
+    let env = AttackEnv::new(&context.config, json!({"responses": [], "default": {"text": "OK."}})).await?;
+    let mut subject = env.start().await?;
+    run(&mut subject, "offered").await?;
+    subject.finish(LONG).await?;
+    match env.requests().last() {
+        Some(last) if !last.tools.is_empty() => Ok((last.tools.clone(), env.codec().shell_tool().to_owned())),
+        _ => Err(AttackError::NotApplicable(
+            "the agent offers no tools to the model of its profile".to_owned(),
+        )),
     }
 }
 
-fn call(round: &mut Round, tools: &[String], shell: &str, commands: &mut Vec<&str>) -> Value {
-    let rng = &mut round.rng;
+fn call(context: &mut AttackContext, tools: &[String], shell: &str, commands: &mut Vec<&str>) -> Value {
+    let rng = &mut context.rng;
     let path = PATHS[rng.usize(..PATHS.len())];
     let name = match rng.u8(..16) {
         0 => "no_such_tool".to_owned(),
@@ -124,44 +126,44 @@ fn arguments(rng: &mut fastrand::Rng, path: &str) -> Value {
 }
 
 /// Runs calls one after the other. Returns the maximum memory of the agent.
-async fn one(round: &Round, calls: &[Value]) -> Result<u64, Trouble> {
+async fn run_calls(context: &AttackContext, calls: &[Value]) -> Result<u64, AttackError> {
     let responses: Vec<Value> = calls.iter().map(|call| json!({"blocks": [call]})).collect();
-    let site = Site::with(
-        &round.field,
+    let env = AttackEnv::with(
+        &context.config,
         json!({"responses": responses, "default": {"text": "over"}}),
         json!({"setup": [SETUP]}),
     )
     .await?;
-    let mut victim = site.start().await?;
-    let before = site.requests().len();
-    let prompt = victim.speech.prompt("go", "go");
-    victim.send(prompt);
+    let mut agent = env.start().await?;
+    let before = env.requests().len();
+    let prompt = agent.codec.prompt("go", "go");
+    agent.send(prompt);
     // A call may use up its own time limit; each event restarts the time limit of the wait.
     let outcome = async {
-        let ends = victim.speech.spec.run_end.answer_ends;
-        victim
-            .until("the end of the run", |speech, heard| match &heard.said {
-                super::speech::Said::Event(name) => !ends && speech.may_end(name),
-                _ => ends && heard.answers("go"),
+        let ends = agent.codec.spec.run_end.answer_ends;
+        agent
+            .read_until("the end of the run", |codec, line| match &line.kind {
+                super::speech::LineKind::Event(name) => !ends && codec.may_end(name),
+                _ => ends && line.answers("go"),
             })
             .await?;
-        super::abort::settled(&mut victim, "go").await
+        super::abort::wait_until_idle(&mut agent, "go").await
     }
     .await;
-    let asked = site.requests().len() - before;
+    let asked = env.requests().len() - before;
     let shown = |call: &Value| call["tool"].to_string().chars().take(300).collect::<String>();
-    if let Err(Trouble::Found(text)) = outcome {
+    if let Err(AttackError::Finding(text)) = outcome {
         let last = asked.checked_sub(1).and_then(|at| calls.get(at)).map(shown).unwrap_or_default();
-        return Err(Trouble::found(format!("{text}; the last call was {last}")));
+        return Err(AttackError::finding(format!("{text}; the last call was {last}")));
     }
     outcome?;
     if asked <= calls.len() {
         let last = asked.checked_sub(1).and_then(|at| calls.get(at)).map(shown).unwrap_or_default();
-        return Err(Trouble::found(format!("the model got no result of the call {last}")));
+        return Err(AttackError::finding(format!("the model got no result of the call {last}")));
     }
-    victim.is_well("well").await?;
-    let memory = victim.memory_is_bounded(&round.field)?;
-    victim.finish(LONG).await?;
-    site.nothing_is_left().await?;
+    agent.check_responsive("well").await?;
+    let memory = agent.check_memory(&context.config)?;
+    agent.finish(LONG).await?;
+    env.check_no_processes().await?;
     Ok(memory)
 }

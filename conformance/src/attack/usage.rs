@@ -1,7 +1,7 @@
 //! Resource usage of a process. Every value is `None` on systems without `/proc`.
 
 /// Returns the maximum memory of a process so far, in MiB.
-pub(super) fn peak(pid: u32) -> Option<u64> {
+pub(super) fn peak_memory(pid: u32) -> Option<u64> {
     status(pid, "VmHWM:").map(|kib| kib >> 10)
 }
 
@@ -21,7 +21,7 @@ pub(super) fn descriptors(pid: u32) -> Option<u64> {
 }
 
 /// Returns the processor time of a process, in ticks of the system.
-pub(super) fn ticks(pid: u32) -> Option<u64> {
+pub(super) fn cpu_ticks(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name of the program is in parentheses and may contain any character.
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
@@ -55,9 +55,9 @@ mod tests {
         let pid = std::process::id();
         // Read before the peak: other tests of this process take and free memory meanwhile.
         let now = memory(pid).unwrap();
-        assert!(now > 0 && peak(pid).unwrap() + 1 >= now);
+        assert!(now > 0 && peak_memory(pid).unwrap() + 1 >= now);
         assert!(threads(pid) >= Some(1) && descriptors(pid) >= Some(3));
-        assert!(ticks(pid).is_some() && children(1).iter().all(|child| *child != 1));
-        assert_eq!((peak(0), ticks(0)), (None, None));
+        assert!(cpu_ticks(pid).is_some() && children(1).iter().all(|child| *child != 1));
+        assert_eq!((peak_memory(0), cpu_ticks(0)), (None, None));
     }
 }

@@ -11,23 +11,23 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
-use super::speech::{Said, Speech};
+use super::speech::{DialectCodec, LineKind};
 use super::surfaces::{Surfaces, fill};
-use super::{Trouble, usage};
+use super::{AttackError, usage};
 use crate::model::ScriptedModel;
-use crate::player::{Ground, PlayError, PlayOptions, child_options, find_program, lay_out};
+use crate::player::{CaseEnv, PlayError, PlayOptions, child_options, find_program, prepare_env};
 
 /// Time limit for a line that the agent has to send.
 pub(super) const LONG: Duration = Duration::from_secs(60);
 /// Time limit for the end of the processes that the agent started. The commands of the attacks run for 60 seconds, so a
 /// process that is left behind still runs at this limit.
-const GONE: Duration = Duration::from_secs(15);
+const EXIT_LIMIT: Duration = Duration::from_secs(15);
 /// Environment variable that marks the agent and all of its descendants.
 const MARK: &str = "AGENTESE_ATTACKED";
 
 /// Settings for the start of agents.
 #[derive(Debug, Clone)]
-pub(super) struct Field {
+pub(super) struct AgentConfig {
     pub profile: Profile,
     pub command: Option<Vec<String>>,
     /// Limit of an agent's memory in MiB.
@@ -36,20 +36,20 @@ pub(super) struct Field {
 }
 
 /// A directory with files and a model in which agents run, one after the other or side by side.
-pub(super) struct Site {
-    ground: Ground,
-    speech: Speech,
+pub(super) struct AttackEnv {
+    case_env: CaseEnv,
+    codec: DialectCodec,
     mark: String,
 }
 
-impl Site {
+impl AttackEnv {
     /// Creates the files and starts a model that plays a script.
-    pub(super) async fn new(field: &Field, script: Value) -> Result<Self, Trouble> {
+    pub(super) async fn new(field: &AgentConfig, script: Value) -> Result<Self, AttackError> {
         Self::with(field, script, Value::Null).await
     }
 
     /// Does the same as [`Site::new`], with more members of the case: `files`, `settings`, `setup`.
-    pub(super) async fn with(field: &Field, script: Value, more: Value) -> Result<Self, Trouble> {
+    pub(super) async fn with(field: &AgentConfig, script: Value, more: Value) -> Result<Self, AttackError> {
         let mut case = json!({
             "scenario": 1, "name": "attack", "dialect": field.profile.dialect, "title": "an attack", "steps": [],
             "model": script,
@@ -59,55 +59,55 @@ impl Site {
         }
         let case: Scenario = serde_json::from_value(case).expect("cases of attacks are valid");
         let options = PlayOptions { command: field.command.clone(), ..PlayOptions::default() };
-        let mut ground = lay_out(&case, &field.profile, &options).await?;
+        let mut ground = prepare_env(&case, &field.profile, &options).await?;
         let mark = ground.directory.work().to_string_lossy().into_owned();
         ground.environment.push((MARK.to_owned(), mark.clone()));
-        let speech = Speech::of(&field.profile.dialect)
-            .ok_or_else(|| Trouble::Ground(format!("{} is not known", field.profile.dialect)))?;
-        Ok(Self { ground, speech, mark })
+        let codec = DialectCodec::of(&field.profile.dialect)
+            .ok_or_else(|| AttackError::Environment(format!("{} is not known", field.profile.dialect)))?;
+        Ok(Self { case_env: ground, codec, mark })
     }
 
     /// Returns the agent's home directory.
     pub(super) fn home(&self) -> Option<&str> {
-        let mut all = self.ground.environment.iter();
+        let mut all = self.case_env.environment.iter();
         all.find(|(name, _)| name == "HOME").map(|(_, value)| value.as_str())
     }
 
     /// Starts an agent and sends its first query.
-    pub(super) async fn start(&self) -> Result<Victim, Trouble> {
-        self.start_within(&[]).await
+    pub(super) async fn start(&self) -> Result<AgentUnderTest, AttackError> {
+        self.start_wrapped(&[]).await
     }
 
     /// Starts an agent through a wrapper program that turns into the agent with `exec`.
-    pub(super) async fn start_within(&self, wrapper: &[String]) -> Result<Victim, Trouble> {
-        let mut agent = self.ground.argv.clone();
+    pub(super) async fn start_wrapped(&self, wrapper: &[String]) -> Result<AgentUnderTest, AttackError> {
+        let mut agent = self.case_env.argv.clone();
         if let (false, Some(program)) = (wrapper.is_empty(), agent.first_mut()) {
             // The wrapper starts the agent from another directory.
             *program = find_program(program).to_string_lossy().into_owned();
         }
-        self.open(self.spawn(&[wrapper, &agent].concat(), self.speech.clone())?).await
+        self.open(self.spawn(&[wrapper, &agent].concat(), self.codec.clone())?).await
     }
 
     /// Starts an agent with additional arguments.
-    pub(super) async fn start_with(&self, more: &[String]) -> Result<Victim, Trouble> {
-        self.open(self.spawn(&[&self.ground.argv, more].concat(), self.speech.clone())?).await
+    pub(super) async fn start_with(&self, more: &[String]) -> Result<AgentUnderTest, AttackError> {
+        self.open(self.spawn(&[&self.case_env.argv, more].concat(), self.codec.clone())?).await
     }
 
     /// Opens a session if the dialect needs one, and sends the first query.
-    pub(super) async fn open(&self, mut victim: Victim) -> Result<Victim, Trouble> {
-        if let Some(line) = victim.speech.opening("open") {
-            let answer = victim.ask("open", line).await?;
-            victim.speech.opened(&answer);
+    pub(super) async fn open(&self, mut agent: AgentUnderTest) -> Result<AgentUnderTest, AttackError> {
+        if let Some(line) = agent.codec.opening_request("open") {
+            let answer = agent.request("open", line).await?;
+            agent.codec.set_session(&answer);
         }
-        let question = victim.speech.question("first");
-        victim.ask("first", question).await?;
-        Ok(victim)
+        let question = agent.codec.query("first");
+        agent.request("first", question).await?;
+        Ok(agent)
     }
 
     /// Returns the command line of a surface, with the values of this site. `agent` is the command behind the surface.
     pub(super) fn surface(&self, line: &str, agent: &[String], more: &[(&str, Vec<String>)]) -> Vec<String> {
         let found = |program: &String| find_program(program).to_string_lossy().into_owned();
-        let program = self.ground.argv.first().map(found).unwrap_or_default();
+        let program = self.case_env.argv.first().map(found).unwrap_or_default();
         let mut agent = agent.to_vec();
         if let Some(first) = agent.first_mut() {
             *first = found(first);
@@ -115,8 +115,8 @@ impl Site {
         let mut values = vec![
             ("program", vec![program]),
             ("agent", agent),
-            ("dialect", vec![self.speech.spec.id()]),
-            ("script", vec![self.ground.variable("SCRIPT")]),
+            ("dialect", vec![self.codec.spec.id()]),
+            ("script", vec![self.case_env.variable("SCRIPT")]),
         ];
         values.extend_from_slice(more);
         fill(line, &values)
@@ -124,50 +124,51 @@ impl Site {
 
     /// Returns the agent's command line.
     pub(super) fn agent(&self) -> &[String] {
-        &self.ground.argv
+        &self.case_env.argv
     }
 
     pub(super) fn work(&self) -> &Path {
-        self.ground.directory.work()
+        self.case_env.directory.work()
     }
 
     /// Returns the requests that the model has received.
     pub(super) fn requests(&self) -> Vec<ModelRequest> {
-        self.ground.model.as_ref().map(ScriptedModel::requests).unwrap_or_default()
+        self.case_env.model.as_ref().map(ScriptedModel::requests).unwrap_or_default()
     }
 
-    pub(super) fn speech(&self) -> &Speech {
-        &self.speech
+    pub(super) fn codec(&self) -> &DialectCodec {
+        &self.codec
     }
 
     /// Starts a program at this site; its lines are in the dialect of `speech`.
-    pub(super) fn spawn(&self, argv: &[String], speech: Speech) -> Result<Victim, Trouble> {
-        let options = child_options(argv, self.ground.directory.work(), &self.ground.environment)
+    pub(super) fn spawn(&self, argv: &[String], codec: DialectCodec) -> Result<AgentUnderTest, AttackError> {
+        let options = child_options(argv, self.case_env.directory.work(), &self.case_env.environment)
             .graces(Duration::from_secs(5), Duration::from_secs(3));
         let (stdout, stdin, process) = Transport::from_child(options).map_err(PlayError::from)?.into_parts();
-        let process = process.ok_or_else(|| Trouble::Ground("there is no agent to start".to_owned()))?;
+        let process =
+            process.ok_or_else(|| AttackError::Environment("there is no agent to start".to_owned()))?;
         // As narrow as a pipe: a caller that stops reading here stops reading from the agent.
         let (lines, heard) = mpsc::channel(1);
         tokio::spawn(read(stdout, lines));
         let (writes, written) = mpsc::unbounded_channel();
         tokio::spawn(write(stdin, written));
-        Ok(Victim { process, writes: Some(writes), heard, speech, answers: BTreeMap::new() })
+        Ok(AgentUnderTest { process, writer: Some(writes), lines: heard, codec, answers: BTreeMap::new() })
     }
 
     /// Waits until no process from this site lives. Fails with the names of those that still live.
-    pub(super) async fn nothing_is_left(&self) -> Result<(), Trouble> {
+    pub(super) async fn check_no_processes(&self) -> Result<(), AttackError> {
         let begun = Instant::now();
         loop {
-            let left = marked(&self.mark);
+            let left = marked_processes(&self.mark);
             if left.is_empty() {
                 return Ok(());
             }
-            if begun.elapsed() > GONE {
+            if begun.elapsed() > EXIT_LIMIT {
                 for (pid, _) in &left {
                     let _ = kill_process(*pid, Signal::KILL);
                 }
                 let names: Vec<&str> = left.iter().map(|(_, name)| name.as_str()).collect();
-                return Err(Trouble::found(format!("processes live on: {}", names.join(", "))));
+                return Err(AttackError::finding(format!("processes live on: {}", names.join(", "))));
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -175,7 +176,7 @@ impl Site {
 }
 
 /// Returns the living processes with this mark in their environment; an empty list if the system does not show them.
-fn marked(mark: &str) -> Vec<(Pid, String)> {
+fn marked_processes(mark: &str) -> Vec<(Pid, String)> {
     let wanted = format!("{MARK}={mark}");
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     all.filter_map(|entry| {
@@ -192,119 +193,123 @@ fn marked(mark: &str) -> Vec<(Pid, String)> {
 
 /// A line of an agent.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct ReceivedLine {
     pub bytes: Vec<u8>,
-    pub said: Said,
+    pub kind: LineKind,
 }
 
-impl Heard {
+impl ReceivedLine {
     pub(super) fn value(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_default()
     }
 
     pub(super) fn answers(&self, id: &str) -> bool {
-        matches!(&self.said, Said::Answer(Some(own), _) if own == id)
+        matches!(&self.kind, LineKind::Answer(Some(own), _) if own == id)
     }
 }
 
 /// A running agent, killed on drop.
-pub(super) struct Victim {
+pub(super) struct AgentUnderTest {
     process: ChildProcess,
     /// `None` once stdin is closed.
-    writes: Option<mpsc::UnboundedSender<Vec<u8>>>,
-    heard: mpsc::Receiver<Vec<u8>>,
-    pub speech: Speech,
+    writer: Option<mpsc::UnboundedSender<Vec<u8>>>,
+    lines: mpsc::Receiver<Vec<u8>>,
+    pub codec: DialectCodec,
     /// Number of answers to each command by its id: successes and failures.
     pub answers: BTreeMap<String, [u32; 2]>,
 }
 
-impl Victim {
+impl AgentUnderTest {
     /// Queues a line for the agent; does not wait until the agent reads it.
     pub(super) fn send(&self, bytes: impl Into<Vec<u8>>) {
-        if let Some(writes) = &self.writes {
+        if let Some(writes) = &self.writer {
             let _ = writes.send(bytes.into());
         }
     }
 
     /// Returns the next line; `None` at the end. Fails if the line is no frame, or if no line arrives in time.
-    pub(super) async fn next(&mut self, what: &str, limit: Duration) -> Result<Option<Heard>, Trouble> {
-        let line = match tokio::time::timeout(limit, self.heard.recv()).await {
+    pub(super) async fn next(
+        &mut self,
+        what: &str,
+        limit: Duration,
+    ) -> Result<Option<ReceivedLine>, AttackError> {
+        let line = match tokio::time::timeout(limit, self.lines.recv()).await {
             Ok(line) => line,
-            Err(_) => return Err(self.silent(what)),
+            Err(_) => return Err(self.timeout_error(what)),
         };
         let Some(bytes) = line else { return Ok(None) };
-        let said = self.speech.read(&bytes);
+        let said = self.codec.classify(&bytes);
         match &said {
-            Said::Broken => {
+            LineKind::Invalid => {
                 let shown: String = String::from_utf8_lossy(&bytes).chars().take(200).collect();
-                return Err(Trouble::found(format!("it said what is no frame: {shown}")));
+                return Err(AttackError::finding(format!("it said what is no frame: {shown}")));
             }
-            Said::Answer(Some(id), success) => {
+            LineKind::Answer(Some(id), success) => {
                 self.answers.entry(id.clone()).or_default()[usize::from(!success)] += 1;
             }
             _ => {}
         }
-        Ok(Some(Heard { bytes, said }))
+        Ok(Some(ReceivedLine { bytes, kind: said }))
     }
 
-    fn silent(&self, what: &str) -> Trouble {
+    fn timeout_error(&self, what: &str) -> AttackError {
         let end = self.process.exited().map_or("it lives".to_owned(), |exit| format!("it ended: {exit}"));
-        Trouble::found(format!(
+        AttackError::finding(format!(
             "{what}: did not come within {} s; {end}{}",
             LONG.as_secs(),
-            self.last_words()
+            self.stderr_tail()
         ))
     }
 
-    fn last_words(&self) -> String {
+    fn stderr_tail(&self) -> String {
         let stderr = self.process.stderr_tail();
         let last = stderr.trim().lines().last().unwrap_or_default();
         if last.is_empty() { String::new() } else { format!("; last on its stderr: {last}") }
     }
 
     /// Reads lines until `found` returns `true` for one of them; returns that line.
-    pub(super) async fn until(
+    pub(super) async fn read_until(
         &mut self,
         what: &str,
-        mut found: impl FnMut(&Speech, &Heard) -> bool,
-    ) -> Result<Heard, Trouble> {
+        mut found: impl FnMut(&DialectCodec, &ReceivedLine) -> bool,
+    ) -> Result<ReceivedLine, AttackError> {
         let deadline = Instant::now() + LONG;
         loop {
             let limit = deadline.saturating_duration_since(Instant::now());
-            let Some(heard) = self.next(what, limit).await? else {
+            let Some(line) = self.next(what, limit).await? else {
                 let exit = self.process.exit().await;
-                return Err(Trouble::found(format!("{what}: it ended ({exit}){}", self.last_words())));
+                return Err(AttackError::finding(format!("{what}: it ended ({exit}){}", self.stderr_tail())));
             };
-            if found(&self.speech, &heard) {
-                return Ok(heard);
+            if found(&self.codec, &line) {
+                return Ok(line);
             }
         }
     }
 
     /// Sends a line and waits for its answer.
-    pub(super) async fn ask(&mut self, id: &str, line: String) -> Result<Vec<u8>, Trouble> {
+    pub(super) async fn request(&mut self, id: &str, line: String) -> Result<Vec<u8>, AttackError> {
         self.send(line);
-        Ok(self.until(&format!("the answer to {id}"), |_, heard| heard.answers(id)).await?.bytes)
+        Ok(self.read_until(&format!("the answer to {id}"), |_, received| received.answers(id)).await?.bytes)
     }
 
     /// Sends a query without effects, and waits for the answer.
-    pub(super) async fn is_well(&mut self, id: &str) -> Result<(), Trouble> {
-        let line = self.speech.question(id);
-        self.ask(id, line).await.map(drop)
+    pub(super) async fn check_responsive(&mut self, id: &str) -> Result<(), AttackError> {
+        let line = self.codec.query(id);
+        self.request(id, line).await.map(drop)
     }
 
     /// Checks that every id was answered once, or as often as its command allows.
-    pub(super) fn each_is_answered_once(
+    pub(super) fn check_answered_once(
         &self,
         ids: impl Iterator<Item = (String, bool)>,
-    ) -> Result<u64, Trouble> {
+    ) -> Result<u64, AttackError> {
         let mut count = 0;
         for (id, may_fail_later) in ids {
             count += 1;
             match (self.answers.get(&id).copied().unwrap_or_default(), may_fail_later) {
                 ([1, 0] | [0, 1], _) | ([1, 1], true) => {}
                 ([done, failed], _) => {
-                    return Err(Trouble::found(format!("{id} was answered {} times", done + failed)));
+                    return Err(AttackError::finding(format!("{id} was answered {} times", done + failed)));
                 }
             }
         }
@@ -313,7 +318,7 @@ impl Victim {
 
     /// Returns the peak of the agent's memory in MiB; `None` if the system does not report it.
     pub(super) fn memory(&self) -> Option<u64> {
-        usage::peak(self.process.id())
+        usage::peak_memory(self.process.id())
     }
 
     pub(super) fn id(&self) -> u32 {
@@ -321,19 +326,20 @@ impl Victim {
     }
 
     /// Returns the next line of any kind; `None` at the end.
-    pub(super) async fn line(&mut self, what: &str) -> Result<Option<Vec<u8>>, Trouble> {
-        match tokio::time::timeout(LONG, self.heard.recv()).await {
+    pub(super) async fn line(&mut self, what: &str) -> Result<Option<Vec<u8>>, AttackError> {
+        match tokio::time::timeout(LONG, self.lines.recv()).await {
             Ok(line) => Ok(line),
-            Err(_) => Err(self.silent(what)),
+            Err(_) => Err(self.timeout_error(what)),
         }
     }
 
     /// Checks that the agent used no more memory than the limit.
-    pub(super) fn memory_is_bounded(&self, field: &Field) -> Result<u64, Trouble> {
+    pub(super) fn check_memory(&self, field: &AgentConfig) -> Result<u64, AttackError> {
         match self.memory() {
-            Some(taken) if taken > field.memory => {
-                Err(Trouble::found(format!("it took {taken} MiB of memory; {} are allowed", field.memory)))
-            }
+            Some(taken) if taken > field.memory => Err(AttackError::finding(format!(
+                "it took {taken} MiB of memory; {} are allowed",
+                field.memory
+            ))),
             taken => Ok(taken.unwrap_or_default()),
         }
     }
@@ -347,12 +353,12 @@ impl Victim {
     }
 
     /// Closes stdin and waits for the end of the agent; reads the remaining output.
-    pub(super) async fn finish(mut self, grace: Duration) -> Result<(Exit, String), Trouble> {
-        self.writes = None;
+    pub(super) async fn finish(mut self, grace: Duration) -> Result<(Exit, String), AttackError> {
+        self.writer = None;
         self.process.close_stdin();
-        let heard = &mut self.heard;
+        let lines = &mut self.lines;
         let drained = async {
-            while heard.recv().await.is_some() {}
+            while lines.recv().await.is_some() {}
             // The end of stdout is not the end of the agent.
             std::future::pending::<()>().await;
         };
@@ -365,13 +371,16 @@ impl Victim {
             }
         };
         let Ok(exit) = tokio::time::timeout(grace, exit).await else {
-            return Err(Trouble::found(format!("it does not end {} s after its stdin", grace.as_secs())));
+            return Err(AttackError::finding(format!(
+                "it does not end {} s after its stdin",
+                grace.as_secs()
+            )));
         };
         Ok((exit, self.process.stderr_tail()))
     }
 }
 
-impl Drop for Victim {
+impl Drop for AgentUnderTest {
     fn drop(&mut self) {
         self.process.kill();
     }

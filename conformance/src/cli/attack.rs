@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use agentese::types::Profile;
 use agentese_conformance::Suite;
-use agentese_conformance::attack::{Attack as Kind, Plan, Surfaces, attack, exit_code, json};
+use agentese_conformance::attack::{Attack as Kind, AttackOptions, Surfaces, attack, exit_code, json};
 use agentese_conformance::run::profile_for;
-use agentese_conformance::words::instead;
+use agentese_conformance::words::suggest;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 
@@ -90,7 +90,8 @@ impl Attack {
 
     pub(super) async fn run(self, suite: &Suite) -> anyhow::Result<ExitCode> {
         if self.list {
-            let all = Kind::ALL.iter().map(|attack| format!("{:12} {}\n", attack.name(), attack.says()));
+            let all =
+                Kind::ALL.iter().map(|attack| format!("{:12} {}\n", attack.name(), attack.description()));
             super::print(&all.collect::<String>())?;
             return Ok(ExitCode::SUCCESS);
         }
@@ -106,14 +107,14 @@ impl Attack {
             let wanted = agentese::dynamic::spec(dialect)?.id();
             ensure!(wanted == profile.dialect, "the profile is of {}, not {wanted}", profile.dialect);
         }
-        let plan = Plan {
+        let plan = AttackOptions {
             seed: self.seed.unwrap_or_else(|| fastrand::u64(..1_000_000_000)),
             time: Duration::from_secs(self.seconds),
             memory: self.memory,
             starts: self.starts,
             command: (!self.command.is_empty()).then(|| self.command.clone()),
             surfaces: self.surfaces(&profile),
-            attacks: chosen(&self.only)?,
+            attacks: selected_attacks(&self.only)?,
         };
         let (dialect, seed) = (&profile.dialect, plan.seed);
         super::print(&format!(
@@ -133,10 +134,10 @@ impl Attack {
     }
 }
 
-fn chosen(only: &[String]) -> anyhow::Result<Vec<Kind>> {
+fn selected_attacks(only: &[String]) -> anyhow::Result<Vec<Kind>> {
     let known: Vec<String> = Kind::ALL.iter().map(|attack| attack.name().to_owned()).collect();
     for name in only {
-        ensure!(known.contains(name), "there is no attack `{name}`; {}", instead(name, &known, ""));
+        ensure!(known.contains(name), "there is no attack `{name}`; {}", suggest(name, &known, ""));
     }
     let wanted = |attack: &Kind| only.is_empty() || only.iter().any(|name| name == attack.name());
     Ok(Kind::ALL.iter().filter(|attack| wanted(attack)).copied().collect())

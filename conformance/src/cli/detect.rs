@@ -5,16 +5,18 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use agentese::types::{Profile, ProfileBuilder};
-use agentese_conformance::detect::{DetectError, Guess, Stranger, detect, detect_case, detect_live};
+use agentese_conformance::detect::{
+    DetectError, DialectGuess, NotAnAgentError, detect, detect_case, detect_live,
+};
 use agentese_conformance::player::{PlayOptions, play, relative_argument};
-use agentese_conformance::run::{Probe, RunOptions, probe};
+use agentese_conformance::run::{ProbeResult, RunOptions, probe};
 use agentese_conformance::{Suite, Transcript};
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::json;
 
 /// Least confidence at which a dialect is reported as certain.
-const SURE: f64 = 0.8;
+const MIN_CONFIDENCE: f64 = 0.8;
 
 /// Detects dialect and revision of an agent, from a transcript or by a probe, and prints the reasons.
 ///
@@ -64,7 +66,7 @@ impl Detect {
                 let program = absolute(program)?;
                 let limit = Duration::from_millis(self.timeout);
                 match detect_live(&program, arguments, directory.path(), limit).await {
-                    Err(DetectError::Stranger(stranger)) => Err(stranger),
+                    Err(DetectError::NotAnAgent(stranger)) => Err(stranger),
                     Err(error @ DetectError::Ended { .. }) => match relative_argument(&self.command) {
                         Some(hint) => anyhow::bail!("{error}; {hint}"),
                         None => return Err(error.into()),
@@ -75,7 +77,7 @@ impl Detect {
         };
         let guesses = match found {
             Ok(guesses) => guesses,
-            Err(Stranger::Silent) => anyhow::bail!("the agent says nothing"),
+            Err(NotAnAgentError::Silent) => anyhow::bail!("the agent says nothing"),
             Err(stranger) => {
                 let line = json!({"sure": false, "reason": stranger.to_string(), "guesses": []});
                 super::print(&if self.json { format!("{line}\n") } else { format!("{stranger}\n") })?;
@@ -84,7 +86,7 @@ impl Detect {
         };
         let is_sure = guesses.first().is_some_and(|best| {
             let sum: f64 = best.reasons.iter().map(|reason| reason.weight).sum();
-            best.confidence >= SURE && best.is_shown && sum > 0.0
+            best.confidence >= MIN_CONFIDENCE && best.is_confirmed && sum > 0.0
         });
         super::print(&if self.json { as_json(&guesses, is_sure) } else { as_text(&guesses, is_sure) })?;
         if let (Some(file), Some(best)) = (&self.write_profile, guesses.first().filter(|_| is_sure)) {
@@ -102,7 +104,7 @@ impl Detect {
             None => self.profile_of_command(file, dialect)?,
         };
         if profile.dialect == dialect {
-            profile.choices = ask_choices(&profile).await?;
+            profile.choices = query_choices(&profile).await?;
         }
         let text = serde_json::to_string_pretty(&profile)? + "\n";
         std::fs::write(file, text).with_context(|| format!("cannot write {}", file.display()))?;
@@ -129,12 +131,12 @@ impl Detect {
 }
 
 /// Starts an agent of the profile and returns the agent's own choices.
-async fn ask_choices(
+async fn query_choices(
     profile: &Profile,
 ) -> anyhow::Result<Option<serde_json::Map<String, serde_json::Value>>> {
     match probe(profile, &RunOptions::default()).await {
-        Probe::Speaks { choices, .. } => Ok(choices),
-        Probe::No(reason) => anyhow::bail!("the profile is not written: {reason}"),
+        ProbeResult::Recognized { choices, .. } => Ok(choices),
+        ProbeResult::Unusable(reason) => anyhow::bail!("the profile is not written: {reason}"),
     }
 }
 
@@ -145,7 +147,7 @@ fn absolute(program: &str) -> anyhow::Result<String> {
     path.into_os_string().into_string().ok().context("the command is not UTF-8")
 }
 
-fn as_json(guesses: &[Guess], is_sure: bool) -> String {
+fn as_json(guesses: &[DialectGuess], is_sure: bool) -> String {
     let all = guesses.iter().map(|guess| {
         let reasons = guess.reasons.iter().map(|reason| json!({"weight": reason.weight, "text": reason.text}));
         json!({
@@ -155,9 +157,9 @@ fn as_json(guesses: &[Guess], is_sure: bool) -> String {
     format!("{}\n", json!({"sure": is_sure, "guesses": all.collect::<Vec<_>>()}))
 }
 
-fn as_text(guesses: &[Guess], is_sure: bool) -> String {
+fn as_text(guesses: &[DialectGuess], is_sure: bool) -> String {
     let mut out = String::new();
-    if !guesses.iter().any(|guess| guess.is_shown) {
+    if !guesses.iter().any(|guess| guess.is_confirmed) {
         out.push_str("nothing that it says belongs to a known dialect; the likeliest first\n");
     } else if !is_sure {
         out.push_str("it cannot be told for sure; the likeliest first\n");

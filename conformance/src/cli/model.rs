@@ -40,7 +40,7 @@ impl Model {
         let model = ScriptedModel::start_with(script, options).await?;
         match &self.port_file {
             None => super::print(&format!("{}\n", model.url()))?,
-            Some(path) => write_whole(path, &model.address().port().to_string())
+            Some(path) => write_atomic(path, &model.address().port().to_string())
                 .with_context(|| format!("cannot write {}", path.display()))?,
         }
         tokio::select! {
@@ -53,7 +53,7 @@ impl Model {
 }
 
 /// Writes the file in one step, so that no reader sees half of it.
-fn write_whole(path: &std::path::Path, text: &str) -> std::io::Result<()> {
+fn write_atomic(path: &std::path::Path, text: &str) -> std::io::Result<()> {
     let part = path.with_extension("part");
     std::fs::write(&part, text)?;
     std::fs::rename(&part, path)

@@ -3,14 +3,14 @@
 use std::io::{IsTerminal as _, Write as _};
 
 use agentese::types::CheckLevel;
-use agentese_conformance::run::{Progress, Ran};
+use agentese_conformance::run::{CaseResult, Progress};
 use agentese_conformance::verdict::Verdict;
 
 /// Assumed width if the width of the terminal is unknown.
 const WIDTH: usize = 80;
 
 /// Progress output while cases are played.
-pub(super) struct Teller {
+pub(super) struct ProgressReporter {
     level: CheckLevel,
     total: usize,
     done: usize,
@@ -19,20 +19,20 @@ pub(super) struct Teller {
     is_terminal: bool,
 }
 
-impl Teller {
+impl ProgressReporter {
     pub(super) fn new(total: usize, level: CheckLevel) -> Self {
         let is_terminal = std::io::stderr().is_terminal();
         Self { level, total, done: 0, failed: 0, playing: Vec::new(), is_terminal }
     }
 
-    pub(super) fn tell(&mut self, progress: Progress<'_>) {
+    pub(super) fn report(&mut self, progress: Progress<'_>) {
         match progress {
-            Progress::Began(name) => self.playing.push(name.to_owned()),
-            Progress::Judged(ran) => {
+            Progress::Started(name) => self.playing.push(name.to_owned()),
+            Progress::Finished(ran) => {
                 self.done += 1;
-                let name = &ran.judged.case.name;
+                let name = &ran.judgement.case.name;
                 self.playing.retain(|playing| playing != name);
-                let verdict = ran.judged.verdict(self.level);
+                let verdict = ran.judgement.verdict(self.level);
                 self.failed += usize::from(verdict == Verdict::Fail);
                 // The report lists cases that were not played.
                 if ran.took.is_some() && (!self.is_terminal || verdict == Verdict::Fail) {
@@ -50,7 +50,7 @@ impl Teller {
         }
     }
 
-    fn line(&self, ran: &Ran, verdict: Verdict) {
+    fn line(&self, ran: &CaseResult, verdict: Verdict) {
         let word = match verdict {
             Verdict::Pass => "pass",
             Verdict::Lenient => "lenient",
@@ -61,7 +61,10 @@ impl Teller {
         let time = ran.took.unwrap_or_default().as_secs_f64();
         self.end();
         let digits = self.total.to_string().len();
-        eprintln!("[{:digits$}/{}] {word:<12} {} ({time:.1} s)", self.done, self.total, ran.judged.case.name);
+        eprintln!(
+            "[{:digits$}/{}] {word:<12} {} ({time:.1} s)",
+            self.done, self.total, ran.judgement.case.name
+        );
     }
 
     fn show(&self) {

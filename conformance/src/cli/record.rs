@@ -82,13 +82,14 @@ impl Record {
         let mut header = TranscriptHeader::new(1, self.agent.clone().unwrap_or_else(|| name.into_owned()));
         header.title = self.title.clone().map_or(Maybe::Absent, Maybe::Value);
         header.argv = Maybe::Value(self.command.clone());
-        let recording = match redacted(header, records, &Redactions::new(places(self.redact.clone()))) {
-            Ok(recording) => recording,
-            Err(error) => {
-                eprintln!("error: {error}");
-                return Ok(ExitCode::from(3));
-            }
-        };
+        let recording =
+            match redacted(header, records, &Redactions::new(directory_replacements(self.redact.clone()))) {
+                Ok(recording) => recording,
+                Err(error) => {
+                    eprintln!("error: {error}");
+                    return Ok(ExitCode::from(3));
+                }
+            };
         if let Some(out) = &self.out {
             recording.write(out).with_context(|| format!("cannot write {}", out.display()))?;
         }
@@ -116,7 +117,7 @@ impl Record {
 
 /// Returns the given replacements, and replacements for the directories of this machine. The longest path
 /// comes first: the working directory often lies in the home directory.
-fn places(mut pairs: Vec<(String, String)>) -> Vec<(String, String)> {
+fn directory_replacements(mut pairs: Vec<(String, String)>) -> Vec<(String, String)> {
     let mut places = Vec::new();
     let mut place = |path: Option<PathBuf>, name: &str| {
         let Some(path) = path.and_then(|path| path.to_str().map(str::to_owned)) else { return };

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use agentese_conformance::replay::{Remark, replay_with};
+use agentese_conformance::replay::{Deviation, replay_with};
 use agentese_conformance::{Suite, Transcript};
 use anyhow::Context as _;
 use clap::Args;
@@ -38,7 +38,7 @@ impl Replay {
         let mut remarks = 0;
         let result = replay_with(spec, &transcript, agentese::transport::stdio()?, |remark| {
             remarks += 1;
-            eprintln!("{}", told(&remark));
+            eprintln!("{}", describe_deviation(&remark));
         })
         .await;
         result?;
@@ -46,14 +46,14 @@ impl Replay {
     }
 }
 
-fn told(remark: &Remark) -> String {
+fn describe_deviation(remark: &Deviation) -> String {
     match remark {
-        Remark::Unexpected { line, waiting: Some(waiting) } => {
+        Deviation::Unexpected { line, waiting: Some(waiting) } => {
             format!("unexpected, the transcript waits for {waiting}: {line}")
         }
-        Remark::Unexpected { line, waiting: None } => format!("unexpected behind the end: {line}"),
-        Remark::Different { line, recorded } => format!("different: {line}\n recorded: {recorded}"),
-        Remark::Unreadable { reason } => format!("not readable: {reason}"),
+        Deviation::Unexpected { line, waiting: None } => format!("unexpected behind the end: {line}"),
+        Deviation::Different { line, recorded } => format!("different: {line}\n recorded: {recorded}"),
+        Deviation::Unreadable { reason } => format!("not readable: {reason}"),
         other => format!("{other:?}"),
     }
 }

@@ -8,9 +8,10 @@ use std::time::{Duration, Instant};
 
 use agentese::types::{CheckLevel, Profile, Scenario};
 use agentese_conformance::Suite;
-use agentese_conformance::report::{Facts, Report, said::said, text::text};
+use agentese_conformance::report::{Facts, Report, said::frame_listing, text::text};
 use agentese_conformance::run::{
-    Expected, Probe, Ran, RunOptions, default_jobs, none_played, probe, profile_for, run, select,
+    CaseResult, ExpectedFailuresFile, ProbeResult, RunOptions, default_jobs, none_played, probe, profile_for,
+    run, select,
 };
 use anyhow::Context as _;
 use clap::Args;
@@ -18,7 +19,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::outputs::Outputs;
-use super::progress::Teller;
+use super::progress::ProgressReporter;
 
 /// Plays the cases of a dialect against an agent and reports the differences.
 ///
@@ -26,7 +27,7 @@ use super::progress::Teller;
 /// environment is the profile's, with no other variables. The agent's output is compared with the dialect's
 /// document and with the output of the reference agent.
 ///
-/// `run --only NAME --show` plays one case and shows all its lines.
+/// `run --only MIN_NAME_LENGTH --show` plays one case and shows all its lines.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes:
   0  every case passes, or its failure is expected
@@ -126,8 +127,8 @@ impl Run {
         let options = self.options(&stop);
         let begin = Instant::now();
         let ran = self.play(suite, &mut profile, &cases, options).await;
-        for (ran, kept) in ran.iter().filter_map(|ran| Some((ran, ran.kept.as_ref()?))) {
-            eprintln!("{} was played in {}", ran.judged.case.name, kept.display());
+        for (ran, kept) in ran.iter().filter_map(|ran| Some((ran, ran.kept_directory.as_ref()?))) {
+            eprintln!("{} was played in {}", ran.judgement.case.name, kept.display());
         }
         let facts = Facts {
             profile: &profile,
@@ -183,7 +184,7 @@ impl Run {
     fn print(&self, report: &Report) -> anyhow::Result<()> {
         if self.show {
             for recording in report.recordings.iter().flatten() {
-                super::print(&said(recording))?;
+                super::print(&frame_listing(recording))?;
             }
         }
         Ok(super::print(&text(&report.data))?)
@@ -195,10 +196,10 @@ impl Run {
         profile: &mut Profile,
         cases: &[Scenario],
         mut options: RunOptions,
-    ) -> Vec<Ran> {
+    ) -> Vec<CaseResult> {
         match probe(profile, &options).await {
-            Probe::No(reason) => return none_played(cases, &reason),
-            Probe::Speaks { remark, choices, slowness } => {
+            ProbeResult::Unusable(reason) => return none_played(cases, &reason),
+            ProbeResult::Recognized { remark, choices, slowness } => {
                 if profile.choices.is_none() {
                     profile.choices = choices;
                 }
@@ -208,8 +209,8 @@ impl Run {
                 options.slowness = slowness;
             }
         }
-        let mut teller = Teller::new(cases.len(), self.level);
-        let ran = run(suite, profile, cases, &options, &mut |progress| teller.tell(progress)).await;
+        let mut teller = ProgressReporter::new(cases.len(), self.level);
+        let ran = run(suite, profile, cases, &options, &mut |progress| teller.report(progress)).await;
         teller.end();
         ran
     }
@@ -232,14 +233,18 @@ impl Run {
         Ok(profile)
     }
 
-    fn find_expected(&self, profile: &Profile, suite: &Suite) -> anyhow::Result<Option<Expected>> {
+    fn find_expected(
+        &self,
+        profile: &Profile,
+        suite: &Suite,
+    ) -> anyhow::Result<Option<ExpectedFailuresFile>> {
         match self.expected.as_deref() {
             Some("none") => Ok(None),
-            Some(path) => Ok(Some(Expected::load(Path::new(path))?)),
+            Some(path) => Ok(Some(ExpectedFailuresFile::load(Path::new(path))?)),
             None => {
                 let name = self.profile.as_deref().filter(|name| name.ends_with(".json"));
                 let place = name.and_then(|name| Path::new(name).parent()).unwrap_or(Path::new(""));
-                Ok(Expected::of(profile, suite, place)?)
+                Ok(ExpectedFailuresFile::of(profile, suite, place)?)
             }
         }
     }

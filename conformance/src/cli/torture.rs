@@ -14,7 +14,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 
 use super::outputs::Outputs;
-use super::progress::Teller;
+use super::progress::ProgressReporter;
 use super::run::{interrupted, positive};
 
 /// Tortures a client library with an agent that does everything that the documents allow.
@@ -85,14 +85,14 @@ impl Torture {
             self.seeds
         ))?;
         let begin = Instant::now();
-        let mut teller = Teller::new(usize::try_from(self.seeds.get())?, CheckLevel::Should);
-        let tell = &mut |progress: Progress<'_>| teller.tell(progress);
+        let mut teller = ProgressReporter::new(usize::try_from(self.seeds.get())?, CheckLevel::Should);
+        let tell = &mut |progress: Progress<'_>| teller.report(progress);
         let run = torture(suite, &self.dialect, seeds, &self.without, &client, &options, tell).await?;
         teller.end();
         let agent = run.library.unwrap_or_else(|| "unknown library".to_owned());
         let profile =
             ProfileBuilder { profile: 1, name: "client".to_owned(), dialect: spec.id(), agent }.build();
-        let known: Vec<String> = run.ran.iter().map(|ran| ran.judged.case.name.clone()).collect();
+        let known: Vec<String> = run.ran.iter().map(|ran| ran.judgement.case.name.clone()).collect();
         let facts = Facts {
             profile: &profile,
             command: self.driver.clone(),

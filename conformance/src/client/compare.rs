@@ -4,25 +4,25 @@ use serde_json::{Number, Value};
 
 /// Difference between two values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Difference {
+pub(super) struct ValueDifference {
     /// Path of the difference, as in `message.content[0].text`; empty at the root.
     pub(super) path: String,
     /// Description of the difference.
-    pub(super) says: String,
+    pub(super) message: String,
     /// Allowance that permits the difference; `None` if the difference is a failure.
-    pub(super) allowance: Option<Allowance>,
+    pub(super) allowance: Option<ValueAllowance>,
 }
 
 /// A difference that is reported but is not a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Allowance {
+pub(super) enum ValueAllowance {
     /// One value is null, the other is absent.
     NullOrAbsent,
     /// The received value is the double nearest to a number that no double can represent.
     NearestDouble,
 }
 
-impl Allowance {
+impl ValueAllowance {
     /// Returns the name of the allowance in reports.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -34,13 +34,19 @@ impl Allowance {
 
 /// Returns the first difference that is a failure, or else the first that is allowed. Returns `None` if both
 /// values are equal: the order of members does not matter, and `1` is `1.0`.
-pub(super) fn difference(expected: &Value, found: &Value) -> Option<Difference> {
+pub(super) fn difference(expected: &Value, found: &Value) -> Option<ValueDifference> {
     let mut soft = None;
     walk(expected, found, "", &mut soft).or(soft)
 }
 
-fn walk(expected: &Value, found: &Value, path: &str, soft: &mut Option<Difference>) -> Option<Difference> {
-    let differs = |says: String| Some(Difference { path: path.to_owned(), says, allowance: None });
+fn walk(
+    expected: &Value,
+    found: &Value,
+    path: &str,
+    soft: &mut Option<ValueDifference>,
+) -> Option<ValueDifference> {
+    let differs =
+        |says: String| Some(ValueDifference { path: path.to_owned(), message: says, allowance: None });
     match (expected, found) {
         (Value::Object(ours), Value::Object(theirs)) => {
             let names = ours.keys().chain(theirs.keys().filter(|name| !ours.contains_key(*name)));
@@ -68,10 +74,10 @@ fn walk(expected: &Value, found: &Value, path: &str, soft: &mut Option<Differenc
         (Value::Number(ours), Value::Number(theirs)) if same_number(ours, theirs) => None,
         (Value::Number(ours), Value::Number(theirs)) if ours.as_f64() == theirs.as_f64() => {
             let says = format!("{ours} was expected, and it is {theirs}, which is the same as a double");
-            soft.get_or_insert(Difference {
+            soft.get_or_insert(ValueDifference {
                 path: path.to_owned(),
-                says,
-                allowance: Some(Allowance::NearestDouble),
+                message: says,
+                allowance: Some(ValueAllowance::NearestDouble),
             });
             None
         }
@@ -84,8 +90,8 @@ fn one_sided(
     ours: Option<&Value>,
     theirs: Option<&Value>,
     path: String,
-    soft: &mut Option<Difference>,
-) -> Option<Difference> {
+    soft: &mut Option<ValueDifference>,
+) -> Option<ValueDifference> {
     let (value, says) = match (ours, theirs) {
         (Some(value), _) => (value, format!("it is missing; {} was expected", brief(value))),
         (None, value) => {
@@ -93,8 +99,8 @@ fn one_sided(
             (value, format!("nobody expected it, and it is {}", brief(value)))
         }
     };
-    let allowance = value.is_null().then_some(Allowance::NullOrAbsent);
-    let difference = Difference { path, says, allowance };
+    let allowance = value.is_null().then_some(ValueAllowance::NullOrAbsent);
+    let difference = ValueDifference { path, message: says, allowance };
     if allowance.is_some() {
         soft.get_or_insert(difference);
         return None;
@@ -143,15 +149,15 @@ mod tests {
         ];
         for (expected, found, wanted) in table {
             let difference = difference(&expected, &found);
-            let told = difference.as_ref().map(|it| (it.path.as_str(), it.says.as_str(), it.allowance));
+            let told = difference.as_ref().map(|it| (it.path.as_str(), it.message.as_str(), it.allowance));
             assert_eq!(told, wanted.map(|(path, says)| (path, says, None)), "{expected} {found}");
         }
     }
 
     #[test]
-    fn null_for_nothing_is_told_only_where_nothing_else_differs() {
+    fn null_for_absent_is_reported_without_other_differences_only() {
         let found = difference(&json!({"a": null, "b": 1}), &json!({"b": 1})).unwrap();
-        assert!(found.allowance == Some(Allowance::NullOrAbsent) && found.path == "a");
+        assert!(found.allowance == Some(ValueAllowance::NullOrAbsent) && found.path == "a");
         let found = difference(&json!({"a": null, "b": 1}), &json!({"b": 2})).unwrap();
         assert!(found.allowance.is_none() && found.path == "b");
     }
@@ -159,8 +165,8 @@ mod tests {
     fn a_number_that_no_double_holds_may_come_as_the_nearest_one() {
         let expected = json!({"a": 9_007_199_254_740_993_u64});
         let found = difference(&expected, &json!({"a": 9_007_199_254_740_992_u64})).unwrap();
-        assert_eq!((found.path.as_str(), found.allowance), ("a", Some(Allowance::NearestDouble)));
+        assert_eq!((found.path.as_str(), found.allowance), ("a", Some(ValueAllowance::NearestDouble)));
         let found = difference(&expected, &json!({"a": 9_007_199_254_740_994_u64})).unwrap();
-        assert_eq!(found.allowance, None, "{}", found.says);
+        assert_eq!(found.allowance, None, "{}", found.message);
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::input::Input;
 
 /// Longest report, in bytes. A report contains a frame, which may have 64 MiB.
-const LONGEST: usize = 256 << 20;
+const MAX_REPORT: usize = 256 << 20;
 /// Times for the driver to end: after its stdin is closed, and after SIGTERM.
 const GRACES: (Duration, Duration) = (Duration::from_secs(3), Duration::from_secs(1));
 
@@ -33,7 +33,7 @@ impl Driver {
     }
 
     /// Sends an instruction to the driver.
-    pub(super) async fn tell(&mut self, instruction: &DriverInstruction) -> io::Result<()> {
+    pub(super) async fn send(&mut self, instruction: &DriverInstruction) -> io::Result<()> {
         let mut line = serde_json::to_string(instruction).map_err(io::Error::other)?;
         // Some readers treat these characters as the ends of lines.
         for (character, escape) in [('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029"), ('\u{85}', "\\u0085")] {
@@ -45,14 +45,14 @@ impl Driver {
     }
 
     /// Closes the driver's stdin: there are no more instructions.
-    pub(super) async fn hang_up(&mut self) {
+    pub(super) async fn close_stdin(&mut self) {
         // If the driver has already ended, the end of its reports shows that.
         let _ = self.stdin.shutdown().await;
         self.process.close_stdin();
     }
 
     /// Returns the last line that the driver wrote to stderr.
-    pub(super) fn last_words(&self) -> Option<String> {
+    pub(super) fn last_stderr_line(&self) -> Option<String> {
         let tail = self.process.stderr_tail();
         tail.lines().map(str::trim).rfind(|line| !line.is_empty()).map(str::to_owned)
     }
@@ -66,7 +66,7 @@ impl Driver {
 }
 
 async fn read(stdout: BoxReader, inbox: UnboundedSender<Input>) {
-    let options = FramerOptions { max_line: LONGEST, ..FramerOptions::default() };
+    let options = FramerOptions { max_line: MAX_REPORT, ..FramerOptions::default() };
     let mut frames = FrameReader::with_options(stdout, options);
     let mut batch = Vec::new();
     while frames.next_batch(&mut batch).await.is_ok_and(|count| count > 0) {
@@ -80,5 +80,5 @@ async fn read(stdout: BoxReader, inbox: UnboundedSender<Input>) {
             }
         }
     }
-    let _ = inbox.send(Input::DriverEnd);
+    let _ = inbox.send(Input::DriverEnded);
 }

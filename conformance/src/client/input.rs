@@ -5,47 +5,47 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::OwnedReadHalf;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::relay::Mouth;
+use super::relay::AgentWriter;
 
 /// An input of the suite.
 pub(super) enum Input {
     /// The agent's process has connected.
-    Agent(OwnedReadHalf, Mouth),
+    Agent(OwnedReadHalf, AgentWriter),
     /// The client sent a line.
-    Heard(Heard),
+    Line(ClientLine),
     /// The client closed the agent's stdin.
-    HeardEnd,
+    StdinClosed,
     /// A report of the driver.
     Report(FrameText),
     /// Output of the driver that is not text.
     BadReport(String),
     /// The driver ended.
-    DriverEnd,
+    DriverEnded,
 }
 
 /// A line of the client as received: its bytes without the line feed; `whole` if it had one.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(super) struct ClientLine {
     pub(super) bytes: Vec<u8>,
     pub(super) whole: bool,
 }
 
 /// Reads the client's output to its end. Only a line feed ends a line.
-pub(super) async fn listen(mut ears: OwnedReadHalf, inbox: UnboundedSender<Input>) {
+pub(super) async fn listen(mut reader: OwnedReadHalf, inbox: UnboundedSender<Input>) {
     let mut buffer = Vec::new();
     let mut searched = 0;
-    while ears.read_buf(&mut buffer).await.is_ok_and(|count| count > 0) {
+    while reader.read_buf(&mut buffer).await.is_ok_and(|count| count > 0) {
         while let Some(end) = memchr::memchr(b'\n', &buffer[searched..]) {
             let rest = buffer.split_off(searched + end + 1);
             let mut bytes = std::mem::replace(&mut buffer, rest);
             bytes.pop();
             searched = 0;
-            let _ = inbox.send(Input::Heard(Heard { bytes, whole: true }));
+            let _ = inbox.send(Input::Line(ClientLine { bytes, whole: true }));
         }
         searched = buffer.len();
     }
     if !buffer.is_empty() {
-        let _ = inbox.send(Input::Heard(Heard { bytes: buffer, whole: false }));
+        let _ = inbox.send(Input::Line(ClientLine { bytes: buffer, whole: false }));
     }
-    let _ = inbox.send(Input::HeardEnd);
+    let _ = inbox.send(Input::StdinClosed);
 }

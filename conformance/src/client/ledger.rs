@@ -8,30 +8,30 @@ use super::plan::PlannedCall;
 
 /// A line with the index of its record.
 #[derive(Debug, Clone)]
-pub(super) struct Said {
+pub(super) struct RecordedLine {
     pub(super) record: usize,
     pub(super) line: FrameText,
 }
 
 /// The agent's answer to a call.
 #[derive(Debug, Clone)]
-pub(super) struct Answered {
-    pub(super) said: Said,
-    pub(super) outcome: Result<Value, Failure>,
+pub(super) struct AgentAnswer {
+    pub(super) recorded: RecordedLine,
+    pub(super) outcome: Result<Value, AnswerError>,
     /// `true` if the answer came after the client's instruction to close.
-    pub(super) late: bool,
+    pub(super) is_late: bool,
 }
 
 /// A failure in an answer of the agent.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Failure {
+pub(super) struct AnswerError {
     pub(super) message: String,
     pub(super) code: Option<i64>,
 }
 
-impl Failure {
+impl AnswerError {
     /// Reads the `error` of an answer: a text, or a JSON-RPC error object.
-    pub(super) fn of(error: &Value) -> Self {
+    pub(super) fn parse(error: &Value) -> Self {
         let message = error.as_str().or_else(|| error["message"].as_str());
         let message = message.map_or_else(|| error.to_string(), str::to_owned);
         Self { message, code: error["code"].as_i64() }
@@ -45,34 +45,34 @@ pub(super) struct Call {
     pub(super) name: String,
     pub(super) planned: PlannedCall,
     /// `true` if the answer accepts a run or ends one.
-    pub(super) starts: bool,
+    pub(super) starts_run: bool,
     /// Id that the client chose; `None` while the call is not sent.
     pub(super) sent: Option<Option<Value>>,
-    pub(super) answered: Option<Answered>,
+    pub(super) answer: Option<AgentAnswer>,
     /// A failure with the same id that came after the answer.
-    pub(super) late: Option<Failure>,
+    pub(super) late_error: Option<AnswerError>,
     /// `true` after a report of the call's end.
     pub(super) settled: bool,
     /// `true` after a report of the run's end.
-    pub(super) run_over: bool,
+    pub(super) run_ended: bool,
 }
 
 /// An event that the agent sent.
 #[derive(Debug)]
-pub(super) struct Told {
-    pub(super) said: Said,
+pub(super) struct SentEvent {
+    pub(super) recorded: RecordedLine,
     pub(super) event: Value,
 }
 
 /// A question or a notice of the agent.
 #[derive(Debug)]
-pub(super) struct Asked {
-    pub(super) said: Said,
+pub(super) struct SentDialog {
+    pub(super) recorded: RecordedLine,
     pub(super) id: Value,
     pub(super) method: String,
     pub(super) params: Value,
     /// `true` if the dialog needs an answer.
-    pub(super) answered: bool,
+    pub(super) needs_answer: bool,
     /// `true` if the agent has withdrawn the dialog.
     pub(super) withdrawn: bool,
     /// The driver's name for the dialog, after its report.
@@ -81,9 +81,9 @@ pub(super) struct Asked {
 
 /// A failure without the id of a call.
 #[derive(Debug)]
-pub(super) struct Stray {
-    pub(super) said: Said,
-    pub(super) failure: Failure,
+pub(super) struct UnattributedError {
+    pub(super) recorded: RecordedLine,
+    pub(super) error: AnswerError,
     /// Index of the call that the failure belongs to, by the declared rule.
     pub(super) call: usize,
     pub(super) settled: bool,
@@ -91,28 +91,28 @@ pub(super) struct Stray {
 
 /// All lines that matter for reports, and their reports so far.
 #[derive(Debug, Default)]
-pub(super) struct Ledger {
+pub(super) struct ReportTracker {
     pub(super) calls: Vec<Call>,
-    pub(super) events: Vec<Told>,
+    pub(super) events: Vec<SentEvent>,
     /// Number of reported events.
     pub(super) reported: usize,
     /// Number of events to report: the ones before the client's instruction to close.
     pub(super) required: usize,
-    pub(super) asked: Vec<Asked>,
+    pub(super) dialogs: Vec<SentDialog>,
     /// Ids of dialogs that are not in the dialect.
-    pub(super) foreign: Vec<Value>,
-    pub(super) strays: Vec<Stray>,
+    pub(super) unknown_dialogs: Vec<Value>,
+    pub(super) unattributed_errors: Vec<UnattributedError>,
     pub(super) terminated: Option<DriverTerminated>,
 }
 
-impl Ledger {
+impl ReportTracker {
     /// Returns the number of the agent's frames to report, and the number of reported ones.
     pub(super) fn count(&self) -> (usize, usize) {
-        let answers = || self.calls.iter().filter(|call| call.answered.as_ref().is_some_and(|it| !it.late));
-        let frames = self.required + answers().count() + self.asked.len();
+        let answers = || self.calls.iter().filter(|call| call.answer.as_ref().is_some_and(|it| !it.is_late));
+        let frames = self.required + answers().count() + self.dialogs.len();
         let settled = answers().filter(|call| call.settled).count();
-        let asked = self.asked.iter().filter(|asked| asked.reported.is_some()).count();
-        (frames, self.reported.min(self.required) + settled + asked)
+        let dialog = self.dialogs.iter().filter(|asked| asked.reported.is_some()).count();
+        (frames, self.reported.min(self.required) + settled + dialog)
     }
 
     pub(super) fn call(&mut self, name: &str) -> Option<&mut Call> {
@@ -125,41 +125,41 @@ impl Ledger {
             Some(_) => call.planned.id.as_deref() == id,
             None => call.planned.id.is_none() && command == Some(call.planned.command.as_str()),
         };
-        let open = self.calls.iter().position(|call| fits(call) && call.answered.is_none());
+        let open = self.calls.iter().position(|call| fits(call) && call.answer.is_none());
         // A failure that follows an answer has the same id.
         open.or_else(|| id.and_then(|_| self.calls.iter().rposition(fits)))
     }
 
     /// Returns the first event with a missing report.
-    pub(super) fn event_owed(&self) -> Option<&Told> {
+    pub(super) fn unreported_event(&self) -> Option<&SentEvent> {
         self.events.get(self.reported).filter(|_| self.reported < self.required)
     }
 
     /// Returns the first call whose answer has no report.
-    pub(super) fn answer_owed(&self) -> Option<&Call> {
-        self.calls.iter().find(|call| call.answered.as_ref().is_some_and(|it| !it.late) && !call.settled)
+    pub(super) fn unreported_answer(&self) -> Option<&Call> {
+        self.calls.iter().find(|call| call.answer.as_ref().is_some_and(|it| !it.is_late) && !call.settled)
     }
 
     /// Returns the first question with a missing report.
-    pub(super) fn dialog_owed(&self) -> Option<&Asked> {
-        self.asked.iter().find(|asked| asked.answered && !asked.withdrawn && asked.reported.is_none())
+    pub(super) fn unreported_dialog(&self) -> Option<&SentDialog> {
+        self.dialogs.iter().find(|asked| asked.needs_answer && !asked.withdrawn && asked.reported.is_none())
     }
 
     /// Returns the first notice with a missing report.
-    pub(super) fn notice_owed(&self) -> Option<&Asked> {
-        self.asked.iter().find(|asked| !asked.answered && asked.reported.is_none())
+    pub(super) fn unreported_notice(&self) -> Option<&SentDialog> {
+        self.dialogs.iter().find(|asked| !asked.needs_answer && asked.reported.is_none())
     }
 
     /// Returns the first failure without an id that no call has received.
-    pub(super) fn stray_owed(&self) -> Option<&Stray> {
-        self.strays.iter().find(|stray| !stray.settled)
+    pub(super) fn unreported_error(&self) -> Option<&UnattributedError> {
+        self.unattributed_errors.iter().find(|stray| !stray.settled)
     }
 
     /// Returns the first accepted run whose end has no report.
-    pub(super) fn run_owed(&self) -> Option<&Call> {
+    pub(super) fn unreported_run_end(&self) -> Option<&Call> {
         self.calls.iter().find(|call| {
-            let accepted = call.answered.as_ref().is_some_and(|it| it.outcome.is_ok());
-            call.starts && accepted && !call.run_over
+            let accepted = call.answer.as_ref().is_some_and(|it| it.outcome.is_ok());
+            call.starts_run && accepted && !call.run_ended
         })
     }
 }

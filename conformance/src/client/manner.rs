@@ -9,15 +9,15 @@ use crate::writing::{escaped, shuffle, spaced};
 /// Length from which a line keeps its spelling, in bytes: a new spelling would take most of the time.
 const LONG: usize = 256 << 10;
 /// Largest write in bytes, so that a client that has stopped reading is noticed.
-const MOST: usize = 64 << 10;
+const MAX_WRITE: usize = 64 << 10;
 /// Number of bytes of a batch that come one by one; the rest comes in small pieces.
 const ONE_BY_ONE: usize = 512;
 /// Limit for bytes that wait for the next write.
-const KEPT_BACK: usize = 1 << 20;
+const MAX_BUFFERED: usize = 1 << 20;
 
 /// Boundaries of writes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Pieces {
+pub(super) enum WriteBoundaries {
     /// After each line.
     #[default]
     Lines,
@@ -31,7 +31,7 @@ pub(super) enum Pieces {
 
 /// Spelling of an agent's lines. The default is one line at a time, as in the transcript.
 #[derive(Debug, Clone)]
-pub(super) struct Manner {
+pub(super) struct LineEncoder {
     pub(super) rng: fastrand::Rng,
     /// Writes the members of objects in any order.
     pub(super) order: bool,
@@ -43,12 +43,12 @@ pub(super) struct Manner {
     pub(super) halves: bool,
     /// Ends some lines with a carriage return and a line feed.
     pub(super) returns: bool,
-    pub(super) pieces: Pieces,
+    pub(super) boundaries: WriteBoundaries,
     /// Bytes that wait for the next [`pieces`](Self::pieces).
     pub(super) pending: Vec<u8>,
 }
 
-impl Default for Manner {
+impl Default for LineEncoder {
     fn default() -> Self {
         Self {
             rng: fastrand::Rng::with_seed(0),
@@ -57,15 +57,15 @@ impl Default for Manner {
             escapes: false,
             halves: false,
             returns: false,
-            pieces: Pieces::Lines,
+            boundaries: WriteBoundaries::Lines,
             pending: Vec::new(),
         }
     }
 }
 
-impl Manner {
+impl LineEncoder {
     /// Returns the line in this spelling.
-    pub(super) fn written(&mut self, line: &FrameText) -> FrameText {
+    pub(super) fn encode(&mut self, line: &FrameText) -> FrameText {
         if line.len() > LONG {
             return line.clone();
         }
@@ -91,35 +91,35 @@ impl Manner {
     }
 
     /// Returns the end of the next line.
-    pub(super) fn end(&mut self) -> &'static str {
+    pub(super) fn line_end(&mut self) -> &'static str {
         if self.returns && self.rng.bool() { "\r\n" } else { "\n" }
     }
 
     /// Keeps bytes for the next [`pieces`](Self::pieces).
-    pub(super) fn keep(&mut self, text: &str, end: &str) {
+    pub(super) fn buffer(&mut self, text: &str, end: &str) {
         self.pending.extend_from_slice(text.as_bytes());
         self.pending.extend_from_slice(end.as_bytes());
     }
 
     /// Returns `true` if the bytes may wait for the agent's next line.
-    pub(super) fn waits(&self) -> bool {
-        let may_wait = matches!(self.pieces, Pieces::Anywhere | Pieces::Merged);
-        may_wait && self.pending.len() < KEPT_BACK
+    pub(super) fn may_wait(&self) -> bool {
+        let may_wait = matches!(self.boundaries, WriteBoundaries::Anywhere | WriteBoundaries::Merged);
+        may_wait && self.pending.len() < MAX_BUFFERED
     }
 
     /// Returns the waiting bytes in pieces.
-    pub(super) fn pieces(&mut self) -> Vec<Vec<u8>> {
+    pub(super) fn take_chunks(&mut self) -> Vec<Vec<u8>> {
         let pending = take(&mut self.pending);
         let mut pieces = Vec::new();
         let mut rest = pending.as_slice();
         while !rest.is_empty() {
             let said = pending.len() - rest.len();
-            let most = match self.pieces {
-                Pieces::Lines | Pieces::Merged => MOST,
-                Pieces::Bytes if said < ONE_BY_ONE => 1,
+            let most = match self.boundaries {
+                WriteBoundaries::Lines | WriteBoundaries::Merged => MAX_WRITE,
+                WriteBoundaries::Bytes if said < ONE_BY_ONE => 1,
                 // The size of pieces grows with the batch, so that there are only a few hundred pieces.
-                Pieces::Bytes | Pieces::Anywhere => {
-                    let few = (pending.len() / 64).clamp(16, MOST);
+                WriteBoundaries::Bytes | WriteBoundaries::Anywhere => {
+                    let few = (pending.len() / 64).clamp(16, MAX_WRITE);
                     self.rng.usize(1..=few)
                 }
             };
@@ -136,18 +136,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bytes_are_the_same_wherever_they_are_cut() {
+    fn cuts_do_not_change_the_bytes() {
         let long = "ü".repeat(5_000);
-        for pieces in [Pieces::Lines, Pieces::Bytes, Pieces::Anywhere, Pieces::Merged] {
-            let mut manner = Manner { pieces, ..Manner::default() };
-            manner.keep(&long, "\r\n");
-            manner.keep("{}", "\n");
-            let cut = manner.pieces();
+        for pieces in [
+            WriteBoundaries::Lines,
+            WriteBoundaries::Bytes,
+            WriteBoundaries::Anywhere,
+            WriteBoundaries::Merged,
+        ] {
+            let mut manner = LineEncoder { boundaries: pieces, ..LineEncoder::default() };
+            manner.buffer(&long, "\r\n");
+            manner.buffer("{}", "\n");
+            let cut = manner.take_chunks();
             assert_eq!(cut.concat(), format!("{long}\r\n{{}}\n").into_bytes(), "{pieces:?}");
-            if pieces == Pieces::Bytes {
+            if pieces == WriteBoundaries::Bytes {
                 assert!(cut[..ONE_BY_ONE].iter().all(|piece| piece.len() == 1));
             }
-            assert!(manner.pieces().is_empty());
+            assert!(manner.take_chunks().is_empty());
         }
     }
 
@@ -155,8 +160,8 @@ mod tests {
     fn a_half_of_a_pair_means_the_replacement_character() {
         let line = FrameText::from("{\"a\":\"\u{fffd}\u{fffd}x\u{1f642}\"}");
         for escapes in [false, true] {
-            let mut manner = Manner { halves: true, escapes, ..Manner::default() };
-            let written = manner.written(&line);
+            let mut manner = LineEncoder { halves: true, escapes, ..LineEncoder::default() };
+            let written = manner.encode(&line);
             let text = written.as_str().to_lowercase();
             assert!(text.contains("\\ud83d\\ud83d") || text.contains("\\udc00\\udc00"), "{text}");
             let decode = |text: &str| agentese::wire::decode::<serde_json::Value>(text).unwrap();

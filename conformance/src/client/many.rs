@@ -7,8 +7,8 @@ use std::time::Instant;
 use agentese::types::Scenario;
 
 use super::{Client, judge_client};
-use crate::judge::{could_not_play, not_for};
-use crate::run::{Progress, Ran, RunOptions, play_all};
+use crate::judge::{could_not_play, not_applicable_case};
+use crate::run::{CaseResult, Progress, RunOptions, play_all};
 use crate::suite::{Suite, SuiteError};
 use crate::transcript::Transcript;
 
@@ -16,7 +16,7 @@ use crate::transcript::Transcript;
 #[derive(Debug)]
 pub struct ClientRun {
     /// The cases, in their order.
-    pub ran: Vec<Ran>,
+    pub ran: Vec<CaseResult>,
     /// Name of the library, as reported by its driver; `None` if no driver has reported one.
     pub library: Option<String>,
 }
@@ -29,10 +29,10 @@ pub struct ClientRun {
 pub async fn run_client(
     suite: &Suite,
     cases: &[Scenario],
-    extra: &[super::Probe],
+    extra: &[super::ClientOnlyCase],
     client: &Client,
     options: &RunOptions,
-    tell: &mut dyn FnMut(Progress<'_>),
+    on_progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<ClientRun, SuiteError> {
     let extra: BTreeMap<&str, &Transcript> =
         extra.iter().map(|(case, transcript)| (case.name.as_str(), transcript)).collect();
@@ -45,8 +45,8 @@ pub async fn run_client(
             golden.insert(case.name.clone(), transcript);
         }
     }
-    let outcome: Vec<Option<Ran>> = cases.iter().map(|case| without(case, &golden)).collect();
-    outcome.iter().flatten().for_each(|ran| tell(Progress::Judged(ran)));
+    let outcome: Vec<Option<CaseResult>> = cases.iter().map(|case| not_playable(case, &golden)).collect();
+    outcome.iter().flatten().for_each(|ran| on_progress(Progress::Finished(ran)));
     let library = Arc::new(Mutex::new(None));
     let shared = Arc::new((golden, client.clone(), options.clone(), library.clone()));
     let play = |case: Scenario, _| {
@@ -66,18 +66,18 @@ pub async fn run_client(
                 Ok(played) => {
                     let mut library = library.lock().unwrap_or_else(PoisonError::into_inner);
                     *library = library.take().or(played.library);
-                    played.judged
+                    played.judgement
                 }
             };
-            Ran::played(judged, begin.elapsed())
+            CaseResult::played(judged, begin.elapsed())
         }
     };
-    let ran = play_all(cases, outcome, options.jobs, play, tell).await;
+    let ran = play_all(cases, outcome, options.jobs, play, on_progress).await;
     let library = library.lock().unwrap_or_else(PoisonError::into_inner).take();
     Ok(ClientRun { ran, library })
 }
 
-fn without(case: &Scenario, golden: &BTreeMap<String, Transcript>) -> Option<Ran> {
+fn not_playable(case: &Scenario, golden: &BTreeMap<String, Transcript>) -> Option<CaseResult> {
     let reason = "it has no golden transcript, so that nobody knows what the agent says";
-    (!golden.contains_key(&case.name)).then(|| Ran::set_aside(not_for(case, reason)))
+    (!golden.contains_key(&case.name)).then(|| CaseResult::not_played(not_applicable_case(case, reason)))
 }

@@ -3,7 +3,7 @@
 
 use agentese::frame::{ClientFrame, FrameError};
 use agentese::framing::FrameText;
-use agentese::route::{Routed, route};
+use agentese::route::{RoutedFrame, route};
 use agentese::spec::Spec;
 use agentese::types::{Scenario, ScenarioStep};
 use agentese::{omp, opal, operator, pi, pisces};
@@ -13,23 +13,23 @@ use crate::transcript::{Record, Transcript};
 
 /// One action, in the order of the transcript.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Move {
+pub(super) enum PlannedAction {
     /// The client calls a command.
     Call(PlannedCall),
     /// The client answers a dialog.
     Answer(PlannedAnswer),
     /// The agent sends a line.
-    Say(FrameText),
+    SendLine(FrameText),
     /// The client closes the connection.
     Close,
     /// The agent ends: the exit code, or the negative number of the signal.
     End(i64),
     /// The agent sends the beginning of a line, but never the rest.
-    Torn(String),
+    SendPartialLine(String),
     /// The agent writes this number of bytes to stderr.
-    Noise(usize),
+    WriteStderr(usize),
     /// The agent closes its stdin. After that, only a call and its end follow.
-    Deafen,
+    CloseStdin,
 }
 
 /// A command that the recorded client sent.
@@ -60,17 +60,23 @@ pub(super) struct PlannedAnswer {
 ///
 /// # Errors
 /// If no client library can play the case; the error is the reason.
-pub(super) fn plan(spec: &'static Spec, case: &Scenario, golden: &Transcript) -> Result<Vec<Move>, String> {
-    written_by_hand(&case.steps)?;
-    let mut planner = Planner { spec, asked: Vec::new(), moves: Vec::new() };
+pub(super) fn plan(
+    spec: &'static Spec,
+    case: &Scenario,
+    golden: &Transcript,
+) -> Result<Vec<PlannedAction>, String> {
+    reject_raw_lines(&case.steps)?;
+    let mut planner = Planner { spec, open_dialogs: Vec::new(), actions: Vec::new() };
     for record in &golden.records {
         match record {
             Record::Sent(line) => planner.sent(line)?,
             Record::Received(line) => planner.received(line),
-            Record::Control(control) if control.event == "stdin_closed" => planner.moves.push(Move::Close),
+            Record::Control(control) if control.event == "stdin_closed" => {
+                planner.actions.push(PlannedAction::Close)
+            }
             Record::Control(control) if control.event == "exit" => {
-                planner.moves.push(Move::End(control.code.as_option().copied().unwrap_or(0)));
-                return Ok(planner.moves);
+                planner.actions.push(PlannedAction::End(control.code.as_option().copied().unwrap_or(0)));
+                return Ok(planner.actions);
             }
             Record::Control(_) => {}
         }
@@ -79,7 +85,7 @@ pub(super) fn plan(spec: &'static Spec, case: &Scenario, golden: &Transcript) ->
 }
 
 /// Rejects steps with lines that a library would never write.
-fn written_by_hand(steps: &[ScenarioStep]) -> Result<(), String> {
+fn reject_raw_lines(steps: &[ScenarioStep]) -> Result<(), String> {
     let what = steps.iter().enumerate().find_map(|(at, step)| match step {
         ScenarioStep::Raw(_) => Some((at, "a line that is written by hand")),
         ScenarioStep::Bytes(_) => Some((at, "bytes that are written by hand")),
@@ -93,18 +99,18 @@ fn written_by_hand(steps: &[ScenarioStep]) -> Result<(), String> {
 struct Planner {
     spec: &'static Spec,
     /// Dialogs of the agent without an answer so far: raw ids and methods.
-    asked: Vec<(String, String)>,
-    moves: Vec<Move>,
+    open_dialogs: Vec<(String, String)>,
+    actions: Vec<PlannedAction>,
 }
 
 impl Planner {
     fn received(&mut self, line: &FrameText) {
-        if let Ok(Routed::Dialog { id, method, .. }) = route(self.spec, line)
+        if let Ok(RoutedFrame::Dialog { id, method, .. }) = route(self.spec, line)
             && self.spec.dialog(&method).is_some_and(|dialog| dialog.answered)
         {
-            self.asked.push((id.as_str().to_owned(), method));
+            self.open_dialogs.push((id.as_str().to_owned(), method));
         }
-        self.moves.push(Move::Say(line.clone()));
+        self.actions.push(PlannedAction::SendLine(line.clone()));
     }
 
     fn sent(&mut self, line: &FrameText) -> Result<(), String> {
@@ -113,7 +119,7 @@ impl Planner {
         if is_answer(self.spec, &frame) {
             return self.answer(line, &frame);
         }
-        let command = name_of(self.spec, &frame).unwrap_or_default().to_owned();
+        let command = command_name(self.spec, &frame).unwrap_or_default().to_owned();
         if self.spec.command(&command).is_none() {
             return Err(format!("it sends `{command}`, which is no command of the dialect"));
         }
@@ -121,19 +127,19 @@ impl Planner {
             format!("it sends `{command}` with parameters that no library sends: {error}")
         })?;
         let id = frame.get("id").map(Value::to_string);
-        let params = params_of(self.spec, frame);
-        self.moves.push(Move::Call(PlannedCall { command, params, line: line.clone(), id }));
+        let params = command_params(self.spec, frame);
+        self.actions.push(PlannedAction::Call(PlannedCall { command, params, line: line.clone(), id }));
         Ok(())
     }
 
     fn answer(&mut self, line: &FrameText, frame: &Value) -> Result<(), String> {
         let id = frame.get("id").cloned().unwrap_or(Value::Null);
         let raw = id.to_string();
-        let Some(at) = self.asked.iter().position(|(asked, _)| *asked == raw) else {
+        let Some(at) = self.open_dialogs.iter().position(|(asked, _)| *asked == raw) else {
             return Err("it answers a dialog that is not open; a client library answers each once".to_owned());
         };
-        let (_, method) = self.asked.remove(at);
-        let members = match answer_of(self.spec, frame) {
+        let (_, method) = self.open_dialogs.remove(at);
+        let members = match answer_content(self.spec, frame) {
             Some(Value::Object(members)) => members,
             _ => return Err("it answers a dialog with no object; a client library cannot".to_owned()),
         };
@@ -147,20 +153,20 @@ impl Planner {
             return Err(format!("it answers a dialog with {shown}; a client library has no way to say that"));
         }
         let members = (!dismisses).then_some(members);
-        self.moves.push(Move::Answer(PlannedAnswer { id, members, line: line.clone() }));
+        self.actions.push(PlannedAction::Answer(PlannedAnswer { id, members, line: line.clone() }));
         Ok(())
     }
 }
 
 /// Returns the name of a command or request.
-pub(super) fn name_of<'a>(spec: &Spec, frame: &'a Value) -> Option<&'a str> {
+pub(super) fn command_name<'a>(spec: &Spec, frame: &'a Value) -> Option<&'a str> {
     frame.get(if spec.framing_is_flat() { "type" } else { "method" })?.as_str()
 }
 
 /// Returns `true` if a frame of the client answers a dialog.
 pub(super) fn is_answer(spec: &Spec, frame: &Value) -> bool {
     match spec.dialog_frames {
-        Some(_) => name_of(spec, frame).is_some_and(|kind| spec.is_answer(kind)),
+        Some(_) => command_name(spec, frame).is_some_and(|kind| spec.is_answer(kind)),
         None if spec.framing_is_flat() => false,
         None => {
             frame.get("method").is_none() && (frame.get("result").is_some() || frame.get("error").is_some())
@@ -169,7 +175,7 @@ pub(super) fn is_answer(spec: &Spec, frame: &Value) -> bool {
 }
 
 /// Returns the content of an answer to a dialog.
-pub(super) fn answer_of(spec: &Spec, frame: &Value) -> Option<Value> {
+pub(super) fn answer_content(spec: &Spec, frame: &Value) -> Option<Value> {
     if spec.framing_is_flat() {
         let mut members = frame.as_object()?.clone();
         members.shift_remove("type");
@@ -179,7 +185,7 @@ pub(super) fn answer_of(spec: &Spec, frame: &Value) -> Option<Value> {
     frame.get("result").cloned()
 }
 
-fn params_of(spec: &Spec, frame: Value) -> Map<String, Value> {
+fn command_params(spec: &Spec, frame: Value) -> Map<String, Value> {
     let Value::Object(mut members) = frame else { return Map::new() };
     if spec.framing_is_flat() {
         members.shift_remove("type");

@@ -3,26 +3,26 @@
 //! that dies.
 
 use agentese::framing::FrameText;
-use agentese::route::{Routed, route};
+use agentese::route::{RoutedFrame, route};
 use agentese::spec::{Framing, RunEffect, RunRole, Spec};
 use agentese::types::{CheckLevel, Scenario, ScenarioBuilder, TranscriptControl};
 use agentese::wire::Maybe;
 use serde_json::{Value, json};
 
-use super::plan::{Move, PlannedCall, plan};
+use super::plan::{PlannedAction, PlannedCall, plan};
 use crate::suite::{Suite, SuiteError};
 use crate::transcript::{Record, Transcript};
 
 /// A case that is not in the suite, with its transcript.
-pub type Probe = (Scenario, Transcript);
+pub type ClientOnlyCase = (Scenario, Transcript);
 
 /// Returns the cases for clients of a dialect. Omits a case if the dialect's transcripts have no material for
 /// it.
 ///
 /// # Errors
 /// If a case or a transcript of the suite is invalid.
-pub fn probes(suite: &Suite, spec: &'static Spec) -> Result<Vec<Probe>, SuiteError> {
-    let mut played: Vec<(Transcript, Vec<Move>)> = Vec::new();
+pub fn client_only_cases(suite: &Suite, spec: &'static Spec) -> Result<Vec<ClientOnlyCase>, SuiteError> {
+    let mut played: Vec<(Transcript, Vec<PlannedAction>)> = Vec::new();
     for case in suite.cases(&spec.id())? {
         let Some(golden) = suite.golden(&case.dialect, &case.name)? else { continue };
         if let Ok(moves) = plan(spec, &case, &golden) {
@@ -44,44 +44,61 @@ pub fn probes(suite: &Suite, spec: &'static Spec) -> Result<Vec<Probe>, SuiteErr
         probes.push((case, transcript));
     };
     let run = played.iter().map(|(golden, _)| golden).find(|golden| has_run(spec, golden));
-    let mut asked: Vec<_> = played.iter().map(|(golden, moves)| questions(spec, golden, moves)).collect();
+    let mut asked: Vec<_> =
+        played.iter().map(|(golden, moves)| recorded_queries(spec, golden, moves)).collect();
     // Takes the shortest transcript with two questions, or else with one.
     asked.sort_by_key(|questions| std::cmp::Reverse(questions.len().min(2)));
     let questions = asked.first().map(Vec::as_slice).unwrap_or_default();
     if let Some(run) = run {
-        add("client-undeclared", "members and events that nobody declared are kept", later(spec, run));
-        add("client-separators", "only a line feed ends a line", separators(spec, run));
+        add(
+            "client-undeclared",
+            "members and events that nobody declared are kept",
+            with_undeclared_members(spec, run),
+        );
+        add("client-separators", "only a line feed ends a line", with_separators(spec, run));
     }
     if let [one, other, ..] = questions {
-        add("client-out-of-order", "answers in another order than the questions", crossed(spec, one, other));
+        add(
+            "client-out-of-order",
+            "answers in another order than the questions",
+            with_swapped_answers(spec, one, other),
+        );
     }
     if let (Some(run), [(question, _), ..]) = (run, questions) {
-        add("client-agent-dies", "the agent dies while it works and a call waits", dies(spec, run, question));
+        add(
+            "client-agent-dies",
+            "the agent dies while it works and a call waits",
+            with_agent_death(spec, run, question),
+        );
     }
     Ok(probes)
 }
 
-pub(super) fn effect(spec: &Spec, line: &FrameText) -> Option<RunEffect> {
+pub(super) fn run_effect(spec: &Spec, line: &FrameText) -> Option<RunEffect> {
     match route(spec, line) {
-        Ok(Routed::Event { kind, .. }) => kind.spec().map(|event| event.run),
+        Ok(RoutedFrame::Event { kind, .. }) => kind.spec().map(|event| event.run),
         _ => None,
     }
 }
 
 /// Returns `true` if a run begins in the transcript, and an event ends a run or may end one.
 fn has_run(spec: &Spec, golden: &Transcript) -> bool {
-    let effects: Vec<_> = golden.received().filter_map(|line| effect(spec, line)).collect();
+    let effects: Vec<_> = golden.received().filter_map(|line| run_effect(spec, line)).collect();
     let ends = effects.contains(&RunEffect::MayEnd) || effects.contains(&RunEffect::Ends);
     effects.contains(&RunEffect::Begins) && ends
 }
 
 /// A question and the recorded answer.
-pub(super) type Question = (PlannedCall, FrameText);
+pub(super) type RecordedQuery = (PlannedCall, FrameText);
 
 /// Returns questions of a transcript, each once: commands without parameters whose answers have data.
-pub(super) fn questions(spec: &Spec, golden: &Transcript, moves: &[Move]) -> Vec<Question> {
-    let calls = moves.iter().filter_map(|step| match step {
-        Move::Call(call) => Some(call),
+pub(super) fn recorded_queries(
+    spec: &Spec,
+    golden: &Transcript,
+    actions: &[PlannedAction],
+) -> Vec<RecordedQuery> {
+    let calls = actions.iter().filter_map(|step| match step {
+        PlannedAction::Call(call) => Some(call),
         _ => None,
     });
     let plain = |call: &&PlannedCall| {
@@ -90,14 +107,14 @@ pub(super) fn questions(spec: &Spec, golden: &Transcript, moves: &[Move]) -> Vec
     };
     let answer = |call: &PlannedCall| {
         golden.received().find(|line| match route(spec, line) {
-            Ok(Routed::Answer { id, success, data, .. }) => {
+            Ok(RoutedFrame::Answer { id, success, data, .. }) => {
                 let full = data.is_some_and(|data| data.as_str().len() > 2);
                 success && full && id.is_some_and(|id| Some(id.as_str()) == call.id.as_deref())
             }
             _ => false,
         })
     };
-    let mut found: Vec<Question> = Vec::new();
+    let mut found: Vec<RecordedQuery> = Vec::new();
     for call in calls.filter(plain) {
         if let Some(line) = answer(call)
             && found.iter().all(|(known, _)| known.command != call.command)
@@ -109,7 +126,7 @@ pub(super) fn questions(spec: &Spec, golden: &Transcript, moves: &[Move]) -> Vec
 }
 
 /// Returns the transcript with every frame of the agent changed.
-fn changed(golden: &Transcript, mut change: impl FnMut(&FrameText) -> Vec<FrameText>) -> Transcript {
+fn map_agent_lines(golden: &Transcript, mut change: impl FnMut(&FrameText) -> Vec<FrameText>) -> Transcript {
     let records = golden.records.iter().flat_map(|record| match record {
         Record::Received(line) => change(line).into_iter().map(Record::Received).collect(),
         other => vec![other.clone()],
@@ -118,7 +135,7 @@ fn changed(golden: &Transcript, mut change: impl FnMut(&FrameText) -> Vec<FrameT
 }
 
 /// Returns the event within a frame.
-pub(super) fn body<'a>(spec: &Spec, frame: &'a mut Value) -> Option<&'a mut Value> {
+pub(super) fn event_body<'a>(spec: &Spec, frame: &'a mut Value) -> Option<&'a mut Value> {
     match spec.framing {
         Framing::JsonRpc { .. } => frame.get_mut("params"),
         Framing::Enveloped if frame.get("event").is_some() => frame.get_mut("event"),
@@ -126,20 +143,20 @@ pub(super) fn body<'a>(spec: &Spec, frame: &'a mut Value) -> Option<&'a mut Valu
     }
 }
 
-fn later(spec: &Spec, golden: &Transcript) -> Transcript {
+fn with_undeclared_members(spec: &Spec, golden: &Transcript) -> Transcript {
     let extra = json!({"kept": [1, null, {"a": ""}], "": false});
     let mut first = true;
-    changed(golden, |line| {
+    map_agent_lines(golden, |line| {
         let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return vec![line.clone()] };
         let mut lines = Vec::new();
         match route(spec, line) {
-            Ok(Routed::Event { .. }) => {
-                if let Some(body) = body(spec, &mut frame) {
+            Ok(RoutedFrame::Event { .. }) => {
+                if let Some(body) = event_body(spec, &mut frame) {
                     body["x_later"] = extra.clone();
                 }
                 lines.push(FrameText::from(frame.to_string()));
                 if std::mem::take(&mut first) {
-                    if let Some(body) = body(spec, &mut frame) {
+                    if let Some(body) = event_body(spec, &mut frame) {
                         let session =
                             spec.session_member.and_then(|name| Some((name, body.get(name)?.clone())));
                         *body = json!({"type": "x_later_event", "text": "nobody knows it"});
@@ -148,7 +165,7 @@ fn later(spec: &Spec, golden: &Transcript) -> Transcript {
                     lines.push(FrameText::from(frame.to_string()));
                 }
             }
-            Ok(Routed::Answer { success: true, .. }) => {
+            Ok(RoutedFrame::Answer { success: true, .. }) => {
                 let name = if spec.framing_is_flat() { "data" } else { "result" };
                 if let Some(data) =
                     frame.get_mut(name).and_then(Value::as_object_mut).filter(|data| !data.is_empty())
@@ -163,11 +180,11 @@ fn later(spec: &Spec, golden: &Transcript) -> Transcript {
     })
 }
 
-fn separators(spec: &Spec, golden: &Transcript) -> Transcript {
-    changed(golden, |line| {
+fn with_separators(spec: &Spec, golden: &Transcript) -> Transcript {
+    map_agent_lines(golden, |line| {
         let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return vec![line.clone()] };
-        if matches!(route(spec, line), Ok(Routed::Event { .. }))
-            && let Some(body) = body(spec, &mut frame)
+        if matches!(route(spec, line), Ok(RoutedFrame::Event { .. }))
+            && let Some(body) = event_body(spec, &mut frame)
         {
             body["x_text"] = Value::from("a\u{2028}b\u{2029}c\u{85}d\re\u{feff}f🙂g");
         }
@@ -176,13 +193,13 @@ fn separators(spec: &Spec, golden: &Transcript) -> Transcript {
 }
 
 /// Makes a transcript with two questions and their answers in reverse order.
-fn crossed(spec: &Spec, one: &Question, other: &Question) -> Transcript {
+fn with_swapped_answers(spec: &Spec, one: &RecordedQuery, other: &RecordedQuery) -> Transcript {
     let mut records: Vec<Record> = Vec::new();
     for (at, (call, _)) in [one, other].into_iter().enumerate() {
-        records.push(Record::Sent(renamed(&call.line, at)));
+        records.push(Record::Sent(with_new_id(&call.line, at)));
     }
     for (at, (_, answer)) in [one, other].into_iter().enumerate().rev() {
-        records.push(Record::Received(renamed(answer, at)));
+        records.push(Record::Received(with_new_id(answer, at)));
     }
     records.push(Record::Control(TranscriptControl::new("stdin_closed")));
     records.push(exit(0));
@@ -191,19 +208,19 @@ fn crossed(spec: &Spec, one: &Question, other: &Question) -> Transcript {
 
 /// Makes a transcript that ends after the beginning of the run: the client asks a question, and the agent
 /// exits.
-fn dies(spec: &Spec, golden: &Transcript, question: &PlannedCall) -> Transcript {
+fn with_agent_death(spec: &Spec, golden: &Transcript, question: &PlannedCall) -> Transcript {
     let begins = |record: &Record| match record {
-        Record::Received(line) => effect(spec, line) == Some(RunEffect::Begins),
+        Record::Received(line) => run_effect(spec, line) == Some(RunEffect::Begins),
         _ => false,
     };
     let end = golden.records.iter().position(begins).map_or(golden.records.len(), |at| at + 1);
     let mut records = golden.records[..end].to_vec();
-    records.push(Record::Sent(renamed(&question.line, 0)));
+    records.push(Record::Sent(with_new_id(&question.line, 0)));
     records.push(exit(3));
     transcript(spec, records)
 }
 
-fn renamed(line: &FrameText, at: usize) -> FrameText {
+fn with_new_id(line: &FrameText, at: usize) -> FrameText {
     let mut frame: Value = agentese::wire::decode(line.as_str()).unwrap_or_default();
     frame["id"] = Value::from(format!("probe-{at}"));
     FrameText::from(frame.to_string())

@@ -18,11 +18,11 @@ use tokio::task::JoinHandle;
 pub const COMMAND: &str = "client-agent";
 
 /// Line of a flood on stderr.
-const NOISE: &str = "the agent writes this line to stderr, where nobody has to read it\n";
+const STDERR_LINE: &str = "the agent writes this line to stderr, where nobody has to read it\n";
 
 /// Order from the suite to the agent's process.
 #[derive(Debug, Serialize, Deserialize)]
-enum Order {
+enum RelayCommand {
     /// Writes this number of bytes to stderr, and nothing to stdout meanwhile.
     Noise(usize),
     /// Closes stdin.
@@ -59,7 +59,7 @@ pub async fn relay(socket: &Path) -> io::Result<Infallible> {
         let _ = to_suite.shutdown().await;
     });
     let stdout = Arc::new(Mutex::new(stdout));
-    let ending = tokio::spawn(obey(control, stdin, stdout.clone()));
+    let ending = tokio::spawn(run_commands(control, stdin, stdout.clone()));
     let mut buffer = vec![0; 64 << 10];
     loop {
         let count = from_suite.read(&mut buffer).await?;
@@ -84,7 +84,7 @@ pub async fn relay(socket: &Path) -> io::Result<Infallible> {
 }
 
 /// Carries out the suite's orders, and returns the last one: the end of the process.
-async fn obey<W: Send + 'static>(
+async fn run_commands<W: Send + 'static>(
     control: UnixStream,
     stdin: JoinHandle<()>,
     stdout: Arc<Mutex<W>>,
@@ -92,11 +92,11 @@ async fn obey<W: Send + 'static>(
     let mut orders = BufReader::new(control).lines();
     while let Some(order) = orders.next_line().await? {
         match serde_json::from_str(&order)? {
-            Order::Noise(bytes) => {
+            RelayCommand::Noise(bytes) => {
                 // An agent with a single thread writes nothing to stdout meanwhile, so the lock is held.
                 let silent = stdout.clone().lock_owned().await;
                 let write = move || {
-                    let noise = NOISE.repeat(bytes.div_ceil(NOISE.len()));
+                    let noise = STDERR_LINE.repeat(bytes.div_ceil(STDERR_LINE.len()));
                     let result = io::Write::write_all(&mut io::stderr(), noise.as_bytes());
                     drop(silent);
                     result
@@ -104,27 +104,27 @@ async fn obey<W: Send + 'static>(
                 // The client may have closed its end.
                 let _ = tokio::task::spawn_blocking(write).await.map_err(io::Error::other)?;
             }
-            Order::Deafen => {
+            RelayCommand::Deafen => {
                 let nothing = std::fs::File::open("/dev/null")?;
                 rustix::stdio::dup2_stdin(&nothing)?;
                 // The suite sees the end of the client's input.
                 stdin.abort();
             }
-            Order::End(ending) => return Ok(ending),
+            RelayCommand::End(ending) => return Ok(ending),
         }
     }
     Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the suite is gone"))
 }
 
 /// Socket for the agent's process.
-pub(super) struct Door {
+pub(super) struct Listener {
     listener: UnixListener,
     path: PathBuf,
 }
 
-impl Door {
+impl Listener {
     /// Opens a socket in a directory that no other user can enter.
-    pub(super) fn open(directory: &Path) -> io::Result<Self> {
+    pub(super) fn bind(directory: &Path) -> io::Result<Self> {
         let path = directory.join("agent.sock");
         let listener = UnixListener::bind(&path)?;
         Ok(Self { listener, path })
@@ -135,44 +135,44 @@ impl Door {
     }
 
     /// Waits for the agent's process.
-    pub(super) async fn enter(&self) -> io::Result<(OwnedReadHalf, Mouth)> {
+    pub(super) async fn accept(&self) -> io::Result<(OwnedReadHalf, AgentWriter)> {
         let (data, _) = self.listener.accept().await?;
         let (control, _) = self.listener.accept().await?;
         let (ears, mouth) = data.into_split();
-        Ok((ears, Mouth { data: mouth, control }))
+        Ok((ears, AgentWriter { data: mouth, control }))
     }
 }
 
 /// The agent's output, written by the suite.
-pub(super) struct Mouth {
+pub(super) struct AgentWriter {
     data: OwnedWriteHalf,
     control: UnixStream,
 }
 
-impl Mouth {
+impl AgentWriter {
     /// Writes bytes to the client.
-    pub(super) async fn say(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(super) async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.data.write_all(bytes).await
     }
 
     /// Writes this number of bytes to stderr.
-    pub(super) async fn noise(&mut self, bytes: usize) -> io::Result<()> {
-        self.order(&Order::Noise(bytes)).await
+    pub(super) async fn write_stderr(&mut self, bytes: usize) -> io::Result<()> {
+        self.send_command(&RelayCommand::Noise(bytes)).await
     }
 
     /// Closes the agent's stdin.
-    pub(super) async fn deafen(&mut self) -> io::Result<()> {
-        self.order(&Order::Deafen).await
+    pub(super) async fn close_stdin(&mut self) -> io::Result<()> {
+        self.send_command(&RelayCommand::Deafen).await
     }
 
     /// Ends the agent after all its output is on its way to the client.
     pub(super) async fn end(mut self, ending: Ending) -> io::Result<()> {
         self.data.shutdown().await?;
-        self.order(&Order::End(ending)).await?;
+        self.send_command(&RelayCommand::End(ending)).await?;
         self.control.shutdown().await
     }
 
-    async fn order(&mut self, order: &Order) -> io::Result<()> {
+    async fn send_command(&mut self, order: &RelayCommand) -> io::Result<()> {
         let mut line = serde_json::to_vec(order).map_err(io::Error::other)?;
         line.push(b'\n');
         self.control.write_all(&line).await

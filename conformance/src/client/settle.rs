@@ -1,61 +1,79 @@
 //! Waits for the driver's missing reports, and judges the ones that are missing at the end.
 
-use super::ledger::Asked;
-use super::stage::{Stage, Stop};
+use super::ledger::SentDialog;
+use super::stage::{ClientCaseRunner, EarlyEnd};
 
-impl Stage<'_> {
+impl ClientCaseRunner<'_> {
     /// Waits until all events, answers and questions have been reported.
-    pub(super) async fn settle(&mut self) -> Result<(), Stop> {
-        let done = |stage: &Self| {
-            let ledger = &stage.ledger;
-            ledger.event_owed().is_none() && ledger.answer_owed().is_none() && ledger.dialog_owed().is_none()
+    pub(super) async fn wait_for_reports(&mut self) -> Result<(), EarlyEnd> {
+        let done = |runner: &Self| {
+            let ledger = &runner.tracker;
+            ledger.unreported_event().is_none()
+                && ledger.unreported_answer().is_none()
+                && ledger.unreported_dialog().is_none()
         };
         if !self.wait(self.limit(), done).await? {
-            let ledger = &self.ledger;
-            let (check, what, said) = if let Some(told) = ledger.event_owed() {
-                ("events", "the event was not reported".to_owned(), told.said.clone())
-            } else if let Some((call, answered)) =
-                ledger.answer_owed().and_then(|it| Some((it, it.answered.as_ref()?)))
+            let ledger = &self.tracker;
+            let (check, what, recorded) = if let Some(sent_event) = ledger.unreported_event() {
+                ("events", "the event was not reported".to_owned(), sent_event.recorded.clone())
+            } else if let Some((call, answer)) =
+                ledger.unreported_answer().and_then(|it| Some((it, it.answer.as_ref()?)))
             {
                 let says = format!("the end of `{}` was not reported", call.planned.command);
-                ("answers", says, answered.said.clone())
+                ("answers", says, answer.recorded.clone())
             } else {
-                let asked = ledger.dialog_owed().map(|asked| asked.said.clone());
-                ("dialogs", "the dialog was not reported".to_owned(), asked.unwrap_or(self.nothing()))
+                let sent_dialog = ledger.unreported_dialog().map(|asked| asked.recorded.clone());
+                (
+                    "dialogs",
+                    "the dialog was not reported".to_owned(),
+                    sent_dialog.unwrap_or(self.empty_line()),
+                )
             };
-            return Err(self.failed(check, self.owes(what, &said)));
+            return Err(self.fail_check(check, self.agent_line_mismatch(what, &recorded)));
         }
-        if !self.agent_ended && !self.wait(self.limit(), |stage| stage.ledger.stray_owed().is_none()).await? {
+        if !self.agent_ended
+            && !self.wait(self.limit(), |runner| runner.tracker.unreported_error().is_none()).await?
+        {
             let says = "the failure has no id, and no call failed with it".to_owned();
-            let said = self.ledger.stray_owed().map(|stray| stray.said.clone());
-            self.checks.fail("attribution", self.owes(says, &said.unwrap_or(self.nothing())));
-            self.ledger.strays.iter_mut().for_each(|stray| stray.settled = true);
+            let recorded = self.tracker.unreported_error().map(|stray| stray.recorded.clone());
+            self.checks
+                .fail("attribution", self.agent_line_mismatch(says, &recorded.unwrap_or(self.empty_line())));
+            self.tracker.unattributed_errors.iter_mut().for_each(|stray| stray.settled = true);
         }
         Ok(())
     }
 
     /// Waits for reports that may come late: notices, and the ends of runs.
-    pub(super) async fn settle_rest(&mut self) -> Result<(), Stop> {
-        self.settle_notices().await?;
-        let runs = self.ready.as_ref().is_some_and(|ready| ready.runs == Some(true)) && !self.cut;
-        if runs && !self.wait(self.limit(), |stage| stage.ledger.run_owed().is_none()).await? {
-            let owed = self.ledger.run_owed().map(|call| call.planned.command.clone()).unwrap_or_default();
-            self.checks.fail("runs", self.plain(format!("the end of the run of `{owed}` was not reported")));
+    pub(super) async fn wait_for_late_reports(&mut self) -> Result<(), EarlyEnd> {
+        self.wait_for_notices().await?;
+        let runs = self.ready.as_ref().is_some_and(|ready| ready.runs == Some(true)) && !self.ends_mid_run;
+        if runs && !self.wait(self.limit(), |runner| runner.tracker.unreported_run_end().is_none()).await? {
+            let owed = self
+                .tracker
+                .unreported_run_end()
+                .map(|call| call.planned.command.clone())
+                .unwrap_or_default();
+            self.checks.fail(
+                "runs",
+                self.plain_mismatch(format!("the end of the run of `{owed}` was not reported")),
+            );
         }
         Ok(())
     }
 
-    pub(super) async fn settle_notices(&mut self) -> Result<(), Stop> {
-        if !self.wait(self.limit(), |stage| stage.ledger.notice_owed().is_none()).await? {
-            let said = self.ledger.notice_owed().map(|asked: &Asked| asked.said.clone());
+    pub(super) async fn wait_for_notices(&mut self) -> Result<(), EarlyEnd> {
+        if !self.wait(self.limit(), |runner| runner.tracker.unreported_notice().is_none()).await? {
+            let recorded =
+                self.tracker.unreported_notice().map(|dialog: &SentDialog| dialog.recorded.clone());
             let says = "the notice was not reported".to_owned();
-            self.checks.fail("notices", self.owes(says, &said.unwrap_or(self.nothing())));
+            self.checks
+                .fail("notices", self.agent_line_mismatch(says, &recorded.unwrap_or(self.empty_line())));
         }
         Ok(())
     }
 
     pub(super) fn judge_exit(&mut self, code: i64) {
-        let Some(end) = &self.ledger.terminated else { return };
+        let Some(end) = &self.tracker.terminated else { return };
         let told = end.code.as_option().copied().or(end.signal.as_option().map(|signal| -signal));
         match told == Some(code) {
             true => self.checks.hold("exit-code"),
@@ -63,19 +81,19 @@ impl Stage<'_> {
                 let told = told.map_or("none".to_owned(), |told| told.to_string());
                 let says =
                     format!("the agent ended with {code} (negative: a signal), and {told} was reported");
-                self.checks.fail("exit-code", self.plain(says));
+                self.checks.fail("exit-code", self.plain_mismatch(says));
             }
         }
     }
 
     /// Checks that calls without an answer have failed.
     pub(super) fn judge_pending(&mut self) {
-        if let Some(call) = self.ledger.calls.iter().find(|call| !call.settled) {
+        if let Some(call) = self.tracker.calls.iter().find(|call| !call.settled) {
             let says = format!(
                 "`{}` waited when the connection ended, and nothing was reported",
                 call.planned.command
             );
-            self.checks.fail("end", self.plain(says));
+            self.checks.fail("end", self.plain_mismatch(says));
         }
         self.checks.hold("end");
     }

@@ -6,21 +6,21 @@ use std::collections::BTreeSet;
 use agentese::framing::FrameText;
 use agentese::types::{Direction, TranscriptRecord};
 
-use crate::decode::{Asked, Line, decode, name, note};
+use crate::decode::{LineRole, SentCommands, decode, name, record_commands};
 use crate::transcript::whole_line;
 
 /// Returns the commands of the client and the events and dialogs of the agent, in the notation of `covers`:
 /// `command prompt`, `event agent_end`, `dialog select`. Omits undeclared ones.
-pub(crate) fn shown(dialect: &str, records: &[TranscriptRecord]) -> Vec<String> {
+pub(crate) fn covered_items(dialect: &str, records: &[TranscriptRecord]) -> Vec<String> {
     let Some((spec, decode)) = decode(dialect) else { return Vec::new() };
-    let mut asked = Asked::default();
+    let mut asked = SentCommands::default();
     let mut shown = BTreeSet::new();
     for record in records {
         let TranscriptRecord::Line(line) = record else { continue };
         let Some(text) = whole_line(line).map(FrameText::from) else { continue };
         match line.dir {
             Direction::C2s => {
-                note(&text, &mut asked);
+                record_commands(&text, &mut asked);
                 shown.extend(
                     name(&text)
                         .filter(|name| spec.command(name).is_some())
@@ -28,10 +28,10 @@ pub(crate) fn shown(dialect: &str, records: &[TranscriptRecord]) -> Vec<String> 
                 );
             }
             Direction::S2c => match decode(&text, &asked) {
-                Ok(Line::Event { name, known: true }) => {
+                Ok(LineRole::Event { name, known: true }) => {
                     shown.insert(format!("event {name}"));
                 }
-                Ok(Line::Dialog { name, known: true }) => {
+                Ok(LineRole::Dialog { name, known: true }) => {
                     shown.insert(format!("dialog {name}"));
                 }
                 _ => {}
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_said_counts_and_nothing_else() {
+    fn only_sent_items_are_covered() {
         let line = |dir: Direction, frame: Value| {
             let mut line = TranscriptLine::new(dir);
             line.line = Some(frame.to_string());
@@ -63,7 +63,7 @@ mod tests {
             line(Direction::S2c, json!({"type": "agent_start"})),
             line(Direction::S2c, json!({"type": "nobody_knows"})),
         ];
-        assert_eq!(shown("pi@0.55", &records), ["command get_state", "event agent_start"]);
-        assert_eq!(shown("nope@1", &records), [""; 0]);
+        assert_eq!(covered_items("pi@0.55", &records), ["command get_state", "event agent_start"]);
+        assert_eq!(covered_items("nope@1", &records), [""; 0]);
     }
 }

@@ -18,9 +18,9 @@ use agentese::types::{CheckLevel, Scenario, ScenarioBuilder, TranscriptHeader};
 use self::pool::Pool;
 pub use self::session::TRICKS;
 use self::session::session;
-use super::{Client, ClientRun, Part, judge_part};
+use super::{AgentScript, Client, ClientRun, judge_script};
 use crate::judge::could_not_play;
-use crate::run::{Progress, Ran, RunOptions, play_all};
+use crate::run::{CaseResult, Progress, RunOptions, play_all};
 use crate::suite::{Suite, SuiteError};
 use crate::verdict::Verdict;
 
@@ -53,7 +53,7 @@ pub async fn torture(
     without: &[String],
     client: &Client,
     options: &RunOptions,
-    tell: &mut dyn FnMut(Progress<'_>),
+    on_progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<ClientRun, TortureError> {
     let spec = agentese::dynamic::spec(dialect).map_err(|error| TortureError::Dialect(error.to_string()))?;
     let pool = Pool::new(suite, spec)?;
@@ -66,34 +66,34 @@ pub async fn torture(
             let (pool, without, client, options, library) = &*shared;
             let begin = Instant::now();
             if options.stop.is_cancelled() {
-                return Ran::set_aside(could_not_play(&case, "the run was interrupted before"));
+                return CaseResult::not_played(could_not_play(&case, "the run was interrupted before"));
             }
             let session = session(pool, seed_of(&case), without);
-            let part = Part {
+            let part = AgentScript {
                 spec: pool.spec,
-                moves: session.moves,
-                cut: session.cut,
-                manner: session.manner,
+                actions: session.actions,
+                ends_mid_run: session.ends_mid_run,
+                encoder: session.encoder,
                 rush: session.rush,
             };
             let header = TranscriptHeader::new(1, pool.spec.agent);
             let mut played = tokio::select! {
                 biased;
                 () = options.stop.cancelled() => {
-                    return Ran::set_aside(could_not_play(&case, "the run was interrupted"));
+                    return CaseResult::not_played(could_not_play(&case, "the run was interrupted"));
                 }
-                played = judge_part(&case, Ok(part), &header, client) => played,
+                played = judge_script(&case, Ok(part), &header, client) => played,
             };
-            played.judged.case.title = session.says;
-            if matches!(played.judged.verdict(options.level), Verdict::Pass | Verdict::Lenient) {
-                played.judged.recording = None;
+            played.judgement.case.title = session.description;
+            if matches!(played.judgement.verdict(options.level), Verdict::Pass | Verdict::Lenient) {
+                played.judgement.recording = None;
             }
             let mut library = library.lock().unwrap_or_else(PoisonError::into_inner);
             *library = library.take().or(played.library);
-            Ran::played(played.judged, begin.elapsed())
+            CaseResult::played(played.judgement, begin.elapsed())
         }
     };
-    let ran = play_all(&cases, cases.iter().map(|_| None).collect(), options.jobs, play, tell).await;
+    let ran = play_all(&cases, cases.iter().map(|_| None).collect(), options.jobs, play, on_progress).await;
     let library = library.lock().unwrap_or_else(PoisonError::into_inner).take();
     Ok(ClientRun { ran, library })
 }

@@ -6,18 +6,18 @@ use std::sync::LazyLock;
 use agentese::dynamic::{REVISIONS, SPECS};
 use agentese::framing::FrameText;
 use agentese::schema::{Side, schema};
-use agentese::spec::{Framing, HandlerFailure, ResponseOrder, Sign, Spec};
+use agentese::spec::{Fingerprint, Framing, HandlerFailure, ResponseOrder, Spec};
 use serde_json::Value;
 
 use super::Reason;
-use crate::decode::{Asked, Line, decode, name, note};
+use crate::decode::{LineRole, SentCommands, decode, name, record_commands};
 use crate::matching::Rules;
 use crate::matching::tables::Form;
 
 /// Weights of observations.
 const FRAMING: f64 = 20.0;
-const SIGN: f64 = 3.0;
-const MISFIT: f64 = 2.5;
+const FINGERPRINT: f64 = 3.0;
+const VIOLATION: f64 = 2.5;
 const FOREIGN: f64 = 1.5;
 const FITTING: f64 = 1.5;
 const FAMILIAR: f64 = 0.3;
@@ -46,15 +46,15 @@ pub(super) struct Evidence {
     /// Reasons by their text: a frame that does not fit counts once, even if it comes often.
     reasons: BTreeMap<String, Reason>,
     /// Signs of a revision, by their text.
-    signs: BTreeMap<String, Reason>,
+    fingerprints: BTreeMap<String, Reason>,
     /// Commands that the client sent.
-    asked: Asked,
+    sent_commands: SentCommands,
     /// Commands that the client sent and that the dialect does not have.
-    unknown: BTreeSet<String>,
+    unknown_commands: BTreeSet<String>,
     /// Frames that the client sent.
     sent: Vec<Value>,
     /// `true` if a frame belongs to the dialect.
-    is_shown: bool,
+    is_confirmed: bool,
 }
 
 impl Evidence {
@@ -62,37 +62,37 @@ impl Evidence {
         Self {
             spec,
             reasons: BTreeMap::new(),
-            signs: BTreeMap::new(),
-            asked: Asked::default(),
-            unknown: BTreeSet::new(),
+            fingerprints: BTreeMap::new(),
+            sent_commands: SentCommands::default(),
+            unknown_commands: BTreeSet::new(),
             sent: Vec::new(),
-            is_shown: false,
+            is_confirmed: false,
         }
     }
 
-    pub(super) fn is_shown(&self) -> bool {
-        self.is_shown
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.is_confirmed
     }
 
     /// Returns the evidence for and against the dialect, and the signs of its revisions.
     pub(super) fn reasons(self) -> (Vec<Reason>, Vec<Reason>) {
-        (self.reasons.into_values().collect(), self.signs.into_values().collect())
+        (self.reasons.into_values().collect(), self.fingerprints.into_values().collect())
     }
 
-    fn note(&mut self, weight: f64, text: String) {
+    fn add_reason(&mut self, weight: f64, text: String) {
         self.reasons.entry(text.clone()).or_insert(Reason { weight, text });
     }
 
     /// Records a frame that breaks the declaration, with the first reason.
-    fn misfit(&mut self, what: String, reason: &str) {
+    fn add_violation(&mut self, what: String, reason: &str) {
         let text = format!("{what} does not fit: {reason}");
-        self.reasons.entry(what).or_insert(Reason { weight: -MISFIT, text });
+        self.reasons.entry(what).or_insert(Reason { weight: -VIOLATION, text });
     }
 
     pub(super) fn sent(&mut self, line: &FrameText) {
-        note(line, &mut self.asked);
+        record_commands(line, &mut self.sent_commands);
         let Ok(frame) = serde_json::from_str::<Value>(line.as_str()) else { return };
-        self.unknown.extend(name(line).filter(|name| self.spec.command(name).is_none()));
+        self.unknown_commands.extend(name(line).filter(|name| self.spec.command(name).is_none()));
         self.sent.push(frame);
     }
 
@@ -102,54 +102,54 @@ impl Evidence {
             return;
         }
         if self.sent.contains(&frame) {
-            return self.note(-EDGE, "what is sent comes back".to_owned());
+            return self.add_reason(-EDGE, "what is sent comes back".to_owned());
         }
         let is_json_rpc = frame["jsonrpc"] == "2.0";
         let wants_json_rpc = matches!(self.spec.framing, Framing::JsonRpc { .. });
         match (is_json_rpc, wants_json_rpc) {
-            (true, true) => self.note(FRAMING, "frames are JSON-RPC 2.0".to_owned()),
-            (true, false) => return self.note(-FRAMING, "frames are JSON-RPC 2.0".to_owned()),
-            (false, true) => return self.note(-FRAMING, "frames are not JSON-RPC 2.0".to_owned()),
+            (true, true) => self.add_reason(FRAMING, "frames are JSON-RPC 2.0".to_owned()),
+            (true, false) => return self.add_reason(-FRAMING, "frames are JSON-RPC 2.0".to_owned()),
+            (false, true) => return self.add_reason(-FRAMING, "frames are not JSON-RPC 2.0".to_owned()),
             (false, false) => {}
         }
         let kind = frame["type"].as_str().unwrap_or_default();
         if kind == "event" && frame["event"].is_object() {
             let is_enveloped = self.spec.framing == Framing::Enveloped;
             let weight = if is_enveloped { FRAMING } else { -FRAMING };
-            self.note(weight, "events come inside an envelope".to_owned());
+            self.add_reason(weight, "events come inside an envelope".to_owned());
             if !is_enveloped {
                 return;
             }
         } else if self.spec.framing == Framing::Enveloped && self.spec.event(kind).is_some() {
-            self.note(-MISFIT, "events come without an envelope".to_owned());
+            self.add_reason(-VIOLATION, "events come without an envelope".to_owned());
         }
         if kind == "response" {
             self.response(&frame);
         }
         self.decode(line, &frame, kind);
-        self.signs(&frame);
+        self.add_fingerprints(&frame);
     }
 
     /// Records signs of the dialect's revisions.
-    fn signs(&mut self, frame: &Value) {
+    fn add_fingerprints(&mut self, frame: &Value) {
         let revisions = REVISIONS.iter().find(|revisions| revisions[0].name == self.spec.name);
         let revisions = revisions.copied().unwrap_or_default();
         let Some(own) = revisions.iter().position(|spec| spec.revision == self.spec.revision) else { return };
-        self.sign_of_command(revisions, frame);
+        self.add_command_fingerprint(revisions, frame);
         for (place, spec) in revisions.iter().enumerate() {
             let shows = spec.shows.iter().map(|sign| (sign, true));
             let signs = shows.chain(spec.excludes.iter().map(|sign| (sign, false)));
-            for (sign, is_younger) in signs.filter(|(sign, _)| is_seen(sign, self.spec, frame)) {
-                let weight = if is_younger == (own >= place) { SIGN } else { -SIGN };
+            for (sign, is_younger) in signs.filter(|(sign, _)| matches_fingerprint(sign, self.spec, frame)) {
+                let weight = if is_younger == (own >= place) { FINGERPRINT } else { -FINGERPRINT };
                 let whose = if is_younger { "and younger ones send" } else { "and younger ones do not send" };
-                let text = format!("revision {} {whose} {}", spec.revision, told(sign));
-                self.signs.entry(text.clone()).or_insert(Reason { weight, text });
+                let text = format!("revision {} {whose} {}", spec.revision, describe_fingerprint(sign));
+                self.fingerprints.entry(text.clone()).or_insert(Reason { weight, text });
             }
         }
     }
 
     /// Records a sign: if the agent knows a command that only some revisions have.
-    fn sign_of_command(&mut self, revisions: &[&'static Spec], frame: &Value) {
+    fn add_command_fingerprint(&mut self, revisions: &[&'static Spec], frame: &Value) {
         let Some(command) = frame["command"].as_str().filter(|_| frame["type"] == "response") else { return };
         let has = |spec: &&'static Spec| spec.command(command).is_some();
         if !revisions.iter().any(has) || revisions.iter().all(has) {
@@ -162,8 +162,8 @@ impl Evidence {
             _ => return,
         };
         let text = format!("the agent {} `{command}`", if knows { "knows" } else { "does not know" });
-        let weight = if knows == has(&self.spec) { SIGN } else { -SIGN };
-        self.signs.entry(text.clone()).or_insert(Reason { weight, text });
+        let weight = if knows == has(&self.spec) { FINGERPRINT } else { -FINGERPRINT };
+        self.fingerprints.entry(text.clone()).or_insert(Reason { weight, text });
     }
 
     /// Weighs the answer to a command.
@@ -178,7 +178,7 @@ impl Evidence {
                 ResponseOrder::TypeFirst => "type",
             };
             let weight = if first == wanted { FAMILIAR } else { -FAMILIAR };
-            self.note(weight, format!("answers begin with `{first}`"));
+            self.add_reason(weight, format!("answers begin with `{first}`"));
         }
         if frame["success"] != false {
             return;
@@ -190,16 +190,18 @@ impl Evidence {
             match (fits, prefix.is_empty()) {
                 (_, true) => {}
                 (true, _) => {
-                    self.note(FAMILIAR, format!("lines that cannot be read are answered `{prefix} …`"))
+                    self.add_reason(FAMILIAR, format!("lines that cannot be read are answered `{prefix} …`"))
                 }
-                (false, _) => self.note(-EDGE, format!("failures to read a line do not begin `{prefix}`")),
+                (false, _) => {
+                    self.add_reason(-EDGE, format!("failures to read a line do not begin `{prefix}`"))
+                }
             }
             return;
         }
         let is_unknown = text == edges.unknown_command_text.replace("{command}", command);
-        if is_unknown && self.unknown.contains(command) {
-            self.is_shown = true;
-            self.note(FAMILIAR, format!("an unknown command is answered `{text}`"));
+        if is_unknown && self.unknown_commands.contains(command) {
+            self.is_confirmed = true;
+            self.add_reason(FAMILIAR, format!("an unknown command is answered `{text}`"));
             let echoes = frame.get("id").is_some();
             // Real agents omit the id although their document requires it; no agent does the reverse.
             let weight = match (echoes, edges.unknown_command_echoes_id) {
@@ -208,13 +210,13 @@ impl Evidence {
                 (false, true) => -FAMILIAR,
             };
             let how = if echoes { "with" } else { "without" };
-            self.note(weight, format!("an unknown command is answered {how} its id"));
+            self.add_reason(weight, format!("an unknown command is answered {how} its id"));
         } else if let HandlerFailure::ParseWithoutId { except, .. } = edges.handler_failure
             && frame.get("id").is_some()
             && self.spec.command(command).is_some()
             && !except.contains(&command)
         {
-            self.note(-FAMILIAR, format!("a failure of `{command}` names it"));
+            self.add_reason(-FAMILIAR, format!("a failure of `{command}` names it"));
         }
     }
 
@@ -228,54 +230,57 @@ impl Evidence {
             Framing::Flat => kind,
         };
         let answered = match is_json_rpc {
-            true => frame.get("id").and_then(|id| self.asked.command(id)),
+            true => frame.get("id").and_then(|id| self.sent_commands.command(id)),
             false => frame["command"].as_str().filter(|_| kind == "response").map(str::to_owned),
         };
         // The types know the events of all revisions; the tables know the events of this one.
-        let decoded = decode(line, &self.asked).map(|line| match line {
-            Line::Event { name, known } => {
+        let decoded = decode(line, &self.sent_commands).map(|line| match line {
+            LineRole::Event { name, known } => {
                 let known = known && self.spec.event(&name).is_some();
-                Line::Event { name, known }
+                LineRole::Event { name, known }
             }
             line => line,
         });
         match (decoded, answered) {
             (Err(error), Some(command)) => {
-                self.misfit(format!("the answer to `{command}`"), &error.reason);
+                self.add_violation(format!("the answer to `{command}`"), &error.reason);
             }
-            (Err(error), None) => self.misfit(format!("a frame `{kind}`"), &error.reason),
-            (Ok(Line::Event { name, known: false }), _) => match UNDOCUMENTED.get(name.as_str()) {
+            (Err(error), None) => self.add_violation(format!("a frame `{kind}`"), &error.reason),
+            (Ok(LineRole::Event { name, known: false }), _) => match UNDOCUMENTED.get(name.as_str()) {
                 Some(dialects) => {
                     let is_own = dialects.contains(&self.spec.name);
-                    self.is_shown |= is_own;
+                    self.is_confirmed |= is_own;
                     let names = dialects.join(" and ");
-                    let weight = if is_own { MISFIT } else { -MISFIT };
-                    self.note(weight, format!("agents of {names} send `{name}`, which no document has"));
+                    let weight = if is_own { VIOLATION } else { -VIOLATION };
+                    self.add_reason(
+                        weight,
+                        format!("agents of {names} send `{name}`, which no document has"),
+                    );
                 }
-                None => self.note(-FOREIGN, format!("there is no event `{name}`")),
+                None => self.add_reason(-FOREIGN, format!("there is no event `{name}`")),
             },
-            (Ok(Line::Event { name, known: true }), _) => {
-                self.is_shown = true;
-                self.note(FAMILIAR, format!("the event `{name}` is declared"));
+            (Ok(LineRole::Event { name, known: true }), _) => {
+                self.is_confirmed = true;
+                self.add_reason(FAMILIAR, format!("the event `{name}` is declared"));
             }
-            (Ok(Line::Success { command }), _) => {
-                self.is_shown = true;
+            (Ok(LineRole::Success { command }), _) => {
+                self.is_confirmed = true;
                 let data = &frame[if is_json_rpc { "result" } else { "data" }];
                 // An answer with many required members is stronger evidence.
                 let says_much = data.as_object().is_some_and(|data| data.len() > 5);
                 let weight = if says_much { FITTING } else { FAMILIAR };
-                self.note(weight, format!("the answer to `{command}` fits"));
+                self.add_reason(weight, format!("the answer to `{command}` fits"));
                 for name in undeclared(self.spec, &command, data) {
-                    self.note(-FOREIGN, format!("the answer to `{command}` has a member `{name}`"));
+                    self.add_reason(-FOREIGN, format!("the answer to `{command}` has a member `{name}`"));
                 }
             }
-            (Ok(Line::Failure | Line::Dialog { .. }), _) => {}
+            (Ok(LineRole::Failure | LineRole::Dialog { .. }), _) => {}
         }
     }
 }
 
 /// Returns `true` if a frame matches a sign.
-fn is_seen(sign: &Sign, spec: &Spec, frame: &Value) -> bool {
+fn matches_fingerprint(sign: &Fingerprint, spec: &Spec, frame: &Value) -> bool {
     let event = match spec.framing {
         Framing::Enveloped => &frame["event"],
         Framing::JsonRpc { .. } => &frame["params"],
@@ -286,28 +291,32 @@ fn is_seen(sign: &Sign, spec: &Spec, frame: &Value) -> bool {
         frame["type"] == "response" && frame["command"] == command && frame["success"] == true
     };
     match *sign {
-        Sign::Event(name) => is_event(name),
-        Sign::EventMember(name, member) => is_event(name) && event.get(member).is_some(),
-        Sign::EventWithout(name, member) => is_event(name) && event.get(member).is_none(),
-        Sign::AnswerMember(command, member) => is_answer(command) && frame["data"].get(member).is_some(),
-        Sign::AnswerWithout(command, member) => is_answer(command) && frame["data"].get(member).is_none(),
-        Sign::AnswerBare(command) => is_answer(command) && frame.get("data").is_none(),
-        Sign::BareEvent => spec.event(frame["type"].as_str().unwrap_or_default()).is_some(),
-        Sign::WrappedEvent => frame["type"] == "event" && frame["event"].is_object(),
+        Fingerprint::Event(name) => is_event(name),
+        Fingerprint::EventMember(name, member) => is_event(name) && event.get(member).is_some(),
+        Fingerprint::EventWithout(name, member) => is_event(name) && event.get(member).is_none(),
+        Fingerprint::AnswerMember(command, member) => {
+            is_answer(command) && frame["data"].get(member).is_some()
+        }
+        Fingerprint::AnswerWithout(command, member) => {
+            is_answer(command) && frame["data"].get(member).is_none()
+        }
+        Fingerprint::AnswerBare(command) => is_answer(command) && frame.get("data").is_none(),
+        Fingerprint::BareEvent => spec.event(frame["type"].as_str().unwrap_or_default()).is_some(),
+        Fingerprint::WrappedEvent => frame["type"] == "event" && frame["event"].is_object(),
     }
 }
 
 /// Describes a sign.
-fn told(sign: &Sign) -> String {
+fn describe_fingerprint(sign: &Fingerprint) -> String {
     match *sign {
-        Sign::Event(name) => format!("`{name}`"),
-        Sign::EventMember(name, member) => format!("`{name}` with `{member}`"),
-        Sign::EventWithout(name, member) => format!("`{name}` without `{member}`"),
-        Sign::AnswerMember(command, member) => format!("an answer to `{command}` with `{member}`"),
-        Sign::AnswerWithout(command, member) => format!("an answer to `{command}` without `{member}`"),
-        Sign::AnswerBare(command) => format!("an answer to `{command}` without data"),
-        Sign::BareEvent => "an event without an envelope".to_owned(),
-        Sign::WrappedEvent => "an event in an envelope".to_owned(),
+        Fingerprint::Event(name) => format!("`{name}`"),
+        Fingerprint::EventMember(name, member) => format!("`{name}` with `{member}`"),
+        Fingerprint::EventWithout(name, member) => format!("`{name}` without `{member}`"),
+        Fingerprint::AnswerMember(command, member) => format!("an answer to `{command}` with `{member}`"),
+        Fingerprint::AnswerWithout(command, member) => format!("an answer to `{command}` without `{member}`"),
+        Fingerprint::AnswerBare(command) => format!("an answer to `{command}` without data"),
+        Fingerprint::BareEvent => "an event without an envelope".to_owned(),
+        Fingerprint::WrappedEvent => "an event in an envelope".to_owned(),
     }
 }
 

@@ -15,17 +15,17 @@ use agentese::types::{
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
-use super::{Guess, Stranger, weigh};
+use super::{DialectGuess, NotAnAgentError, weigh};
 use crate::generated::DIALECTS;
 use crate::player::read_lines;
 use crate::recording::Recorder;
 
 /// A command that no dialect has.
-const NOBODY_KNOWS: &str = "agentese_detect";
+const UNKNOWN_COMMAND: &str = "agentese_detect";
 
 /// Returns the questions: the probe command of each dialect, in its framing; a command that only younger
 /// revisions have; and an unknown command. Each dialect answers an unknown line with its own kind of failure.
-fn questions() -> Vec<Value> {
+fn probe_requests() -> Vec<Value> {
     let mut asked: Vec<(bool, &str)> = Vec::new();
     for spec in SPECS {
         let Some(tables) = DIALECTS.iter().find(|tables| tables.name == spec.name) else { continue };
@@ -42,7 +42,7 @@ fn questions() -> Vec<Value> {
                 .iter()
                 .filter(|command| command.reads && command.required.is_empty() && is_new(command.wire));
             // Prefers commands with short answers to commands that return a whole history.
-            if let Some(command) = harmless.min_by_key(|command| holds_more(spec, command.wire)) {
+            if let Some(command) = harmless.min_by_key(|command| has_nested_values(spec, command.wire)) {
                 let question = (matches!(spec.framing, Framing::JsonRpc { .. }), command.wire);
                 if !asked.contains(&question) {
                     asked.push(question);
@@ -50,7 +50,7 @@ fn questions() -> Vec<Value> {
             }
         }
     }
-    asked.push((false, NOBODY_KNOWS));
+    asked.push((false, UNKNOWN_COMMAND));
     let frames = asked.into_iter().zip(1..).map(|((is_json_rpc, command), number)| match is_json_rpc {
         true => json!({"jsonrpc": "2.0", "id": number, "method": command, "params": {}}),
         false => json!({"id": format!("detect-{number}"), "type": command}),
@@ -59,7 +59,7 @@ fn questions() -> Vec<Value> {
 }
 
 /// Returns `true` if the answer to a command contains lists or objects.
-fn holds_more(spec: &Spec, command: &str) -> bool {
+fn has_nested_values(spec: &Spec, command: &str) -> bool {
     let text = schema(&spec.id(), Side::Server).unwrap_or_default();
     let Ok(schema) = serde_json::from_str::<Value>(text) else { return true };
     let definitions = &schema["$defs"];
@@ -103,7 +103,7 @@ pub enum DetectError {
     },
     /// The program's output is not an agent's.
     #[error(transparent)]
-    Stranger(#[from] Stranger),
+    NotAnAgent(#[from] NotAnAgentError),
 }
 
 /// Returns the questions as a case, for an agent that needs a profile to start, for example one that ends
@@ -116,7 +116,7 @@ pub fn detect_case(dialect: &str) -> Scenario {
     first.optional = Some(true);
     let is_json_rpc =
         dynamic::spec(dialect).is_ok_and(|spec| matches!(spec.framing, Framing::JsonRpc { .. }));
-    let questions = questions();
+    let questions = probe_requests();
     let own = questions.iter().filter(|question| question.get("jsonrpc").is_some() == is_json_rpc);
     let rest = own.map(|question| {
         let mut answer = WaitStep::new(json!({"id": question["id"]}));
@@ -139,7 +139,7 @@ pub fn detect_case(dialect: &str) -> Scenario {
 }
 
 /// Variables with the directories of a user's own files.
-const OWN_FOLDERS: [&str; 6] =
+const USER_FOLDERS: [&str; 6] =
     ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"];
 
 /// Starts a program, sends a few harmless commands, and ends it. The program runs in a directory of the
@@ -153,16 +153,16 @@ pub async fn detect_live(
     arguments: &[String],
     directory: &Path,
     limit: Duration,
-) -> Result<Vec<Guess>, DetectError> {
+) -> Result<Vec<DialectGuess>, DetectError> {
     let mut options = ChildOptions::new(program).args(arguments).cwd(directory);
-    for name in OWN_FOLDERS {
+    for name in USER_FOLDERS {
         options = options.env(name, directory);
     }
     let (stdout, mut stdin, child) = Transport::from_child(options)?.into_parts();
     let recorder = std::sync::Arc::new(Recorder::default());
     let reader = tokio::spawn(read_lines(stdout, recorder.clone()));
     let mut changes = recorder.changes();
-    for question in questions() {
+    for question in probe_requests() {
         let line = format!("{question}\n");
         recorder.sent(&line);
         // A program that has ended may still have printed an answer.
@@ -201,8 +201,8 @@ pub async fn detect_live(
         })
         .collect();
     match weigh(&lines.iter().map(|(is_sent, line)| (*is_sent, line)).collect::<Vec<_>>()) {
-        Err(Stranger::Silent) if has_ended => Err(DetectError::Ended { exit }),
-        Err(Stranger::Silent) => Err(DetectError::Silent { limit, exit }),
+        Err(NotAnAgentError::Silent) if has_ended => Err(DetectError::Ended { exit }),
+        Err(NotAnAgentError::Silent) => Err(DetectError::Silent { limit, exit }),
         weighed => Ok(weighed?),
     }
 }
@@ -215,14 +215,14 @@ mod tests {
     use crate::decode::name;
 
     #[test]
-    fn each_framing_is_asked_what_it_knows_and_what_nobody_knows() {
-        let asked = questions();
+    fn each_framing_gets_a_known_and_an_unknown_command() {
+        let asked = probe_requests();
         let names: Vec<String> =
             asked.iter().filter_map(|line| name(&FrameText::from(line.to_string().as_str()))).collect();
         assert_eq!(names.len(), asked.len());
         for spec in SPECS {
             assert!(names.iter().any(|name| spec.command(name).is_some()), "{} is not asked", spec.name);
-            assert!(spec.command(NOBODY_KNOWS).is_none());
+            assert!(spec.command(UNKNOWN_COMMAND).is_none());
         }
         for revisions in REVISIONS {
             for (place, spec) in revisions.iter().enumerate().skip(1) {

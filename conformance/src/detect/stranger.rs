@@ -4,12 +4,12 @@ use agentese::framing::FrameText;
 use serde_json::Value;
 
 /// Length of a quoted line in characters.
-const SHOWN: usize = 60;
+const MAX_QUOTE: usize = 60;
 
 /// Reason why a program is not an agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Stranger {
+pub enum NotAnAgentError {
     /// The program printed nothing.
     #[error("it says nothing")]
     Silent,
@@ -25,35 +25,35 @@ pub enum Stranger {
 }
 
 /// Fails if the output does not come from an agent.
-pub(super) fn look(lines: &[(bool, &FrameText)]) -> Result<(), Stranger> {
+pub(super) fn check_agent(lines: &[(bool, &FrameText)]) -> Result<(), NotAnAgentError> {
     let mut received = lines.iter().filter(|(is_sent, _)| !is_sent).map(|(_, line)| *line).peekable();
-    let Some(first) = received.peek() else { return Err(Stranger::Silent) };
-    let noise = Stranger::Noise { first: first.as_str().chars().take(SHOWN).collect() };
-    let sent: Vec<Said> =
-        lines.iter().filter(|(is_sent, _)| *is_sent).map(|(_, line)| Said::of(line)).collect();
+    let Some(first) = received.peek() else { return Err(NotAnAgentError::Silent) };
+    let noise = NotAnAgentError::Noise { first: first.as_str().chars().take(MAX_QUOTE).collect() };
+    let sent: Vec<NormalizedLine> =
+        lines.iter().filter(|(is_sent, _)| *is_sent).map(|(_, line)| NormalizedLine::of(line)).collect();
     let mut echoes = 0;
-    for said in received.map(Said::of) {
+    for said in received.map(NormalizedLine::of) {
         match said {
             said if sent.contains(&said) => echoes += 1,
-            Said::Frame(_) => return Ok(()),
-            Said::Text(_) => {}
+            NormalizedLine::Frame(_) => return Ok(()),
+            NormalizedLine::Text(_) => {}
         }
     }
-    Err(if echoes > 0 { Stranger::Echo } else { noise })
+    Err(if echoes > 0 { NotAnAgentError::Echo } else { noise })
 }
 
 /// A line in the form for comparisons: frames by their content.
 #[derive(Debug, PartialEq)]
-enum Said {
+enum NormalizedLine {
     Frame(Value),
     Text(String),
 }
 
-impl Said {
+impl NormalizedLine {
     fn of(line: &FrameText) -> Self {
         match serde_json::from_str::<Value>(line.as_str()) {
-            Ok(frame) if frame.is_object() => Said::Frame(frame),
-            _ => Said::Text(line.as_str().trim().to_owned()),
+            Ok(frame) if frame.is_object() => NormalizedLine::Frame(frame),
+            _ => NormalizedLine::Text(line.as_str().trim().to_owned()),
         }
     }
 }
@@ -64,17 +64,17 @@ mod tests {
 
     #[test]
     fn echoes_noise_and_silence_are_no_agents() {
-        let noise = |first: &str| Err(Stranger::Noise { first: first.to_owned() });
+        let noise = |first: &str| Err(NotAnAgentError::Noise { first: first.to_owned() });
         let (asked, loose) = (r#"{"id":1,"type":"x"}"#, r#"{ "type": "x", "id": 1 }"#);
-        type Row<'a> = (&'a [(bool, &'a str)], Result<(), Stranger>);
+        type Row<'a> = (&'a [(bool, &'a str)], Result<(), NotAnAgentError>);
         let table: [Row<'_>; 8] = [
-            (&[(true, asked)], Err(Stranger::Silent)),
-            (&[(true, asked), (false, asked)], Err(Stranger::Echo)),
-            (&[(true, asked), (false, loose)], Err(Stranger::Echo)),
-            (&[(true, asked), (false, "ready>"), (false, asked)], Err(Stranger::Echo)),
+            (&[(true, asked)], Err(NotAnAgentError::Silent)),
+            (&[(true, asked), (false, asked)], Err(NotAnAgentError::Echo)),
+            (&[(true, asked), (false, loose)], Err(NotAnAgentError::Echo)),
+            (&[(true, asked), (false, "ready>"), (false, asked)], Err(NotAnAgentError::Echo)),
             (&[(true, asked), (false, "what?"), (false, "[1]")], noise("what?")),
             (&[(true, asked), (false, asked), (false, r#"{"id":1}"#)], Ok(())),
-            (&[(true, "loose talk"), (false, "loose talk")], Err(Stranger::Echo)),
+            (&[(true, "loose talk"), (false, "loose talk")], Err(NotAnAgentError::Echo)),
             (&[(false, r#"{"type":"x"}"#)], Ok(())),
         ];
         for (lines, wanted) in table {
@@ -82,7 +82,7 @@ mod tests {
                 lines.iter().map(|(is_sent, line)| (*is_sent, FrameText::from(*line))).collect();
             let lines: Vec<(bool, &FrameText)> =
                 texts.iter().map(|(is_sent, line)| (*is_sent, line)).collect();
-            assert_eq!(look(&lines), wanted, "{lines:?}");
+            assert_eq!(check_agent(&lines), wanted, "{lines:?}");
         }
     }
 }

@@ -3,12 +3,12 @@
 
 #![allow(clippy::enum_glob_use, unused_imports)]
 
-use super::words::Chosen::*;
-use super::words::Form::*;
-use super::words::Holds::*;
-use super::words::Sameness::*;
-use super::words::When::*;
-use super::words::*;
+use super::rules::ChoiceEffect::*;
+use super::rules::Form::*;
+use super::rules::AllowanceScope::*;
+use super::rules::Sameness::*;
+use super::rules::WordingCondition::*;
+use super::rules::*;
 use crate::matching::tables::{Command, Tables, Ty};
 
 /// The tables.
@@ -17,8 +17,8 @@ pub static TABLES: Tables = Tables {
     revision: "0.1",
     probe_command: "opal/version",
     commands: &[
-        Command { wire: "session/start", params: Some("SessionStartParams"), result: Some(Ty::Named("SessionStarted")), errors: &[(Some(-32602), "model must be {provider, id} with non-empty strings"), (Some(-32602), "Unknown feature keys"), (Some(-32602), "Invalid feature value"), (Some(-32602), "features must be an object"), (Some(-32602), "tools must be an array of strings"), (Some(-32602), "Unknown tools in tools list"), (Some(-32602), "Unknown provider"), (Some(-32603), "Failed to start session")] },
-        Command { wire: "agent/prompt", params: Some("AgentPromptParams"), result: Some(Ty::Named("PromptQueued")), errors: &[(Some(-32602), "Missing required params: session_id, text"), (Some(-32602), "Session not found")] },
+        Command { wire: "session/start", params: Some("SessionStartParams"), result: Some(Ty::Named("SessionStartResult")), errors: &[(Some(-32602), "model must be {provider, id} with non-empty strings"), (Some(-32602), "Unknown feature keys"), (Some(-32602), "Invalid feature value"), (Some(-32602), "features must be an object"), (Some(-32602), "tools must be an array of strings"), (Some(-32602), "Unknown tools in tools list"), (Some(-32602), "Unknown provider"), (Some(-32603), "Failed to start session")] },
+        Command { wire: "agent/prompt", params: Some("AgentPromptParams"), result: Some(Ty::Named("QueuedPrompt")), errors: &[(Some(-32602), "Missing required params: session_id, text"), (Some(-32602), "Session not found")] },
         Command { wire: "agent/abort", params: Some("AgentAbortParams"), result: None, errors: &[(Some(-32602), "Session not found")] },
         Command { wire: "agent/state", params: Some("AgentStateParams"), result: Some(Ty::Named("AgentState")), errors: &[(Some(-32602), "Session not found")] },
         Command { wire: "session/list", params: None, result: Some(Ty::Named("SessionList")), errors: &[] },
@@ -27,11 +27,11 @@ pub static TABLES: Tables = Tables {
         Command { wire: "session/history", params: Some("SessionHistoryParams"), result: Some(Ty::Named("SessionHistory")), errors: &[(Some(-32602), "Session not found")] },
         Command { wire: "session/delete", params: Some("SessionDeleteParams"), result: Some(Ty::Named("OpalDone")), errors: &[(Some(-32602), "Session not found"), (Some(-32603), "Delete failed")] },
         Command { wire: "models/list", params: Some("ModelsListParams"), result: Some(Ty::Named("OpalModels")), errors: &[(Some(-32602), "Unknown provider in providers list")] },
-        Command { wire: "model/set", params: Some("ModelSetParams"), result: Some(Ty::Named("ModelSet")), errors: &[(Some(-32602), "Unknown provider"), (Some(-32602), "Session not found")] },
-        Command { wire: "thinking/set", params: Some("ThinkingSetParams"), result: Some(Ty::Named("ThinkingSet")), errors: &[(Some(-32602), "Session not found")] },
+        Command { wire: "model/set", params: Some("ModelSetParams"), result: Some(Ty::Named("ModelSelection")), errors: &[(Some(-32602), "Unknown provider"), (Some(-32602), "Session not found")] },
+        Command { wire: "thinking/set", params: Some("ThinkingSetParams"), result: Some(Ty::Named("ThinkingSelection")), errors: &[(Some(-32602), "Session not found")] },
         Command { wire: "auth/status", params: None, result: Some(Ty::Named("AuthStatusResult")), errors: &[] },
         Command { wire: "auth/login", params: None, result: Some(Ty::Named("DeviceCode")), errors: &[(Some(-32603), "Login flow failed")] },
-        Command { wire: "auth/poll", params: Some("AuthPollParams"), result: Some(Ty::Named("Authenticated")), errors: &[(Some(-32603), "Auth polling failed"), (Some(-32602), "Missing required params: device_code, interval")] },
+        Command { wire: "auth/poll", params: Some("AuthPollParams"), result: Some(Ty::Named("AuthPollResult")), errors: &[(Some(-32603), "Auth polling failed"), (Some(-32602), "Missing required params: device_code, interval")] },
         Command { wire: "auth/set_key", params: Some("AuthSetKeyParams"), result: Some(Ty::Named("OpalDone")), errors: &[(Some(-32602), "Missing required params: provider, api_key")] },
         Command { wire: "tasks/list", params: Some("TasksListParams"), result: Some(Ty::Named("OpalTasks")), errors: &[(Some(-32602), "Session not found")] },
         Command { wire: "settings/get", params: None, result: Some(Ty::Named("OpalSettings")), errors: &[] },
@@ -83,7 +83,7 @@ pub static TABLES: Tables = Tables {
                     same: Id,
                 },
                 MemberRule {
-                    record: "SessionStarted",
+                    record: "SessionStartResult",
                     member: "session_dir",
                     same: File,
                 },
@@ -201,22 +201,22 @@ pub static TABLES: Tables = Tables {
                 same: Duration,
             },
         ],
-        marks: &[
+        event_keys: &[
             "call_id",
             "inner.type",
             "inner.call_id",
         ],
-        fine_marks: &[],
-        strands: &[
+        fine_event_keys: &[],
+        stream_keys: &[
             "session_id",
             "sub_session_id",
         ],
-        dialog_marks: &[
+        dialog_keys: &[
             "title",
             "question",
             "prompt",
         ],
-        slips: &[],
+        transient_members: &[],
         deltas: &[
             Delta {
                 event: "message_delta",
@@ -253,8 +253,8 @@ pub static TABLES: Tables = Tables {
             &[
                 Allowance {
                     name: "undocumented-events",
-                    holds: Everywhere,
-                    says: "events that the table does not have are left out",
+                    scope: Everywhere,
+                    statement: "events that the table does not have are left out",
                     reason: "the table of events has nineteen types",
                     form: Events(
                         &[
@@ -265,15 +265,15 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "not-in-the-document",
-                    holds: Everywhere,
-                    says: "members that the document does not have are left out",
+                    scope: Everywhere,
+                    statement: "members that the document does not have are left out",
                     reason: "the protocol's table is the server's own and no part of the document",
                     form: Undeclared,
                 },
                 Allowance {
                     name: "refused-argument",
-                    holds: Everywhere,
-                    says: "a command whose arguments are not as the document has them is refused instead of accepted, and changes nothing",
+                    scope: Everywhere,
+                    statement: "a command whose arguments are not as the document has them is refused instead of accepted, and changes nothing",
                     reason: "the document lists the arguments of each command and the values that they have",
                     form: Refused(
                         &[],
@@ -281,8 +281,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "refused-directory",
-                    holds: Everywhere,
-                    says: "a session in a directory that is not there is refused",
+                    scope: Everywhere,
+                    statement: "a session in a directory that is not there is refused",
                     reason: "tools of such a session have nowhere to work",
                     form: RefusedFor(
                         "session/start",
@@ -293,8 +293,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "refused-level",
-                    holds: Everywhere,
-                    says: "a thinking level that the document does not have is refused, and the level stays as it was",
+                    scope: Everywhere,
+                    statement: "a thinking level that the document does not have is refused, and the level stays as it was",
                     reason: "the document lists the levels",
                     form: RefusedFor(
                         "thinking/set",
@@ -308,8 +308,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "refused-model-level",
-                    holds: Everywhere,
-                    says: "a model with a thinking level that the document does not have is refused, and the model stays",
+                    scope: Everywhere,
+                    statement: "a model with a thinking level that the document does not have is refused, and the model stays",
                     reason: "the document lists the levels",
                     form: RefusedFor(
                         "model/set",
@@ -323,13 +323,13 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "no-node",
-                    holds: Everywhere,
-                    says: "a session's answer does not name the server's node",
+                    scope: Everywhere,
+                    statement: "a session's answer does not name the server's node",
                     reason: "nodes belong to the language that the recorded server is written in",
                     form: LeftOut(
                         &[
                             (
-                                "SessionStarted",
+                                "SessionStartResult",
                                 "node_name",
                             ),
                         ],
@@ -337,15 +337,15 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "tool-words",
-                    holds: Everywhere,
-                    says: "what tools say is worded otherwise",
+                    scope: Everywhere,
+                    statement: "what tools say is worded otherwise",
                     reason: "the tools are not in the document",
                     form: OtherWords,
                 },
                 Allowance {
                     name: "invalid-params",
-                    holds: Everywhere,
-                    says: "wrong parameters have the code of wrong parameters",
+                    scope: Everywhere,
+                    statement: "wrong parameters have the code of wrong parameters",
                     reason: "JSON-RPC 2.0 has a code for invalid params",
                     form: ErrorCode(
                         -32603,
@@ -354,14 +354,14 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "other-models",
-                    holds: Everywhere,
-                    says: "other models and providers are listed",
+                    scope: Everywhere,
+                    statement: "other models and providers are listed",
                     reason: "the document lists none",
                     form: OtherEntries(
                         &[
                             Entries {
                                 member: "models",
-                                marks: &[
+                                keys: &[
                                     "provider",
                                     "id",
                                 ],
@@ -373,7 +373,7 @@ pub static TABLES: Tables = Tables {
                             },
                             Entries {
                                 member: "providers",
-                                marks: &[
+                                keys: &[
                                     "id",
                                 ],
                                 free: &[
@@ -386,29 +386,29 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "session-folder",
-                    holds: Everywhere,
-                    says: "sessions are kept in another folder",
+                    scope: Everywhere,
+                    statement: "sessions are kept in another folder",
                     reason: "the document does not say where they are kept",
                     form: OtherFolder,
                 },
                 Allowance {
                     name: "signal-exit",
-                    holds: Everywhere,
-                    says: "a clean end instead of a death by the signal that was sent, or the other way round",
+                    scope: Everywhere,
+                    statement: "a clean end instead of a death by the signal that was sent, or the other way round",
                     reason: "the document says nothing about signals",
                     form: SignalExit,
                 },
                 Allowance {
                     name: "deletes-sessions",
-                    holds: InCases,
-                    says: "a saved session is found and deleted",
+                    scope: InCases,
+                    statement: "a saved session is found and deleted",
                     reason: "the method deletes a saved session",
                     form: Bounded,
                 },
                 Allowance {
                     name: "masks-keys",
-                    holds: InCases,
-                    says: "keys in settings are masked",
+                    scope: InCases,
+                    statement: "keys in settings are masked",
                     reason: "the method for keys saves them; what the settings show of them is not said",
                     form: Bounded,
                 },

@@ -3,12 +3,12 @@
 
 #![allow(clippy::enum_glob_use, unused_imports)]
 
-use super::words::Chosen::*;
-use super::words::Form::*;
-use super::words::Holds::*;
-use super::words::Sameness::*;
-use super::words::When::*;
-use super::words::*;
+use super::rules::ChoiceEffect::*;
+use super::rules::Form::*;
+use super::rules::AllowanceScope::*;
+use super::rules::Sameness::*;
+use super::rules::WordingCondition::*;
+use super::rules::*;
 use crate::matching::tables::{Command, Tables, Ty};
 
 /// The tables.
@@ -103,15 +103,15 @@ pub static TABLES: Tables = Tables {
                 same: Duration,
             },
         ],
-        marks: &[
+        event_keys: &[
             "message.role",
             "tool_call.id",
             "tool_result.id",
         ],
-        fine_marks: &[],
-        strands: &[],
-        dialog_marks: &[],
-        slips: &[],
+        fine_event_keys: &[],
+        stream_keys: &[],
+        dialog_keys: &[],
+        transient_members: &[],
         deltas: &[
             Delta {
                 event: "message_update",
@@ -149,22 +149,22 @@ pub static TABLES: Tables = Tables {
             &[
                 Allowance {
                     name: "not-in-the-document",
-                    holds: Everywhere,
-                    says: "members that the document does not have are left out",
+                    scope: Everywhere,
+                    statement: "members that the document does not have are left out",
                     reason: "events are shown with their type and message; the state has no list of members",
                     form: Undeclared,
                 },
                 Allowance {
                     name: "session-folder",
-                    holds: Everywhere,
-                    says: "session files stand in another folder or have another scheme of names",
+                    scope: Everywhere,
+                    statement: "session files stand in another folder or have another scheme of names",
                     reason: "the document shows a path, and says nothing about folder and name",
                     form: OtherFolder,
                 },
                 Allowance {
                     name: "signal-exit",
-                    holds: Everywhere,
-                    says: "a clean end instead of a death by the signal that was sent, or the other way round",
+                    scope: Everywhere,
+                    statement: "a clean end instead of a death by the signal that was sent, or the other way round",
                     reason: "the document says nothing about signals",
                     form: SignalExit,
                 },

@@ -3,12 +3,12 @@
 
 #![allow(clippy::enum_glob_use, unused_imports)]
 
-use super::words::Chosen::*;
-use super::words::Form::*;
-use super::words::Holds::*;
-use super::words::Sameness::*;
-use super::words::When::*;
-use super::words::*;
+use super::rules::ChoiceEffect::*;
+use super::rules::Form::*;
+use super::rules::AllowanceScope::*;
+use super::rules::Sameness::*;
+use super::rules::WordingCondition::*;
+use super::rules::*;
 use crate::matching::tables::{Command, Tables, Ty};
 
 /// The tables.
@@ -216,61 +216,61 @@ pub static TABLES: Tables = Tables {
                     record: "AssistantMessage",
                     member: "api",
                     state: "model.api",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "AssistantMessage",
                     member: "provider",
                     state: "model.provider",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "AssistantMessage",
                     member: "model",
                     state: "model.id",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "Cost",
                     member: "input",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "Cost",
                     member: "output",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "Cost",
                     member: "cacheRead",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "Cost",
                     member: "cacheWrite",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "Cost",
                     member: "total",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "SessionStats",
                     member: "cost",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "SessionStats",
                     member: "sessionFile",
                     state: "sessionFile",
-                    chosen: Presence,
+                    effect: Presence,
                 },
             ],
             &[
@@ -278,37 +278,37 @@ pub static TABLES: Tables = Tables {
                     record: "SessionState",
                     member: "model",
                     state: "model",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "SessionState",
                     member: "thinkingLevel",
                     state: "thinkingLevel",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "SessionState",
                     member: "steeringMode",
                     state: "steeringMode",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "SessionState",
                     member: "followUpMode",
                     state: "followUpMode",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "SessionState",
                     member: "autoCompactionEnabled",
                     state: "autoCompactionEnabled",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "SessionState",
                     member: "sessionFile",
                     state: "sessionFile",
-                    chosen: Presence,
+                    effect: Presence,
                 },
             ],
         ],
@@ -388,7 +388,7 @@ pub static TABLES: Tables = Tables {
                 same: Duration,
             },
         ],
-        marks: &[
+        event_keys: &[
             "message.role",
             "assistantMessageEvent.type",
             "assistantMessageEvent.contentIndex",
@@ -396,19 +396,19 @@ pub static TABLES: Tables = Tables {
             "message.toolCallId",
             "message.customType",
         ],
-        fine_marks: &[
+        fine_event_keys: &[
             "message.content",
         ],
-        strands: &[
+        stream_keys: &[
             "extensionPath",
         ],
-        dialog_marks: &[
+        dialog_keys: &[
             "title",
             "message",
             "statusKey",
             "widgetKey",
         ],
-        slips: &[
+        transient_members: &[
             "index",
             "partialJson",
             "partialArgs",
@@ -515,7 +515,7 @@ pub static TABLES: Tables = Tables {
             ),
             files: Some(
                 SessionFiles {
-                    told: (
+                    reported_by: (
                         "get_state",
                         "sessionFile",
                     ),
@@ -531,8 +531,8 @@ pub static TABLES: Tables = Tables {
             &[
                 Allowance {
                     name: "refused-argument",
-                    holds: Everywhere,
-                    says: "a command whose arguments are not as the document has them is refused instead of accepted, and changes nothing",
+                    scope: Everywhere,
+                    statement: "a command whose arguments are not as the document has them is refused instead of accepted, and changes nothing",
                     reason: "the document lists the arguments of each command and the values that they have",
                     form: Refused(
                         &[
@@ -619,15 +619,15 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "exact-id",
-                    holds: Everywhere,
-                    says: "an integer id beyond 2^53 comes back exactly",
+                    scope: Everywhere,
+                    statement: "an integer id beyond 2^53 comes back exactly",
                     reason: "an answer has the id of its command",
                     form: ExactId,
                 },
                 Allowance {
                     name: "null-text",
-                    holds: Everywhere,
-                    says: "no text of an assistant is null instead of absent",
+                    scope: Everywhere,
+                    statement: "no text of an assistant is null instead of absent",
                     reason: "the text is null where there is no message of the assistant",
                     form: NullOrAbsent(
                         &[
@@ -640,8 +640,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "null-result",
-                    holds: Everywhere,
-                    says: "no result of a compaction is null instead of absent",
+                    scope: Everywhere,
+                    statement: "no result of a compaction is null instead of absent",
                     reason: "the result is null where compaction was stopped or failed",
                     form: NullOrAbsent(
                         &[
@@ -654,8 +654,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "refused-session",
-                    holds: Everywhere,
-                    says: "a file that is missing or is no session is refused, and the session that was open stays open",
+                    scope: Everywhere,
+                    statement: "a file that is missing or is no session is refused, and the session that was open stays open",
                     reason: "the command loads a session file; a file that is none cannot be loaded, and must not be written over",
                     form: RefusedFor(
                         "switch_session",
@@ -674,15 +674,15 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "file-untouched",
-                    holds: InCases,
-                    says: "a file that was refused as a session is as it was",
+                    scope: InCases,
+                    statement: "a file that was refused as a session is as it was",
                     reason: "nothing says that a file which is no session becomes one; the recorded agent writes over it",
                     form: Bounded,
                 },
                 Allowance {
                     name: "closing-events",
-                    holds: Everywhere,
-                    says: "the closing events of a run are sent although a command put something else in its place",
+                    scope: Everywhere,
+                    statement: "the closing events of a run are sent although a command put something else in its place",
                     reason: "every message and every run has an event for its end",
                     form: ClosingEvents(
                         &[
@@ -696,36 +696,36 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "session-folder",
-                    holds: Everywhere,
-                    says: "session files stand in another folder or have another scheme of names",
+                    scope: Everywhere,
+                    statement: "session files stand in another folder or have another scheme of names",
                     reason: "the document shows a path, and says nothing about folder and name",
                     form: OtherFolder,
                 },
                 Allowance {
                     name: "tool-words",
-                    holds: Everywhere,
-                    says: "what the tools that write files say of their success is worded otherwise",
+                    scope: Everywhere,
+                    statement: "what the tools that write files say of their success is worded otherwise",
                     reason: "the texts of tools are not in the document",
                     form: OtherWords,
                 },
                 Allowance {
                     name: "delta-only",
-                    holds: Everywhere,
-                    says: "updates of a message come without the message so far",
+                    scope: Everywhere,
+                    statement: "updates of a message come without the message so far",
                     reason: "the message can be put together from the pieces; said once for a transcript",
                     form: NoSnapshots,
                 },
                 Allowance {
                     name: "start-code",
-                    holds: Everywhere,
-                    says: "another exit code than the recorded one, where neither is success and nothing was answered",
+                    scope: Everywhere,
+                    statement: "another exit code than the recorded one, where neither is success and nothing was answered",
                     reason: "the document has no exit codes for failures to start",
                     form: ExitCode,
                 },
                 Allowance {
                     name: "signal-exit",
-                    holds: Everywhere,
-                    says: "a clean end instead of a death by the signal that was sent, or the other way round",
+                    scope: Everywhere,
+                    statement: "a clean end instead of a death by the signal that was sent, or the other way round",
                     reason: "the document says nothing about signals",
                     form: SignalExit,
                 },
@@ -733,36 +733,36 @@ pub static TABLES: Tables = Tables {
             &[
                 Allowance {
                     name: "skips-blank-lines",
-                    holds: Everywhere,
-                    says: "a line with nothing in it is passed over instead of answered",
+                    scope: Everywhere,
+                    statement: "a line with nothing in it is passed over instead of answered",
                     reason: "commands are JSON objects, one a line; nothing is said of lines with nothing in them",
                     form: BlankUnanswered,
                 },
                 Allowance {
                     name: "own-name-and-id",
-                    holds: Everywhere,
-                    says: "a failure has its command's name and id, where the recorded one is `parse` or has no id",
+                    scope: Everywhere,
+                    statement: "a failure has its command's name and id, where the recorded one is `parse` or has no id",
                     reason: "a failed command is answered with its name, and every answer has the id of its command",
                     form: OwnNameAndId,
                 },
                 Allowance {
                     name: "any-name",
-                    holds: Everywhere,
-                    says: "the answer to an object without a usable type has any command name, or none",
+                    scope: Everywhere,
+                    statement: "the answer to an object without a usable type has any command name, or none",
                     reason: "the document shows answers to commands that have a name",
                     form: AnyName,
                 },
                 Allowance {
                     name: "one-answer",
-                    holds: Everywhere,
-                    says: "a prompt that is refused has one answer, the failure, instead of a failure and a success",
+                    scope: Everywhere,
+                    statement: "a prompt that is refused has one answer, the failure, instead of a failure and a success",
                     reason: "a command that fails is answered with a failure; every command has one answer",
                     form: OneAnswer,
                 },
                 Allowance {
                     name: "null-bash",
-                    holds: Everywhere,
-                    says: "an exit code or a path that there is not is null instead of absent",
+                    scope: Everywhere,
+                    statement: "an exit code or a path that there is not is null instead of absent",
                     reason: "the example of such a message has null for the path that there is not",
                     form: NullOrAbsent(
                         &[
@@ -787,8 +787,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "empty-details",
-                    holds: Everywhere,
-                    says: "details with nothing in them are an empty object, an object of nulls, null or absent",
+                    scope: Everywhere,
+                    statement: "details with nothing in them are an empty object, an object of nulls, null or absent",
                     reason: "the examples show an empty object, and an object of nulls",
                     form: Empty(
                         &[
@@ -805,8 +805,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "cut-elsewhere",
-                    holds: Everywhere,
-                    says: "of an output that was cut another piece is left, from the same end, and no less than a quarter as long",
+                    scope: Everywhere,
+                    statement: "of an output that was cut another piece is left, from the same end, and no less than a quarter as long",
                     reason: "the document speaks of cut output and names no limit",
                     form: CutElsewhere(
                         &[
@@ -825,8 +825,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "cut-facts",
-                    holds: Everywhere,
-                    says: "of the result of a tool that was cut another piece is left, which says so in its own words; how much there was in all is the same",
+                    scope: Everywhere,
+                    statement: "of the result of a tool that was cut another piece is left, which says so in its own words; how much there was in all is the same",
                     reason: "the document speaks of cut output and names no limit",
                     form: CutFacts(
                         &[
@@ -849,8 +849,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "full-output",
-                    holds: Everywhere,
-                    says: "an output that was cut has the path of the whole one",
+                    scope: Everywhere,
+                    statement: "an output that was cut has the path of the whole one",
                     reason: "where output was cut, the answer has the path of all of it",
                     form: AddedWhere(
                         &[
@@ -864,8 +864,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "text-for-blocks",
-                    holds: Everywhere,
-                    says: "the user's words are a string instead of blocks of text",
+                    scope: Everywhere,
+                    statement: "the user's words are a string instead of blocks of text",
                     reason: "the content of a user's message is a string or an array",
                     form: StringForBlocks(
                         &[
@@ -879,8 +879,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "no-attachments",
-                    holds: Everywhere,
-                    says: "a message of the user has an empty list of attachments",
+                    scope: Everywhere,
+                    statement: "a message of the user has an empty list of attachments",
                     reason: "the example of such a message has one",
                     form: Added(
                         &[
@@ -894,8 +894,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "no-total",
-                    holds: Everywhere,
-                    says: "tokens have no sum",
+                    scope: Everywhere,
+                    statement: "tokens have no sum",
                     reason: "the document lists the parts and the cost",
                     form: LeftOut(
                         &[
@@ -908,8 +908,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "stream-marks",
-                    holds: Everywhere,
-                    says: "updates mark the beginning and the end of a message too",
+                    scope: Everywhere,
+                    statement: "updates mark the beginning and the end of a message too",
                     reason: "the table of updates has a start, a done and an error",
                     form: EventKinds(
                         "message_update",
@@ -923,8 +923,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "retry-attempt",
-                    holds: Everywhere,
-                    says: "the number of a retry that succeeded is one higher",
+                    scope: Everywhere,
+                    statement: "the number of a retry that succeeded is one higher",
                     reason: "the example of a success after one retry has attempt 2",
                     form: OneHigher(
                         "AutoRetryEnd",
@@ -934,8 +934,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "plain-description",
-                    holds: Everywhere,
-                    says: "descriptions do not end with where the command comes from",
+                    scope: Everywhere,
+                    statement: "descriptions do not end with where the command comes from",
                     reason: "the examples have plain descriptions, and a member for the place",
                     form: WithoutEnding(
                         "CommandInfo",
@@ -945,36 +945,36 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "no-model",
-                    holds: InCases,
-                    says: "the agent starts without any model and says that there is none",
+                    scope: InCases,
+                    statement: "the agent starts without any model and says that there is none",
                     reason: "the model of the state is null where there is none",
                     form: Bounded,
                 },
                 Allowance {
                     name: "stops-every-command",
-                    holds: InCases,
-                    says: "a stop of shell commands stops the other one that runs, too",
+                    scope: InCases,
+                    statement: "a stop of shell commands stops the other one that runs, too",
                     reason: "the command stops a running shell command; which one, where several run, is not said",
                     form: Bounded,
                 },
                 Allowance {
                     name: "cut-call",
-                    holds: InCases,
-                    says: "a tool call that the limit of the output cut off is not executed",
+                    scope: InCases,
+                    statement: "a tool call that the limit of the output cut off is not executed",
                     reason: "the document has no words for incomplete calls; running half a command can destroy data",
                     form: Bounded,
                 },
                 Allowance {
                     name: "settings-kept",
-                    holds: InCases,
-                    says: "what a client sets is not written to the user's settings file",
+                    scope: InCases,
+                    statement: "what a client sets is not written to the user's settings file",
                     reason: "the commands control the session; nothing is said of files",
                     form: Bounded,
                 },
                 Allowance {
                     name: "killed-command",
-                    holds: InCases,
-                    says: "a shell command that a signal ended was not cancelled: it has an exit code, or fails",
+                    scope: InCases,
+                    statement: "a shell command that a signal ended was not cancelled: it has an exit code, or fails",
                     reason: "cancelled belongs to the command that stops it; nothing is said of signals",
                     form: Bounded,
                 },

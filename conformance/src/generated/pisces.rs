@@ -3,12 +3,12 @@
 
 #![allow(clippy::enum_glob_use, unused_imports)]
 
-use super::words::Chosen::*;
-use super::words::Form::*;
-use super::words::Holds::*;
-use super::words::Sameness::*;
-use super::words::When::*;
-use super::words::*;
+use super::rules::ChoiceEffect::*;
+use super::rules::Form::*;
+use super::rules::AllowanceScope::*;
+use super::rules::Sameness::*;
+use super::rules::WordingCondition::*;
+use super::rules::*;
 use crate::matching::tables::{Command, Tables, Ty};
 
 /// The tables.
@@ -437,61 +437,61 @@ pub static TABLES: Tables = Tables {
                     record: "AssistantMessage",
                     member: "api",
                     state: "model.api",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "AssistantMessage",
                     member: "provider",
                     state: "model.provider",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "AssistantMessage",
                     member: "model",
                     state: "model.id",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "Cost",
                     member: "input",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "Cost",
                     member: "output",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "Cost",
                     member: "cacheRead",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "Cost",
                     member: "cacheWrite",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "Cost",
                     member: "total",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "SessionStats",
                     member: "cost",
                     state: "model.cost",
-                    chosen: Amount,
+                    effect: Amount,
                 },
                 Choice {
                     record: "SessionStats",
                     member: "sessionFile",
                     state: "sessionFile",
-                    chosen: Presence,
+                    effect: Presence,
                 },
             ],
             &[
@@ -499,43 +499,43 @@ pub static TABLES: Tables = Tables {
                     record: "OmpSessionState",
                     member: "model",
                     state: "model",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "OmpSessionState",
                     member: "thinkingLevel",
                     state: "thinkingLevel",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "OmpSessionState",
                     member: "steeringMode",
                     state: "steeringMode",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "OmpSessionState",
                     member: "followUpMode",
                     state: "followUpMode",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "OmpSessionState",
                     member: "interruptMode",
                     state: "interruptMode",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "OmpSessionState",
                     member: "autoCompactionEnabled",
                     state: "autoCompactionEnabled",
-                    chosen: Value,
+                    effect: Value,
                 },
                 Choice {
                     record: "OmpSessionState",
                     member: "sessionFile",
                     state: "sessionFile",
-                    chosen: Presence,
+                    effect: Presence,
                 },
             ],
         ],
@@ -670,7 +670,7 @@ pub static TABLES: Tables = Tables {
                 same: Duration,
             },
         ],
-        marks: &[
+        event_keys: &[
             "message.role",
             "assistantMessageEvent.type",
             "assistantMessageEvent.contentIndex",
@@ -678,20 +678,20 @@ pub static TABLES: Tables = Tables {
             "message.toolCallId",
             "message.customType",
         ],
-        fine_marks: &[
+        fine_event_keys: &[
             "message.content",
         ],
-        strands: &[
+        stream_keys: &[
             "extensionPath",
             "id",
         ],
-        dialog_marks: &[
+        dialog_keys: &[
             "title",
             "message",
             "statusKey",
             "widgetKey",
         ],
-        slips: &[
+        transient_members: &[
             "index",
             "partialJson",
             "partialArgs",
@@ -798,7 +798,7 @@ pub static TABLES: Tables = Tables {
             ),
             files: Some(
                 SessionFiles {
-                    told: (
+                    reported_by: (
                         "get_state",
                         "sessionFile",
                     ),
@@ -814,8 +814,8 @@ pub static TABLES: Tables = Tables {
             &[
                 Allowance {
                     name: "refused-argument",
-                    holds: Everywhere,
-                    says: "a command whose arguments are not as the document has them is refused instead of accepted, and changes nothing",
+                    scope: Everywhere,
+                    statement: "a command whose arguments are not as the document has them is refused instead of accepted, and changes nothing",
                     reason: "the document lists the arguments of each command and the values that they have",
                     form: Refused(
                         &[
@@ -902,15 +902,15 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "exact-id",
-                    holds: Everywhere,
-                    says: "an integer id beyond 2^53 comes back exactly",
+                    scope: Everywhere,
+                    statement: "an integer id beyond 2^53 comes back exactly",
                     reason: "an answer has the id of its command",
                     form: ExactId,
                 },
                 Allowance {
                     name: "null-text",
-                    holds: Everywhere,
-                    says: "no text of an assistant is null instead of absent",
+                    scope: Everywhere,
+                    statement: "no text of an assistant is null instead of absent",
                     reason: "the text is null where there is no message of the assistant",
                     form: NullOrAbsent(
                         &[
@@ -923,8 +923,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "null-result",
-                    holds: Everywhere,
-                    says: "no result of a compaction is null instead of absent",
+                    scope: Everywhere,
+                    statement: "no result of a compaction is null instead of absent",
                     reason: "the result is null where compaction was stopped or failed",
                     form: NullOrAbsent(
                         &[
@@ -937,8 +937,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "refused-session",
-                    holds: Everywhere,
-                    says: "a file that is missing or is no session is refused, and the session that was open stays open",
+                    scope: Everywhere,
+                    statement: "a file that is missing or is no session is refused, and the session that was open stays open",
                     reason: "the command loads a session file; a file that is none cannot be loaded, and must not be written over",
                     form: RefusedFor(
                         "switch_session",
@@ -957,15 +957,15 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "file-untouched",
-                    holds: InCases,
-                    says: "a file that was refused as a session is as it was",
+                    scope: InCases,
+                    statement: "a file that was refused as a session is as it was",
                     reason: "nothing says that a file which is no session becomes one; the recorded agent writes over it",
                     form: Bounded,
                 },
                 Allowance {
                     name: "closing-events",
-                    holds: Everywhere,
-                    says: "the closing events of a run are sent although a command put something else in its place",
+                    scope: Everywhere,
+                    statement: "the closing events of a run are sent although a command put something else in its place",
                     reason: "every message and every run has an event for its end",
                     form: ClosingEvents(
                         &[
@@ -979,36 +979,36 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "session-folder",
-                    holds: Everywhere,
-                    says: "session files stand in another folder or have another scheme of names",
+                    scope: Everywhere,
+                    statement: "session files stand in another folder or have another scheme of names",
                     reason: "the document shows a path, and says nothing about folder and name",
                     form: OtherFolder,
                 },
                 Allowance {
                     name: "tool-words",
-                    holds: Everywhere,
-                    says: "what the tools that write files say of their success is worded otherwise",
+                    scope: Everywhere,
+                    statement: "what the tools that write files say of their success is worded otherwise",
                     reason: "the texts of tools are not in the document",
                     form: OtherWords,
                 },
                 Allowance {
                     name: "delta-only",
-                    holds: Everywhere,
-                    says: "updates of a message come without the message so far",
+                    scope: Everywhere,
+                    statement: "updates of a message come without the message so far",
                     reason: "the message can be put together from the pieces; said once for a transcript",
                     form: NoSnapshots,
                 },
                 Allowance {
                     name: "start-code",
-                    holds: Everywhere,
-                    says: "another exit code than the recorded one, where neither is success and nothing was answered",
+                    scope: Everywhere,
+                    statement: "another exit code than the recorded one, where neither is success and nothing was answered",
                     reason: "the document has no exit codes for failures to start",
                     form: ExitCode,
                 },
                 Allowance {
                     name: "signal-exit",
-                    holds: Everywhere,
-                    says: "a clean end instead of a death by the signal that was sent, or the other way round",
+                    scope: Everywhere,
+                    statement: "a clean end instead of a death by the signal that was sent, or the other way round",
                     reason: "the document says nothing about signals",
                     form: SignalExit,
                 },
@@ -1016,15 +1016,15 @@ pub static TABLES: Tables = Tables {
             &[
                 Allowance {
                     name: "not-in-the-document",
-                    holds: Everywhere,
-                    says: "members that the document does not have are left out",
+                    scope: Everywhere,
+                    statement: "members that the document does not have are left out",
                     reason: "the recorded agent is younger than the document",
                     form: Undeclared,
                 },
                 Allowance {
                     name: "no-attribution",
-                    holds: Everywhere,
-                    says: "messages do not say who has attributed them",
+                    scope: Everywhere,
+                    statement: "messages do not say who has attributed them",
                     reason: "no message of the document does",
                     form: LeftOut(
                         &[
@@ -1037,8 +1037,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "not-ready",
-                    holds: Everywhere,
-                    says: "no frame says that the agent is ready",
+                    scope: Everywhere,
+                    statement: "no frame says that the agent is ready",
                     reason: "no category of frames has it, and the agent of the document's age does not send it",
                     form: Events(
                         &[
@@ -1048,8 +1048,8 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "bundled-widget",
-                    holds: Everywhere,
-                    says: "the widget of an extension that comes with the recorded agent is left out",
+                    scope: Everywhere,
+                    statement: "the widget of an extension that comes with the recorded agent is left out",
                     reason: "the document does not have it, and the agent of the document's age does not send it",
                     form: DialogsLeftOut(
                         "setWidget",
@@ -1059,22 +1059,22 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "acknowledged-first",
-                    holds: Everywhere,
-                    says: "a prompt is acknowledged first, and fails then; or only fails",
+                    scope: Everywhere,
+                    statement: "a prompt is acknowledged first, and fails then; or only fails",
                     reason: "a prompt is acknowledged at once, and may fail later with the same id",
                     form: AcknowledgedFirst,
                 },
                 Allowance {
                     name: "any-name",
-                    holds: Everywhere,
-                    says: "the answer to an object without a usable type has any command name, or none",
+                    scope: Everywhere,
+                    statement: "the answer to an object without a usable type has any command name, or none",
                     reason: "the document only says that answers to unknown commands have no id",
                     form: AnyName,
                 },
                 Allowance {
                     name: "thinking-off",
-                    holds: Everywhere,
-                    says: "the thinking level is `off` instead of absent",
+                    scope: Everywhere,
+                    statement: "the thinking level is `off` instead of absent",
                     reason: "the state has a thinking level, and `off` is one",
                     form: Added(
                         &[
@@ -1093,29 +1093,29 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "survives-malformed",
-                    holds: InCases,
-                    says: "a malformed line is answered, the agent lives on and ends with 0",
+                    scope: InCases,
+                    statement: "a malformed line is answered, the agent lives on and ends with 0",
                     reason: "a malformed line is answered and reading goes on; when stdin closes the agent exits with 0",
                     form: Bounded,
                 },
                 Allowance {
                     name: "abort-is-immediate",
-                    holds: InCases,
-                    says: "a stop stops what runs, where the recorded agent reads it only afterwards",
+                    scope: InCases,
+                    statement: "a stop stops what runs, where the recorded agent reads it only afterwards",
                     reason: "the commands are there to stop what is going on",
                     form: Bounded,
                 },
                 Allowance {
                     name: "of-the-moment",
-                    holds: InCases,
-                    says: "an answer that was stopped has come further, or less far; two messages of one millisecond are of two",
+                    scope: InCases,
+                    statement: "an answer that was stopped has come further, or less far; two messages of one millisecond are of two",
                     reason: "how long anything takes is in no document",
                     form: Bounded,
                 },
                 Allowance {
                     name: "settings-kept",
-                    holds: InCases,
-                    says: "what a client sets is not written to the user's settings file",
+                    scope: InCases,
+                    statement: "what a client sets is not written to the user's settings file",
                     reason: "the commands control the session; nothing is said of files",
                     form: Bounded,
                 },
@@ -1123,8 +1123,8 @@ pub static TABLES: Tables = Tables {
             &[
                 Allowance {
                     name: "repaired-is-passed",
-                    holds: Everywhere,
-                    says: "a verification that passed after a repair is `passed`",
+                    scope: Everywhere,
+                    statement: "a verification that passed after a repair is `passed`",
                     reason: "the statuses of the document are four, and `passed` is the one that fits",
                     form: Instead(
                         &[
@@ -1145,15 +1145,15 @@ pub static TABLES: Tables = Tables {
                 },
                 Allowance {
                     name: "subagents-count",
-                    holds: InCases,
-                    says: "tokens, cost and calls of subagents count",
+                    scope: InCases,
+                    statement: "tokens, cost and calls of subagents count",
                     reason: "a snapshot has all tokens, the cost and all calls",
                     form: Bounded,
                 },
                 Allowance {
                     name: "verification-settings",
-                    holds: InCases,
-                    says: "settings of verification are read as the document has them",
+                    scope: InCases,
+                    statement: "settings of verification are read as the document has them",
                     reason: "dotted keys, the master switch, and a profile with inline commands over it",
                     form: Bounded,
                 },

@@ -53,14 +53,14 @@ pub static TYPES: &[TypeDef] = &[
     TypeDef { name: "AuthPollParams", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "device_code", required: true, nullable: false, ty: Ty::String },
         Field { name: "interval", required: true, nullable: false, ty: Ty::Count }] } },
+    TypeDef { name: "AuthPollResult", shape: Shape::Record { constants: &[], fields: &[
+        Field { name: "authenticated", required: true, nullable: false, ty: Ty::Boolean }] } },
     TypeDef { name: "AuthSetKeyParams", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "provider", required: true, nullable: false, ty: Ty::String },
         Field { name: "api_key", required: true, nullable: false, ty: Ty::String }] } },
     TypeDef { name: "AuthStatusResult", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "authenticated", required: true, nullable: false, ty: Ty::Boolean },
         Field { name: "auth", required: true, nullable: false, ty: Ty::Named("OpalAuth") }] } },
-    TypeDef { name: "Authenticated", shape: Shape::Record { constants: &[], fields: &[
-        Field { name: "authenticated", required: true, nullable: false, ty: Ty::Boolean }] } },
     TypeDef { name: "AutoCompactionEnd", shape: Shape::Record { constants: &[("type", Constant::String("auto_compaction_end"))], fields: &[
         Field { name: "result", required: false, nullable: true, ty: Ty::Named("CompactionResult") },
         Field { name: "aborted", required: true, nullable: false, ty: Ty::Boolean },
@@ -260,7 +260,7 @@ pub static TYPES: &[TypeDef] = &[
         Field { name: "output", required: true, nullable: false, ty: Ty::Number },
         Field { name: "cacheRead", required: true, nullable: false, ty: Ty::Number },
         Field { name: "cacheWrite", required: true, nullable: false, ty: Ty::Number }] } },
-    TypeDef { name: "ModelSet", shape: Shape::Record { constants: &[], fields: &[
+    TypeDef { name: "ModelSelection", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "model", required: true, nullable: false, ty: Ty::Named("OpalModel") }] } },
     TypeDef { name: "ModelSetParams", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "session_id", required: true, nullable: false, ty: Ty::String },
@@ -518,9 +518,9 @@ pub static TYPES: &[TypeDef] = &[
         Field { name: "message", required: true, nullable: false, ty: Ty::String },
         Field { name: "images", required: false, nullable: false, ty: Ty::List(&Ty::Named("ImageContent")) },
         Field { name: "streamingBehavior", required: false, nullable: false, ty: Ty::Named("StreamingBehavior") }] } },
-    TypeDef { name: "PromptQueued", shape: Shape::Record { constants: &[], fields: &[
-        Field { name: "queued", required: true, nullable: false, ty: Ty::Boolean }] } },
     TypeDef { name: "QueueMode", shape: Shape::Strings { open: false, values: &["all", "one-at-a-time"] } },
+    TypeDef { name: "QueuedPrompt", shape: Shape::Record { constants: &[], fields: &[
+        Field { name: "queued", required: true, nullable: false, ty: Ty::Boolean }] } },
     TypeDef { name: "SelectDialog", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "title", required: true, nullable: false, ty: Ty::String },
         Field { name: "options", required: true, nullable: false, ty: Ty::List(&Ty::String) },
@@ -548,7 +548,7 @@ pub static TYPES: &[TypeDef] = &[
         Field { name: "features", required: false, nullable: false, ty: Ty::Named("OpalFeatures") },
         Field { name: "session", required: false, nullable: false, ty: Ty::Boolean },
         Field { name: "session_id", required: false, nullable: false, ty: Ty::String }] } },
-    TypeDef { name: "SessionStarted", shape: Shape::Record { constants: &[], fields: &[
+    TypeDef { name: "SessionStartResult", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "session_id", required: true, nullable: false, ty: Ty::String },
         Field { name: "session_dir", required: false, nullable: false, ty: Ty::String },
         Field { name: "context_files", required: false, nullable: false, ty: Ty::List(&Ty::String) },
@@ -691,7 +691,7 @@ pub static TYPES: &[TypeDef] = &[
         Field { name: "content", required: true, nullable: false, ty: Ty::String },
         Field { name: "partial", required: false, nullable: false, ty: Ty::Named("AssistantMessage") }] } },
     TypeDef { name: "ThinkingLevel", shape: Shape::Strings { open: false, values: &["off", "minimal", "low", "medium", "high", "xhigh"] } },
-    TypeDef { name: "ThinkingSet", shape: Shape::Record { constants: &[], fields: &[
+    TypeDef { name: "ThinkingSelection", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "thinking_level", required: true, nullable: false, ty: Ty::String }] } },
     TypeDef { name: "ThinkingSetParams", shape: Shape::Record { constants: &[], fields: &[
         Field { name: "session_id", required: true, nullable: false, ty: Ty::String },

@@ -7,27 +7,31 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::Transcript;
-use crate::matching::{self, Compared, Comparison, Rules};
+use crate::matching::{self, Comparison, ComparisonResult, Rules};
 use crate::transcript::Record;
 use crate::verdict::{Finding, Mismatch, Outcome};
 
 /// Compares the part that the scenario reached. Takes the golden transcript with the fewest differences.
-pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>) -> Compared {
+pub(super) fn compare(rules: &Rules, comparison: &Comparison<'_>) -> ComparisonResult {
     let golden = std::iter::once(comparison.golden).chain(comparison.alternatives);
     let compared = golden.map(|golden| {
         let alone = Comparison { golden, alternatives: &[], ..*comparison };
-        excuse(matching::compare(rules, &alone), golden, comparison.observed)
+        remove_unreached(matching::compare(rules, &alone), golden, comparison.observed)
     });
-    let failures = |compared: &Compared| {
+    let failures = |compared: &ComparisonResult| {
         compared.findings.iter().filter(|finding| matches!(finding.outcome, Outcome::Failed(_))).count()
     };
     // The iterator always contains the golden transcript.
-    compared.min_by_key(failures).unwrap_or(Compared { findings: Vec::new(), frames: 0, agreed: 0 })
+    compared.min_by_key(failures).unwrap_or(ComparisonResult { findings: Vec::new(), frames: 0, agreed: 0 })
 }
 
 /// Removes findings about the rest of the session. A check with no other failure was not made.
-fn excuse(mut compared: Compared, golden: &Transcript, observed: &Transcript) -> Compared {
-    let rest = Rest::of(golden, observed);
+fn remove_unreached(
+    mut compared: ComparisonResult,
+    golden: &Transcript,
+    observed: &Transcript,
+) -> ComparisonResult {
+    let rest = UnreachedPart::of(golden, observed);
     let excused = |finding: &Finding| match &finding.outcome {
         Outcome::Failed(mismatch) => rest.has(mismatch),
         _ => false,
@@ -35,12 +39,12 @@ fn excuse(mut compared: Compared, golden: &Transcript, observed: &Transcript) ->
     let (gone, mut kept): (Vec<Finding>, Vec<Finding>) = compared.findings.into_iter().partition(excused);
     let checks: BTreeSet<&str> = gone.iter().map(|finding| finding.check.as_str()).collect();
     // A finding that only counts further differences mostly counts frames of the rest.
-    kept.retain(|finding| !(checks.contains(finding.check.as_str()) && is_count(finding)));
+    kept.retain(|finding| !(checks.contains(finding.check.as_str()) && only_counts(finding)));
     for check in checks {
         if !kept.iter().any(|finding| finding.check == check)
             && let Some(first) = gone.iter().find(|finding| finding.check == check)
         {
-            kept.push(Finding { outcome: not_seen(), ..first.clone() });
+            kept.push(Finding { outcome: not_checked(), ..first.clone() });
         }
     }
     compared.frames = compared.frames.saturating_sub(gone.len());
@@ -49,22 +53,22 @@ fn excuse(mut compared: Compared, golden: &Transcript, observed: &Transcript) ->
 }
 
 /// Returns the outcome of a check that was not made.
-pub(super) fn not_seen() -> Outcome {
+pub(super) fn not_checked() -> Outcome {
     Outcome::Unclear("the scenario broke off before it could be seen".to_owned())
 }
 
 /// Excuses a check of the case that lacks frames: the client never sent the command for them.
-pub(super) fn excused(mut finding: Finding) -> Finding {
+pub(super) fn excuse_missing_frames(mut finding: Finding) -> Finding {
     if let Outcome::Failed(Mismatch { expected, found: None, path, .. }) = &finding.outcome
         && (expected.is_some() || !path.is_empty())
     {
-        finding.outcome = not_seen();
+        finding.outcome = not_checked();
     }
     finding
 }
 
 /// Returns `true` if the finding only counts further differences.
-fn is_count(finding: &Finding) -> bool {
+fn only_counts(finding: &Finding) -> bool {
     match &finding.outcome {
         Outcome::Failed(mismatch) => {
             mismatch.expected.is_none() && mismatch.found.is_none() && mismatch.path.is_empty()
@@ -74,14 +78,14 @@ fn is_count(finding: &Finding) -> bool {
 }
 
 /// The part of the golden transcript after the first line that was not sent.
-struct Rest {
+struct UnreachedPart {
     /// Index of that line's record.
     from: usize,
     /// Ids of the sent commands.
     sent: BTreeSet<String>,
 }
 
-impl Rest {
+impl UnreachedPart {
     fn of(golden: &Transcript, observed: &Transcript) -> Self {
         let is_sent = |record: &&Record| matches!(record, Record::Sent(_));
         let sent = observed.records.iter().filter(is_sent).count();

@@ -8,7 +8,7 @@ use crate::verdict::{Finding, Outcome};
 
 /// The end of an agent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct End {
+struct AgentExit {
     /// Exit code, or the negative number of the signal.
     code: Option<i64>,
     /// `true` if the player had to end the agent.
@@ -23,10 +23,10 @@ struct End {
 /// a signal that the suite did not send is a crash. Without a golden transcript, the agent has to end by
 /// itself.
 pub(super) fn exit(case: &Scenario, golden: Option<&Transcript>, observed: &Transcript) -> Finding {
-    let wanted = golden.and_then(|golden| end(case, golden));
+    let wanted = golden.and_then(|golden| agent_exit(case, golden));
     let finding = |level, outcome| Finding { check: "end".to_owned(), level, outcome };
     let level = case.level.unwrap_or(CheckLevel::Should);
-    let Some(came) = end(case, observed) else {
+    let Some(came) = agent_exit(case, observed) else {
         return finding(
             level,
             Outcome::Unclear("the transcript does not say how the agent ended".to_owned()),
@@ -52,15 +52,15 @@ pub(super) fn crash(observed: &Transcript) -> Outcome {
 }
 
 /// Returns `true` if a signal ended the agent that neither the player nor the case sent.
-fn crashed(end: End) -> bool {
+fn crashed(end: AgentExit) -> bool {
     !end.forced && !end.signalled && end.code.is_some_and(|code| code < 0)
 }
 
-fn end(case: &Scenario, transcript: &Transcript) -> Option<End> {
+fn agent_exit(case: &Scenario, transcript: &Transcript) -> Option<AgentExit> {
     let last = transcript.end()?;
     let signals = transcript.signals().count();
     let own = case.steps.iter().filter(|step| matches!(step, ScenarioStep::Signal(_))).count();
-    Some(End {
+    Some(AgentExit {
         code: last.code.as_option().copied(),
         forced: signals > own,
         signalled: own > 0,

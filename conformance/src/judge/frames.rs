@@ -8,16 +8,16 @@ use agentese::types::CheckLevel;
 
 use super::wrong_line;
 use crate::Transcript;
-use crate::decode::{Asked, Decode, Line, decode, note};
+use crate::decode::{LineDecoder, LineRole, SentCommands, decode, record_commands};
 use crate::transcript::Record;
 use crate::verdict::{Finding, Outcome};
 
 /// Problem with a line.
-enum Fault {
+enum LineError {
     /// The line is not a frame of the dialect.
-    NoFrame(String),
+    NotAFrame(String),
     /// The dialect does not declare this event or dialog.
-    Unknown(String),
+    Undeclared(String),
 }
 
 /// Fails with the first undeclared frame, and counts them all. Accepts undeclared frames that the golden
@@ -30,23 +30,23 @@ pub(super) fn frames(dialect: &str, golden: Option<&Transcript>, observed: &Tran
     Finding { check: "frames".to_owned(), level: CheckLevel::Must, outcome }
 }
 
-fn outcome(spec: &Spec, decode: Decode, golden: Option<&Transcript>, observed: &Transcript) -> Outcome {
+fn outcome(spec: &Spec, decode: LineDecoder, golden: Option<&Transcript>, observed: &Transcript) -> Outcome {
     let known: BTreeSet<String> = golden
-        .map(|golden| faults(decode, golden))
+        .map(|golden| line_errors(decode, golden))
         .unwrap_or_default()
         .into_iter()
         .filter_map(|(_, fault)| match fault {
-            Fault::Unknown(name) => Some(name),
-            Fault::NoFrame(_) => None,
+            LineError::Undeclared(name) => Some(name),
+            LineError::NotAFrame(_) => None,
         })
         .collect();
     let told = |(at, fault)| match fault {
-        Fault::NoFrame(reason) => Some((at, format!("no frame of {}: {reason}", spec.id()))),
+        LineError::NotAFrame(reason) => Some((at, format!("no frame of {}: {reason}", spec.id()))),
         // If the set of events is open, clients ignore unknown events.
-        Fault::Unknown(name) if known.contains(&name) || spec.events_open => None,
-        Fault::Unknown(name) => Some((at, format!("`{name}` is nothing that {} has", spec.id()))),
+        LineError::Undeclared(name) if known.contains(&name) || spec.events_open => None,
+        LineError::Undeclared(name) => Some((at, format!("`{name}` is nothing that {} has", spec.id()))),
     };
-    let faults: Vec<(usize, String)> = faults(decode, observed).into_iter().filter_map(told).collect();
+    let faults: Vec<(usize, String)> = line_errors(decode, observed).into_iter().filter_map(told).collect();
     let more = match faults.len() {
         0 | 1 => String::new(),
         count => format!(" ({count} such frames)"),
@@ -58,14 +58,14 @@ fn outcome(spec: &Spec, decode: Decode, golden: Option<&Transcript>, observed: &
 }
 
 /// Returns the faults in a transcript, with the indexes of the lines.
-fn faults(decode: Decode, transcript: &Transcript) -> Vec<(usize, Fault)> {
-    let mut asked = Asked::default();
+fn line_errors(decode: LineDecoder, transcript: &Transcript) -> Vec<(usize, LineError)> {
+    let mut commands = SentCommands::default();
     let mut faults = Vec::new();
     for (at, record) in transcript.records.iter().enumerate() {
         match record {
-            Record::Sent(line) => note(line, &mut asked),
+            Record::Sent(line) => record_commands(line, &mut commands),
             Record::Received(line) if is_json(line) => {
-                faults.extend(fault(decode, line, &asked).map(|fault| (at, fault)));
+                faults.extend(line_error(decode, line, &commands).map(|fault| (at, fault)));
             }
             Record::Received(_) | Record::Control(_) => {}
         }
@@ -78,11 +78,11 @@ pub(super) fn is_json(line: &FrameText) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(line.as_str()).is_ok()
 }
 
-fn fault(decode: Decode, line: &FrameText, asked: &Asked) -> Option<Fault> {
-    match decode(line, asked) {
-        Err(error) => Some(Fault::NoFrame(error.to_string())),
-        Ok(Line::Event { name, known: false } | Line::Dialog { name, known: false }) => {
-            Some(Fault::Unknown(name))
+fn line_error(decode: LineDecoder, line: &FrameText, commands: &SentCommands) -> Option<LineError> {
+    match decode(line, commands) {
+        Err(error) => Some(LineError::NotAFrame(error.to_string())),
+        Ok(LineRole::Event { name, known: false } | LineRole::Dialog { name, known: false }) => {
+            Some(LineError::Undeclared(name))
         }
         Ok(_) => None,
     }

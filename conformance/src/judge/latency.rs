@@ -11,7 +11,7 @@ use crate::recording::Recording;
 use crate::verdict::{Finding, Outcome};
 
 /// Longest time in milliseconds for the answer to a command that only reads.
-const LONGEST: f64 = 5000.0;
+const MAX_LATENCY_MS: f64 = 5000.0;
 
 /// Length in bytes from which a line of the client takes time to read.
 const LONG: usize = 1 << 20;
@@ -56,7 +56,7 @@ pub(super) fn latency(dialect: &str, patience: f64, recording: &Recording) -> Op
         }
     }
     let (name, took) = slowest.filter(|_| !is_held)?;
-    let limit = LONGEST * patience.max(1.0);
+    let limit = MAX_LATENCY_MS * patience.max(1.0);
     let outcome = match took > limit {
         true => failed(format!(
             "the answer to `{name}` took {:.1} s; it only reads, and is answered soon",

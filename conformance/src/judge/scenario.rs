@@ -4,13 +4,13 @@ use agentese::types::CheckLevel;
 
 use super::{failed, wrong_line};
 use crate::Transcript;
-use crate::player::Played;
+use crate::player::PlayResult;
 use crate::transcript::Record;
 use crate::verdict::{Finding, Outcome};
 
 /// Checks that the scenario reached its end. After a failed wait, the finding has the awaited frame and the
 /// last line.
-pub(super) fn scenario(level: CheckLevel, played: &Played, observed: &Transcript) -> Finding {
+pub(super) fn scenario(level: CheckLevel, played: &PlayResult, observed: &Transcript) -> Finding {
     let is_of_agent = |record: &Record| matches!(record, Record::Received(_));
     let outcome = match &played.broke_off {
         None => Outcome::Held,

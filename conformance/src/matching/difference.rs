@@ -19,15 +19,15 @@ pub(crate) struct Difference {
     /// Path within the frame; empty for the frame as a whole.
     pub(crate) path: String,
     /// Description of the difference.
-    pub(crate) says: String,
+    pub(crate) message: String,
     pub(crate) weight: Weight,
     /// Allowance that permits the difference.
     pub(crate) allowance: Option<&'static str>,
 }
 
 impl Difference {
-    pub(super) fn new(weight: Weight, path: impl Into<String>, says: impl Into<String>) -> Self {
-        Self { path: path.into(), says: says.into(), weight, allowance: None }
+    pub(super) fn new(weight: Weight, path: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { path: path.into(), message: message.into(), weight, allowance: None }
     }
 
     pub(super) fn allowed(mut self, allowance: &'static str) -> Self {
@@ -36,7 +36,7 @@ impl Difference {
     }
 
     /// Returns `true` if the difference makes the check fail.
-    pub(super) fn counts(&self) -> bool {
+    pub(super) fn is_failure(&self) -> bool {
         self.allowance.is_none() && self.weight != Weight::Info
     }
 }

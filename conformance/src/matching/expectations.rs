@@ -15,13 +15,13 @@ use crate::matching::pattern::{Pattern, PatternError};
 use crate::transcript::Transcript;
 use crate::verdict::{Finding, Mismatch, Outcome};
 
-use lines::Lines;
+use lines::AgentLines;
 
 /// Makes the checks in `expect`. The name of a finding is `expect` and the name of the check. A case without
 /// `expect` has no findings.
 pub fn check(case: &Scenario, transcript: &Transcript) -> Vec<Finding> {
     let Some(expectations) = &case.expect else { return Vec::new() };
-    let lines = Lines::of(transcript);
+    let lines = AgentLines::of(transcript);
     let finding = |expectation: &Expectation| {
         let (name, own, outcome) = match expectation {
             Expectation::Frames(it) => (&it.check, &it.level, frames::check(it, &lines)),
@@ -39,7 +39,7 @@ pub fn check(case: &Scenario, transcript: &Transcript) -> Vec<Finding> {
 ///
 /// # Errors
 /// If a pattern is invalid; the error describes the first one.
-pub fn prove(expectation: &Expectation) -> Result<(), PatternError> {
+pub fn check_patterns(expectation: &Expectation) -> Result<(), PatternError> {
     let patterns: Vec<&Value> = match expectation {
         Expectation::Frames(it) => it.frames.iter().chain([&it.of]).collect(),
         Expectation::Text(it) => vec![&it.of],
@@ -57,9 +57,10 @@ pub fn name(expectation: &Expectation) -> &str {
     }
 }
 
-fn exit(wanted: i64, says: &str, transcript: &Transcript) -> Outcome {
-    let failed =
-        |what: String| Outcome::Failed(Mismatch { says: format!("{says}: {what}"), ..Mismatch::default() });
+fn exit(wanted: i64, message: &str, transcript: &Transcript) -> Outcome {
+    let failed = |what: String| {
+        Outcome::Failed(Mismatch { message: format!("{message}: {what}"), ..Mismatch::default() })
+    };
     let code = transcript.end().and_then(|end| end.code.as_option().copied());
     match (code, transcript.signals().last()) {
         (Some(code), _) if code == wanted => Outcome::Held,

@@ -62,7 +62,7 @@ pub struct Comparison<'a> {
 
 /// Result of a comparison.
 #[derive(Debug, Clone)]
-pub struct Compared {
+pub struct ComparisonResult {
     /// All differences, and each check without one, in the order of [`checks::ALL`].
     pub findings: Vec<Finding>,
     /// Number of compared frames; joined pieces are one frame.
@@ -71,7 +71,7 @@ pub struct Compared {
     pub agreed: usize,
 }
 
-impl Compared {
+impl ComparisonResult {
     /// Counts the failures of any level that counts.
     fn failures(&self) -> usize {
         let fails = |finding: &&Finding| {
@@ -84,7 +84,7 @@ impl Compared {
 
 /// Compares two transcripts of a case. Of several golden ones, uses the one with the fewest differences; if
 /// several are equal, the first.
-pub fn compare(rules: &Rules, comparison: &Comparison<'_>) -> Compared {
+pub fn compare(rules: &Rules, comparison: &Comparison<'_>) -> ComparisonResult {
     let first = stream::compare(rules, comparison, comparison.golden);
     comparison.alternatives.iter().fold(first, |best, golden| {
         if best.failures() == 0 {

@@ -9,7 +9,7 @@ use super::pattern::Pattern;
 /// does.
 pub(crate) fn near_miss(pattern: &Value, frame: &Value) -> Option<Difference> {
     let mut leaves = Vec::new();
-    gather(pattern, Some(frame), &mut String::new(), &mut leaves);
+    collect_leaves(pattern, Some(frame), &mut String::new(), &mut leaves);
     let (wrong, right): (Vec<_>, Vec<_>) = leaves.into_iter().partition(|leaf| !leaf.fits);
     match wrong.as_slice() {
         [one] if !right.is_empty() => Some(one.difference()),
@@ -20,7 +20,7 @@ pub(crate) fn near_miss(pattern: &Value, frame: &Value) -> Option<Difference> {
 /// Returns the first difference from a pattern, even if there are more.
 pub(crate) fn first_difference(pattern: &Value, frame: &Value) -> Option<Difference> {
     let mut leaves = Vec::new();
-    gather(pattern, Some(frame), &mut String::new(), &mut leaves);
+    collect_leaves(pattern, Some(frame), &mut String::new(), &mut leaves);
     leaves.into_iter().find(|leaf| !leaf.fits).map(|wrong| wrong.difference())
 }
 
@@ -33,20 +33,25 @@ struct Leaf<'v> {
 
 impl Leaf<'_> {
     fn difference(&self) -> Difference {
-        Difference::new(Weight::Case, &self.path, self.says())
+        Difference::new(Weight::Case, &self.path, self.message())
     }
 
     /// Describes the difference, as in "`id` is \"R1\", expected \"r1\"".
-    fn says(&self) -> String {
+    fn message(&self) -> String {
         let place = if self.path.is_empty() { "it".to_owned() } else { format!("`{}`", self.path) };
         match self.found {
-            None => format!("{place} is missing, expected {}", told(self.wanted)),
-            Some(found) => format!("{place} is {}, expected {}", told(found), told(self.wanted)),
+            None => format!("{place} is missing, expected {}", value_text(self.wanted)),
+            Some(found) => format!("{place} is {}, expected {}", value_text(found), value_text(self.wanted)),
         }
     }
 }
 
-fn gather<'v>(pattern: &'v Value, found: Option<&'v Value>, path: &mut String, leaves: &mut Vec<Leaf<'v>>) {
+fn collect_leaves<'v>(
+    pattern: &'v Value,
+    found: Option<&'v Value>,
+    path: &mut String,
+    leaves: &mut Vec<Leaf<'v>>,
+) {
     match pattern {
         Value::Object(members) if !members.keys().any(|name| name.starts_with('$')) => {
             for (name, inner) in members {
@@ -55,7 +60,7 @@ fn gather<'v>(pattern: &'v Value, found: Option<&'v Value>, path: &mut String, l
                     path.push('.');
                 }
                 path.push_str(name);
-                gather(inner, found.and_then(|found| found.get(name)), path, leaves);
+                collect_leaves(inner, found.and_then(|found| found.get(name)), path, leaves);
                 path.truncate(length);
             }
         }
@@ -68,7 +73,7 @@ fn gather<'v>(pattern: &'v Value, found: Option<&'v Value>, path: &mut String, l
     }
 }
 
-fn told(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     clipped(&value.to_string())
 }
 
@@ -88,15 +93,15 @@ mod tests {
             (json!({"type": "event", "id": "R1"}), None),
         ];
         for (frame, expected) in table {
-            let says = near_miss(&wanted, &frame).map(|it| it.says);
+            let says = near_miss(&wanted, &frame).map(|it| it.message);
             assert_eq!(says.as_deref(), expected, "{frame}");
         }
         let nested =
             near_miss(&json!({"type": "u", "e": {"kind": "d"}}), &json!({"type": "u", "e": {"kind": 1}}));
-        assert_eq!(nested.map(|it| it.says).as_deref(), Some("`e.kind` is 1, expected \"d\""));
+        assert_eq!(nested.map(|it| it.message).as_deref(), Some("`e.kind` is 1, expected \"d\""));
         let both = first_difference(&json!({"a": 1, "b": {"c": 2}}), &json!({"a": 1, "b": {"c": 3}}));
         let wanted_both = ("b.c".to_owned(), "`b.c` is 3, expected 2".to_owned());
-        assert_eq!(both.map(|it| (it.path, it.says)), Some(wanted_both));
+        assert_eq!(both.map(|it| (it.path, it.message)), Some(wanted_both));
         assert_eq!(first_difference(&wanted, &wanted), None);
         // No other member shows that this is the same frame.
         assert_eq!(near_miss(&json!({"type": "a"}), &json!({"type": "b"})), None);

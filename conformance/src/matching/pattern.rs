@@ -175,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_fit_what_they_say() {
+    fn each_operator_fits_as_documented() {
         let frame = json!({
             "type": "response", "id": 7, "data": {"items": ["alpha", {"n": 1.0}], "text": "grüße"}, "null": null
         });

@@ -3,34 +3,34 @@
 use agentese::types::Direction;
 
 use crate::transcript::{Record, Transcript};
-use crate::verdict::Shown;
+use crate::verdict::LineExcerpt;
 
 /// Largest number of characters to show of a line, which may have megabytes.
-const LINE: usize = 64 << 10;
+const MAX_LINE: usize = 64 << 10;
 /// Number of lines to show before the one that differs.
 const BEFORE: usize = 3;
 
 /// Shortens a line for reports.
-pub(super) fn shown(record: usize, dir: Direction, text: &str) -> Shown {
-    let line = match text.char_indices().nth(LINE) {
+pub(super) fn excerpt(record: usize, dir: Direction, text: &str) -> LineExcerpt {
+    let line = match text.char_indices().nth(MAX_LINE) {
         None => text.to_owned(),
         Some((at, _)) => format!("{}… ({} bytes)", &text[..at], text.len()),
     };
-    Shown { record, dir, line }
+    LineExcerpt { record, dir, line }
 }
 
 /// Returns the line of a record, or `None` if the record is not a line.
-pub(crate) fn line(transcript: &Transcript, record: usize) -> Option<Shown> {
+pub(crate) fn line(transcript: &Transcript, record: usize) -> Option<LineExcerpt> {
     match transcript.records.get(record)? {
-        Record::Sent(line) => Some(shown(record, Direction::C2s, line.as_str())),
-        Record::Received(line) => Some(shown(record, Direction::S2c, line.as_str())),
+        Record::Sent(line) => Some(excerpt(record, Direction::C2s, line.as_str())),
+        Record::Received(line) => Some(excerpt(record, Direction::S2c, line.as_str())),
         Record::Control(_) => None,
     }
 }
 
 /// Returns the last lines of both sides before a record, oldest first.
-pub(crate) fn before(transcript: &Transcript, record: usize) -> Vec<Shown> {
-    let mut before: Vec<Shown> =
+pub(crate) fn before(transcript: &Transcript, record: usize) -> Vec<LineExcerpt> {
+    let mut before: Vec<LineExcerpt> =
         (0..record).rev().filter_map(|record| line(transcript, record)).take(BEFORE).collect();
     before.reverse();
     before

@@ -10,12 +10,12 @@ use super::http::HttpRequest;
 
 /// State of the login.
 #[derive(Debug)]
-pub(super) struct Device {
+pub(super) struct DeviceLogin {
     script: ScriptDevice,
     pending: u64,
 }
 
-impl Device {
+impl DeviceLogin {
     pub(super) fn new(script: ScriptDevice) -> Self {
         Self { pending: script.pending.unwrap_or_default(), script }
     }

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_provider_refuses_is_named() {
+    fn requests_that_a_provider_rejects_are_reported() {
         let call =
             |id: &str, arguments: serde_json::Value| json!({"id": id, "name": "ls", "arguments": arguments});
         let table = [

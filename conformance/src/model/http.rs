@@ -154,7 +154,7 @@ impl Connection {
     }
 
     /// Waits until the client closes the connection, and ignores further input.
-    pub(super) async fn until_gone(&mut self) {
+    pub(super) async fn wait_for_disconnect(&mut self) {
         let mut rest = [0; 1024];
         while !matches!(self.stream.read(&mut rest).await, Ok(0) | Err(_)) {}
     }
@@ -167,7 +167,7 @@ impl Connection {
     /// Closes the sending side, and waits up to one second for the client to close its own.
     pub(super) async fn close(&mut self) -> io::Result<()> {
         self.stream.shutdown().await?;
-        let _ = tokio::time::timeout(Duration::from_secs(1), self.until_gone()).await;
+        let _ = tokio::time::timeout(Duration::from_secs(1), self.wait_for_disconnect()).await;
         Ok(())
     }
 }
@@ -178,9 +178,9 @@ enum Framing {
 }
 
 /// Method, target, framing of the body, `true` for `expect: 100-continue`, and the head's length.
-type Head = (String, String, Framing, bool, usize);
+type RequestHead = (String, String, Framing, bool, usize);
 
-fn parse_head(bytes: &[u8]) -> io::Result<Option<Head>> {
+fn parse_head(bytes: &[u8]) -> io::Result<Option<RequestHead>> {
     let wrong = |reason: &str| io::Error::new(io::ErrorKind::InvalidData, reason.to_owned());
     let mut headers = [httparse::EMPTY_HEADER; 100];
     let mut request = httparse::Request::new(&mut headers);

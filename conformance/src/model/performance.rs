@@ -4,11 +4,11 @@ use std::io;
 use std::time::Duration;
 
 use agentese::types::{ModelRequest, ScriptError, ScriptRaw};
-use agentese_script::{Break, Turn, break_of};
+use agentese_script::{Interruption, Turn, interruption_of};
 use base64::Engine as _;
 
 use super::http::Connection;
-use super::wire::{self, Part};
+use super::wire::{self, StreamPart};
 
 /// Number of bytes to gather before a write, if there are no pauses between pieces.
 const GATHERED: usize = 64 << 10;
@@ -34,28 +34,32 @@ pub(super) async fn play(
         connection.write_whole(status(error), &headers(error), b"").await?;
         return Ok(true);
     }
-    let broken = break_of(answer);
-    if let (Some(error), false) = (&answer.error, broken.is_some_and(|(kind, _)| kind == Break::Error)) {
+    let broken = interruption_of(answer);
+    if let (Some(error), false) = (&answer.error, broken.is_some_and(|(kind, _)| kind == Interruption::Error))
+    {
         let body = wire::error_body(&request.api, error, status(error));
         connection.write_json(status(error), &headers(error), &body).await?;
         return Ok(true);
     }
-    if broken.is_some_and(|(kind, after)| kind == Break::Hang && after < 0) {
-        connection.until_gone().await;
+    if broken.is_some_and(|(kind, after)| kind == Interruption::Hang && after < 0) {
+        connection.wait_for_disconnect().await;
         return Ok(false);
     }
     let left = answer.cut_after_bytes.and_then(|bytes| usize::try_from(bytes).ok());
     let mut body = Body { connection, chunked: answer.chunked != Some(false), gathered: Vec::new(), left };
-    body.begin(broken.is_some_and(|(kind, _)| matches!(kind, Break::Reset | Break::Close)) || left.is_some())
-        .await?;
+    body.begin(
+        broken.is_some_and(|(kind, _)| matches!(kind, Interruption::Reset | Interruption::Close))
+            || left.is_some(),
+    )
+    .await?;
     let pause = answer.delay_ms.filter(|pause| *pause > 0).map(Duration::from_millis);
     let mut pieces: i64 = 0;
-    for Part { bytes, is_piece } in wire::parts(turn, request) {
+    for StreamPart { bytes, is_piece } in wire::parts(turn, request) {
         if let Some((kind, after)) = broken
             && pieces >= after
             // Parts before the first piece belong to the beginning of the answer; parts behind the last piece
             // are not sent.
-            && (is_piece || pieces > 0 && kind == Break::Hang)
+            && (is_piece || pieces > 0 && kind == Interruption::Hang)
         {
             break;
         }
@@ -77,20 +81,20 @@ pub(super) async fn play(
     body.flush().await?;
     match broken {
         None => {}
-        Some((Break::Hang, _)) => {
-            connection.until_gone().await;
+        Some((Interruption::Hang, _)) => {
+            connection.wait_for_disconnect().await;
             return Ok(false);
         }
-        Some((kind @ (Break::Reset | Break::Close), _)) => {
+        Some((kind @ (Interruption::Reset | Interruption::Close), _)) => {
             tokio::time::sleep(BEFORE_CUT).await;
-            if kind == Break::Reset {
+            if kind == Interruption::Reset {
                 connection.reset()?;
                 return Ok(false);
             }
             connection.close().await?;
             return Ok(false);
         }
-        Some((Break::Error, _)) => {
+        Some((Interruption::Error, _)) => {
             let error = answer.error.clone().unwrap_or_default();
             body.put(&wire::error_in_stream(&request.api, &error)).await?;
         }

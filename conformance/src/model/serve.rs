@@ -47,7 +47,7 @@ async fn answer(connection: &mut Connection, shared: &Shared, request: &HttpRequ
             return Ok(true);
         }
     };
-    let (turn, received) = shared.take(received::read(api, request.path(), &body), &text);
+    let (turn, received) = shared.select_answer(received::read(api, request.path(), &body), &text);
     performance::play(connection, &turn, &received).await
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// A part of a stream that is written at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Part {
+pub(super) struct StreamPart {
     /// One or more server-sent events.
     pub bytes: String,
     /// `true` for a part that counts as a piece in scripts.
@@ -31,7 +31,7 @@ struct Answer<'a> {
 }
 
 /// Returns the whole stream of an answer, in order.
-pub(super) fn parts(turn: &Turn, request: &ModelRequest) -> Vec<Part> {
+pub(super) fn parts(turn: &Turn, request: &ModelRequest) -> Vec<StreamPart> {
     let blocks = blocks(&turn.answer);
     let stop = stop_of(&turn.answer, &blocks);
     let answer = Answer {
@@ -42,7 +42,7 @@ pub(super) fn parts(turn: &Turn, request: &ModelRequest) -> Vec<Part> {
         tokens: (turn.answer.no_usage != Some(true)).then(|| tokens_of(&turn.answer)),
         ends: turn.answer.no_end != Some(true),
     };
-    let mut out = Parts(Vec::new());
+    let mut out = StreamParts(Vec::new());
     match request.api {
         ModelApi::AnthropicMessages => anthropic::write(&mut out, &answer),
         ModelApi::OpenaiCompletions => completions::write(&mut out, &answer),
@@ -104,22 +104,22 @@ fn unnamed(data: &Value) -> String {
 }
 
 /// The stream under construction.
-struct Parts(Vec<Part>);
+struct StreamParts(Vec<StreamPart>);
 
-impl Parts {
+impl StreamParts {
     /// Adds an event with a name: the `type` of the data.
     fn event(&mut self, is_piece: bool, data: &Value) {
         let name = data["type"].as_str().unwrap_or_default();
-        self.0.push(Part { bytes: named(name, data), is_piece });
+        self.0.push(StreamPart { bytes: named(name, data), is_piece });
     }
 
     /// Adds an event with nothing but data.
     fn data(&mut self, is_piece: bool, data: &Value) {
-        self.0.push(Part { bytes: unnamed(data), is_piece });
+        self.0.push(StreamPart { bytes: unnamed(data), is_piece });
     }
 
     /// Adds a line that is not JSON.
     fn text(&mut self, text: &str) {
-        self.0.push(Part { bytes: format!("data: {text}\n\n"), is_piece: false });
+        self.0.push(StreamPart { bytes: format!("data: {text}\n\n"), is_piece: false });
     }
 }

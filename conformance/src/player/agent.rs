@@ -34,7 +34,7 @@ pub(super) struct Agent {
     stdin: Option<BoxWriter>,
     reader: JoinHandle<()>,
     /// `true` while stdout is not read.
-    held: watch::Sender<bool>,
+    paused: watch::Sender<bool>,
     recorder: Arc<Recorder>,
 }
 
@@ -51,8 +51,8 @@ impl Agent {
         let program = argv.first().cloned().unwrap_or_default();
         let process = child.ok_or(PlayError::NoCommand { profile: program })?;
         let held = watch::Sender::new(false);
-        let reader = tokio::spawn(read_while(stdout, recorder.clone(), held.subscribe()));
-        Ok(Self { process, stdin: Some(stdin), reader, held, recorder })
+        let reader = tokio::spawn(read_unless_paused(stdout, recorder.clone(), held.subscribe()));
+        Ok(Self { process, stdin: Some(stdin), reader, paused: held, recorder })
     }
 
     /// Writes a text. Records it first, so that an answer never precedes its command.
@@ -88,8 +88,8 @@ impl Agent {
     }
 
     /// Stops or resumes the reader of stdout, and records the change.
-    pub(super) fn hold(&self, held: bool) {
-        if self.held.send_replace(held) != held {
+    pub(super) fn pause_reading(&self, held: bool) {
+        if self.paused.send_replace(held) != held {
             self.recorder.control(if held { "reading_held" } else { "reading_resumed" }, None);
         }
     }
@@ -123,7 +123,7 @@ impl Agent {
 
     /// Ends the agent: closes its stdin, waits for the grace, and then ends its process group.
     pub(super) async fn finish(mut self, grace: Duration) {
-        self.hold(false);
+        self.pause_reading(false);
         if self.process.exited().is_none() {
             self.close_stdin();
             if tokio::time::timeout(grace, self.process.exit()).await.is_err() {
@@ -141,7 +141,7 @@ impl Agent {
     /// Waits until all output from before the end has been read. Other processes may hold the pipe open, so
     /// the wait is limited.
     async fn drain(&mut self) {
-        if !self.reader.is_finished() && !*self.held.borrow() {
+        if !self.reader.is_finished() && !*self.paused.borrow() {
             let _ = tokio::time::timeout(DRAIN, &mut self.reader).await;
         }
     }
@@ -204,11 +204,11 @@ pub(crate) fn package(command: &[String]) -> Option<PathBuf> {
 /// Reads stdout to its end. Only a line feed ends a line.
 pub(crate) async fn read_lines(stdout: BoxReader, recorder: Arc<Recorder>) {
     let held = watch::Sender::new(false);
-    read_while(stdout, recorder, held.subscribe()).await;
+    read_unless_paused(stdout, recorder, held.subscribe()).await;
 }
 
 /// Reads as [`read_lines`] does, but reads nothing while `held` is `true`.
-async fn read_while(mut stdout: BoxReader, recorder: Arc<Recorder>, mut held: watch::Receiver<bool>) {
+async fn read_unless_paused(mut stdout: BoxReader, recorder: Arc<Recorder>, mut held: watch::Receiver<bool>) {
     let mut buffer: Vec<u8> = Vec::new();
     let mut searched = 0;
     loop {

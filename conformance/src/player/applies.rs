@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_an_agent_has_chosen_not_to_have_is_not_asked_of_it() {
+    fn state_members_that_an_agent_omits_are_not_required() {
         let case: Scenario = serde_json::from_value(json!({
             "scenario": 1, "name": "n", "dialect": "pi@0.55", "title": "t",
             "steps": [{"wait": {"type": "response"}, "capture": {"FILE": "data.sessionFile"}}],
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_agent_does_not_claim_is_not_asked_of_it() {
+    fn unclaimed_items_are_not_required() {
         let case: Scenario = serde_json::from_value(json!({
             "scenario": 1, "name": "n", "dialect": "pi@0.55", "title": "t", "needs": ["extensions"],
             "steps": [{"send": {"type": "prompt"}}], "model": {"responses": [{"error": {"status": 500}}]},

@@ -59,7 +59,7 @@ impl RunDirectory {
     }
 
     /// Writes the files of the profile and then the files of the case.
-    pub(super) fn lay_out(
+    pub(super) fn write_files(
         &self,
         case: &Scenario,
         profile: &Profile,
@@ -148,9 +148,9 @@ fn pretty(value: &Value) -> String {
 }
 
 /// Merges settings over others: objects member by member, other values as a whole.
-fn merged(base: &Map<String, Value>, over: Option<&Map<String, Value>>) -> Map<String, Value> {
+fn merged(base: &Map<String, Value>, overrides: Option<&Map<String, Value>>) -> Map<String, Value> {
     let mut out = base.clone();
-    for (name, value) in over.into_iter().flatten() {
+    for (name, value) in overrides.into_iter().flatten() {
         let value = match (out.get(name), value) {
             (Some(Value::Object(base)), Value::Object(over)) => Value::Object(merged(base, Some(over))),
             (_, value) => value.clone(),

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_read_from_what_is_sent() {
+    fn commands_are_read_from_sent_lines() {
         let case = case(&json!({"steps": [
             {"send": {"type": "prompt"}}, {"send": {"type": "no_such"}}, {"raw": "{\"type\": \"abort\"}\nno {"},
             {"raw": "{\"type\":\"fork\"}{\"type\":\"bash\"}"}, {"wait": {"type": "compact"}},

@@ -14,7 +14,7 @@ use crate::words::counted;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestFinding {
     /// Description of the check.
-    pub says: String,
+    pub description: String,
     /// Level of the check.
     pub level: CheckLevel,
     /// Reason of the failure; `None` if the check holds.
@@ -36,7 +36,7 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
     if let Some(wanted) = case.request_count {
         let count = requests.len() as u64;
         findings.push(RequestFinding {
-            says: format!("the model is asked {}", times(wanted)),
+            description: format!("the model is asked {}", times(wanted)),
             level: level(),
             failure: (count != wanted).then(|| format!("it was asked {}", times(count))),
             path: String::new(),
@@ -48,7 +48,7 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
             history_faults(request).into_iter().map(|fault| format!("request {}, {fault}", request.n))
         });
         findings.push(RequestFinding {
-            says: "every history is one that a provider takes".to_owned(),
+            description: "every history is one that a provider takes".to_owned(),
             level: CheckLevel::Must,
             failure: faults.reduce(|all, fault| format!("{all}; {fault}")),
             path: String::new(),
@@ -66,18 +66,18 @@ pub fn check_requests(case: &Scenario, profile: &Profile, requests: &[ModelReque
         let (failure, path) = match (request, Pattern::new(&expect)) {
             (_, Err(error)) => (Some(error.to_string()), String::new()),
             (None, _) => (Some(format!("there is no request {}", check.request)), String::new()),
-            (Some(request), Ok(pattern)) => differs(check.request, request, &expect, &pattern),
+            (Some(request), Ok(pattern)) => request_difference(check.request, request, &expect, &pattern),
         };
         let level = check.level.unwrap_or_else(level);
         // Counted from the end, the index selects another request if some are missing.
         let missing = failure.is_some() && (request.is_none() || check.request < 0);
-        findings.push(RequestFinding { says: check.says.clone(), level, failure, path, missing });
+        findings.push(RequestFinding { description: check.says.clone(), level, failure, path, missing });
     }
     findings
 }
 
 /// Describes the first difference of a request, and returns the path of the member.
-fn differs(
+fn request_difference(
     place: i64,
     request: &ModelRequest,
     expect: &Value,
@@ -88,7 +88,7 @@ fn differs(
         return (None, String::new());
     }
     match first_difference(expect, &value) {
-        Some(difference) => (Some(format!("request {place}: {}", difference.says)), difference.path),
+        Some(difference) => (Some(format!("request {place}: {}", difference.message)), difference.path),
         None => (Some(format!("request {place} is not like {expect}")), String::new()),
     }
 }
@@ -116,7 +116,7 @@ mod tests {
     use agentese::types::ProfileBuilder;
 
     #[test]
-    fn checks_name_what_is_missing() {
+    fn checks_name_the_missing_request() {
         let case: Scenario = serde_json::from_value(serde_json::json!({
             "scenario": 1, "name": "n", "dialect": "pi@0.55", "title": "t", "steps": [], "request_count": 2,
             "requests": [

@@ -6,22 +6,26 @@ use tokio::sync::watch;
 
 /// Number of free places; at first the number of jobs.
 #[derive(Debug, Clone)]
-pub(crate) struct Rooms(Arc<watch::Sender<i64>>);
+pub(crate) struct JobSlots(Arc<watch::Sender<i64>>);
 
-impl Rooms {
+impl JobSlots {
     /// Creates this number of places.
     pub(crate) fn new(jobs: u32) -> Self {
         Self(Arc::new(watch::Sender::new(i64::from(jobs))))
     }
 
     /// Takes `parts` places when they are free. Must not be called concurrently.
-    pub(crate) async fn take(&self, parts: u32) -> Room {
+    pub(crate) async fn acquire(&self, parts: u32) -> JobSlot {
         let parts = i64::from(parts);
         let mut free = self.0.subscribe();
         // The sender lives as long as this receiver.
         let _ = free.wait_for(|free| *free >= parts).await;
-        let room = Room(Arc::new(Held { rooms: Some(self.clone()), parts, is_taken: Mutex::new(false) }));
-        room.come_back();
+        let room = JobSlot(Arc::new(SlotState {
+            slots: Some(self.clone()),
+            size: parts,
+            is_occupied: Mutex::new(false),
+        }));
+        room.reacquire();
         room
     }
 }
@@ -31,41 +35,41 @@ impl Rooms {
 /// without a free one. No case begins until there is a free place. Clones belong to one case; the place is
 /// free when the last clone is dropped.
 #[derive(Debug, Clone, Default)]
-pub struct Room(Arc<Held>);
+pub struct JobSlot(Arc<SlotState>);
 
 #[derive(Debug, Default)]
-struct Held {
+struct SlotState {
     /// `None` for a case that is played by itself.
-    rooms: Option<Rooms>,
-    parts: i64,
-    is_taken: Mutex<bool>,
+    slots: Option<JobSlots>,
+    size: i64,
+    is_occupied: Mutex<bool>,
 }
 
-impl Held {
-    fn set(&self, taken: bool) {
-        let mut is_taken = self.is_taken.lock().unwrap_or_else(PoisonError::into_inner);
-        if let (Some(rooms), true) = (&self.rooms, *is_taken != taken) {
-            rooms.0.send_modify(|free| *free += if taken { -self.parts } else { self.parts });
+impl SlotState {
+    fn set_occupied(&self, occupied: bool) {
+        let mut is_taken = self.is_occupied.lock().unwrap_or_else(PoisonError::into_inner);
+        if let (Some(rooms), true) = (&self.slots, *is_taken != occupied) {
+            rooms.0.send_modify(|free| *free += if occupied { -self.size } else { self.size });
         }
-        *is_taken = taken;
+        *is_taken = occupied;
     }
 }
 
-impl Drop for Held {
+impl Drop for SlotState {
     fn drop(&mut self) {
-        self.set(false);
+        self.set_occupied(false);
     }
 }
 
-impl Room {
+impl JobSlot {
     /// Gives up the place. The case goes on without it.
-    pub(crate) fn leave(&self) {
-        self.0.set(false);
+    pub(crate) fn release(&self) {
+        self.0.set_occupied(false);
     }
 
     /// Takes a place again.
-    pub(crate) fn come_back(&self) {
-        self.0.set(true);
+    pub(crate) fn reacquire(&self) {
+        self.0.set_occupied(true);
     }
 }
 
@@ -76,37 +80,37 @@ mod tests {
     use super::*;
 
     /// Returns `true` if a case can begin now.
-    fn has_room(rooms: &Rooms) -> bool {
-        rooms.take(1).now_or_never().is_some()
+    fn has_free_slot(rooms: &JobSlots) -> bool {
+        rooms.acquire(1).now_or_never().is_some()
     }
 
     #[test]
-    fn a_case_that_comes_back_is_counted_again() {
-        let rooms = Rooms::new(1);
-        let first = rooms.take(1).now_or_never().unwrap();
-        assert!(!has_room(&rooms));
-        first.leave();
-        first.leave();
-        let second = rooms.take(1).now_or_never().unwrap();
-        first.clone().come_back();
+    fn a_reacquired_slot_is_occupied_again() {
+        let rooms = JobSlots::new(1);
+        let first = rooms.acquire(1).now_or_never().unwrap();
+        assert!(!has_free_slot(&rooms));
+        first.release();
+        first.release();
+        let second = rooms.acquire(1).now_or_never().unwrap();
+        first.clone().reacquire();
         drop(second);
-        assert!(!has_room(&rooms), "the first one goes on");
-        first.leave();
-        assert!(has_room(&rooms));
-        first.come_back();
+        assert!(!has_free_slot(&rooms), "the first one goes on");
+        first.release();
+        assert!(has_free_slot(&rooms));
+        first.reacquire();
         drop(first);
-        assert!(has_room(&rooms));
+        assert!(has_free_slot(&rooms));
     }
 
     #[test]
-    fn a_case_that_is_alone_takes_all_of_it() {
-        let rooms = Rooms::new(2);
-        let one = rooms.take(1).now_or_never().unwrap();
-        assert!(rooms.take(2).now_or_never().is_none());
+    fn an_exclusive_case_occupies_all_slots() {
+        let rooms = JobSlots::new(2);
+        let one = rooms.acquire(1).now_or_never().unwrap();
+        assert!(rooms.acquire(2).now_or_never().is_none());
         drop(one);
-        let alone = rooms.take(2).now_or_never().unwrap();
-        assert!(!has_room(&rooms));
+        let alone = rooms.acquire(2).now_or_never().unwrap();
+        assert!(!has_free_slot(&rooms));
         drop(alone);
-        assert!(rooms.take(2).now_or_never().is_some());
+        assert!(rooms.acquire(2).now_or_never().is_some());
     }
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::types::{AskedStep, Profile, Scenario, ScenarioStep};
+use agentese::types::{ModelRequestStep, Profile, Scenario, ScenarioStep};
 use base64::Engine as _;
 use serde_json::Value;
 
 use super::agent::Agent;
-use super::{PlayError, Room, needs, shell};
+use super::{JobSlot, PlayError, needs, shell};
 use crate::matching::Pattern;
 use crate::matching::expectations;
 use crate::model::ScriptedModel;
@@ -21,19 +21,19 @@ const WAIT: Duration = Duration::from_secs(60);
 
 /// A step that was checked before the agent starts.
 #[derive(Debug, Clone)]
-pub(super) enum Step {
+pub(super) enum PreparedStep {
     /// Waits for the frame that shows that the agent is ready; `None` if the agent sends no such frame.
-    Ready(Option<Value>, Duration),
+    WaitForReady(Option<Value>, Duration),
     /// Sends pieces of bytes, with a pause after each.
     Bytes(Vec<Vec<u8>>, Duration),
     /// Waits for a request to the model; `None` if requests are invisible.
-    Asked(Option<AskedStep>),
+    WaitForRequest(Option<ModelRequestStep>),
     /// Any other step, unchanged.
     Plain(ScenarioStep),
 }
 
 /// Checks the steps of a case, so that its errors show before the agent starts.
-pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<Step>, PlayError> {
+pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<PreparedStep>, PlayError> {
     let steps = case.steps.iter().enumerate();
     let checked = |place: String, pattern: &Value| {
         Pattern::new(pattern).map(|_| ()).map_err(|source| PlayError::Pattern { place, source })
@@ -42,7 +42,7 @@ pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<Step>, P
         checked(format!("the check that {}", check.says), &check.expect)?;
     }
     for check in case.expect.iter().flatten() {
-        expectations::prove(check).map_err(|source| PlayError::Pattern {
+        expectations::check_patterns(check).map_err(|source| PlayError::Pattern {
             place: format!("the expectation `{}`", expectations::name(check)),
             source,
         })?;
@@ -55,7 +55,7 @@ pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<Step>, P
                     if let Some(pattern) = &profile.ready {
                         checked(place, pattern)?;
                     }
-                    Step::Ready(profile.ready.clone(), limit(ready.timeout_ms))
+                    PreparedStep::WaitForReady(profile.ready.clone(), limit(ready.timeout_ms))
                 }
                 ScenarioStep::Bytes(bytes) => {
                     let pieces = bytes.bytes.iter().map(|piece| {
@@ -67,20 +67,20 @@ pub(super) fn prepare(case: &Scenario, profile: &Profile) -> Result<Vec<Step>, P
                         })
                     });
                     let pause = Duration::from_millis(bytes.pause_ms.unwrap_or_default());
-                    Step::Bytes(pieces.collect::<Result<_, _>>()?, pause)
+                    PreparedStep::Bytes(pieces.collect::<Result<_, _>>()?, pause)
                 }
                 ScenarioStep::Wait(wait) => {
                     checked(place, &wait.wait)?;
-                    Step::Plain(step.clone())
+                    PreparedStep::Plain(step.clone())
                 }
-                ScenarioStep::Asked(asked) => {
+                ScenarioStep::ModelRequest(asked) => {
                     if case.model.is_none() {
                         return Err(PlayError::NoModel { place });
                     }
                     asked.fits.as_ref().map_or(Ok(()), |fits| checked(place, fits))?;
-                    Step::Asked((!needs::plays_the_script(profile)).then(|| asked.clone()))
+                    PreparedStep::WaitForRequest((!needs::plays_the_script(profile)).then(|| asked.clone()))
                 }
-                _ => Step::Plain(step.clone()),
+                _ => PreparedStep::Plain(step.clone()),
             })
         })
         .collect()
@@ -91,7 +91,7 @@ pub(super) fn limit(milliseconds: Option<u64>) -> Duration {
 }
 
 /// A running scenario.
-pub(super) struct Stage<'a> {
+pub(super) struct CaseRunner<'a> {
     pub agent: Agent,
     /// The model of the case, if there is one.
     pub model: Option<&'a ScriptedModel>,
@@ -101,28 +101,31 @@ pub(super) struct Stage<'a> {
     pub work: PathBuf,
     pub patience: f64,
     /// Place of the case in the limit of concurrent cases.
-    pub room: Room,
+    pub slot: JobSlot,
     /// Position from which the next wait searches.
     pub cursor: usize,
     /// Index of the current step.
     pub at: usize,
     /// `true` if the step's wait timed out while the agent was still running.
-    pub in_vain: bool,
+    pub wait_timed_out: bool,
 }
 
 /// Returns `true` if one of the steps sends input to the agent.
-pub(super) fn say_something(steps: &[Step]) -> bool {
-    let says = |step: &Step| {
-        matches!(step, Step::Bytes(..) | Step::Plain(ScenarioStep::Send(_) | ScenarioStep::Raw(_)))
+pub(super) fn sends_input(steps: &[PreparedStep]) -> bool {
+    let says = |step: &PreparedStep| {
+        matches!(
+            step,
+            PreparedStep::Bytes(..) | PreparedStep::Plain(ScenarioStep::Send(_) | ScenarioStep::Raw(_))
+        )
     };
     steps.iter().any(says)
 }
 
-impl Stage<'_> {
+impl CaseRunner<'_> {
     /// Plays the steps in order. Returns the reason if the scenario broke off.
-    pub(super) async fn play(&mut self, steps: &[Step]) -> Option<String> {
+    pub(super) async fn play(&mut self, steps: &[PreparedStep]) -> Option<String> {
         for (at, step) in steps.iter().enumerate() {
-            (self.at, self.in_vain) = (at, false);
+            (self.at, self.wait_timed_out) = (at, false);
             if let Err(reason) = self.step(step).await {
                 return Some(format!("step {at}: {reason}"));
             }
@@ -130,17 +133,17 @@ impl Stage<'_> {
         None
     }
 
-    async fn step(&mut self, step: &Step) -> Result<(), String> {
+    async fn step(&mut self, step: &PreparedStep) -> Result<(), String> {
         let step = match step {
-            Step::Ready(None, _) => return Ok(()),
-            Step::Ready(Some(pattern), limit) => {
+            PreparedStep::WaitForReady(None, _) => return Ok(()),
+            PreparedStep::WaitForReady(Some(pattern), limit) => {
                 let pattern = self.pattern(pattern)?;
-                return self.ready(&pattern, self.longer(*limit)).await;
+                return self.wait_for_ready(&pattern, self.scaled(*limit)).await;
             }
-            Step::Bytes(pieces, pause) => return self.pieces(pieces, *pause).await,
-            Step::Asked(None) => return Ok(()),
-            Step::Asked(Some(asked)) => return self.asked(asked).await,
-            Step::Plain(step) => step,
+            PreparedStep::Bytes(pieces, pause) => return self.pieces(pieces, *pause).await,
+            PreparedStep::WaitForRequest(None) => return Ok(()),
+            PreparedStep::WaitForRequest(Some(asked)) => return self.wait_for_request(asked).await,
+            PreparedStep::Plain(step) => step,
         };
         match step {
             ScenarioStep::Send(send) => {
@@ -171,15 +174,15 @@ impl Stage<'_> {
                 Ok(())
             }
             ScenarioStep::Quiet(quiet) => {
-                self.quiet(quiet).await;
+                self.wait_for_quiet(quiet).await;
                 Ok(())
             }
             ScenarioStep::Hold(_) => {
-                self.agent.hold(true);
+                self.agent.pause_reading(true);
                 Ok(())
             }
             ScenarioStep::Resume(_) => {
-                self.agent.hold(false);
+                self.agent.pause_reading(false);
                 Ok(())
             }
             ScenarioStep::Shell(step) => {
@@ -194,7 +197,7 @@ impl Stage<'_> {
                 Ok(())
             }
             ScenarioStep::Exit(exit) => {
-                self.agent.wait_exit(self.longer(Duration::from_millis(exit.wait_exit_ms))).await;
+                self.agent.wait_exit(self.scaled(Duration::from_millis(exit.wait_exit_ms))).await;
                 Ok(())
             }
             ScenarioStep::Signal(signal) => self.agent.signal(&signal.signal),
@@ -203,7 +206,7 @@ impl Stage<'_> {
                 Ok(())
             }
             // The code above handles these steps.
-            ScenarioStep::Ready(_) | ScenarioStep::Bytes(_) | ScenarioStep::Asked(_) => Ok(()),
+            ScenarioStep::Ready(_) | ScenarioStep::Bytes(_) | ScenarioStep::ModelRequest(_) => Ok(()),
         }
     }
 
@@ -219,7 +222,7 @@ impl Stage<'_> {
         Ok(())
     }
 
-    pub(super) fn longer(&self, limit: Duration) -> Duration {
+    pub(super) fn scaled(&self, limit: Duration) -> Duration {
         limit.mul_f64(self.patience)
     }
 

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use agentese::types::{AskedStep, Direction, ModelRequest, QuietStep, TranscriptRecord, WaitFrom, WaitStep};
+use agentese::types::{
+    Direction, ModelRequest, ModelRequestStep, QuietStep, TranscriptRecord, WaitFrom, WaitStep,
+};
 use serde_json::Value;
 
-use super::steps::{Stage, limit};
+use super::steps::{CaseRunner, limit};
 use crate::matching::Pattern;
 use crate::matching::near::near_miss;
 use crate::matching::path;
@@ -17,17 +19,17 @@ use crate::words::counted;
 /// place.
 const SILENCE: Duration = Duration::from_secs(3);
 
-impl Stage<'_> {
+impl CaseRunner<'_> {
     /// Waits for the frame that shows that the agent is ready.
-    pub(super) async fn ready(&mut self, pattern: &Pattern, limit: Duration) -> Result<(), String> {
+    pub(super) async fn wait_for_ready(&mut self, pattern: &Pattern, limit: Duration) -> Result<(), String> {
         let found = await_frame(&self.recorder, pattern, self.cursor, limit).await;
-        let (at, _) = found.inspect_err(|_| self.give_up())?;
+        let (at, _) = found.inspect_err(|_| self.record_timeout())?;
         self.cursor = at + 1;
         Ok(())
     }
 
     /// Waits until the model has received a number of requests.
-    pub(super) async fn asked(&mut self, step: &AskedStep) -> Result<(), String> {
+    pub(super) async fn wait_for_request(&mut self, step: &ModelRequestStep) -> Result<(), String> {
         let Some(model) = self.model else { return Err("there is no model".to_owned()) };
         let wanted = usize::try_from(step.model_asked).unwrap_or(usize::MAX);
         let fits = step.fits.as_ref().map(|fits| self.pattern(fits)).transpose()?;
@@ -45,10 +47,10 @@ impl Stage<'_> {
                 let _ = changes.changed().await;
             }
         };
-        let limit = self.longer(limit(step.timeout_ms));
+        let limit = self.scaled(limit(step.timeout_ms));
         let come = tokio::time::timeout(limit, come).await;
         come.map_err(|_| {
-            self.give_up();
+            self.record_timeout();
             let requests = counted(wanted, "request", "requests");
             let like = step.fits.as_ref().map(|fits| format!(" like {fits}")).unwrap_or_default();
             let (came, limit) = (counted_so_far(), limit.as_millis());
@@ -57,9 +59,9 @@ impl Stage<'_> {
     }
 
     /// Waits until the agent has been quiet for some time, counted from now on.
-    pub(super) async fn quiet(&mut self, step: &QuietStep) {
-        let pause = self.longer(Duration::from_millis(step.quiet_ms));
-        let limit = self.longer(limit(step.timeout_ms));
+    pub(super) async fn wait_for_quiet(&mut self, step: &QuietStep) {
+        let pause = self.scaled(Duration::from_millis(step.quiet_ms));
+        let limit = self.scaled(limit(step.timeout_ms));
         let start = Instant::now();
         while start.elapsed() < limit && self.recorder.progress().1 {
             let last = self.recorder.last_received().map_or(start, |last| last.max(start));
@@ -78,7 +80,7 @@ impl Stage<'_> {
     /// Waits for a frame.
     pub(super) async fn wait(&mut self, wait: &WaitStep) -> Result<(), String> {
         let pattern = self.pattern(&wait.wait)?;
-        let limit = self.longer(limit(wait.timeout_ms));
+        let limit = self.scaled(limit(wait.timeout_ms));
         let from_start = wait.from == Some(WaitFrom::Start);
         let mut position = if from_start { 0 } else { self.cursor };
         let mut found = Value::Null;
@@ -86,14 +88,14 @@ impl Stage<'_> {
         for _ in 0..wait.count.unwrap_or(1) {
             let left = deadline.saturating_duration_since(Instant::now());
             let wanted = self.variables.value(&wait.wait);
-            let looked = self.look(&pattern, &wanted, position, left).await;
+            let looked = self.find_frame(&pattern, &wanted, position, left).await;
             let (at, frame) = looked.map_err(|reason| {
-                self.give_up();
+                self.record_timeout();
                 let after = self.last_command().map(|name| format!(" after `{name}`")).unwrap_or_default();
                 let (pattern, limit) = (&wait.wait, limit.as_millis());
                 let waited = format!("nothing like {pattern} within {limit} ms{after}: {reason}");
                 let pattern = self.variables.value(&wait.wait);
-                match self.near(&pattern, position).or_else(|| self.unanswered(&pattern)) {
+                match self.near_miss_text(&pattern, position).or_else(|| self.unanswered(&pattern)) {
                     Some(near) => format!("{near}: {waited}"),
                     None => waited,
                 }
@@ -108,7 +110,7 @@ impl Stage<'_> {
 
     /// Finds the first frame from a position on that fits. Fails early if an answer has an id that the client
     /// never sent, and then nothing arrives for a while.
-    async fn look(
+    async fn find_frame(
         &mut self,
         pattern: &Pattern,
         wanted: &Value,
@@ -116,39 +118,39 @@ impl Stage<'_> {
         limit: Duration,
     ) -> Result<(usize, Value), String> {
         let begin = Instant::now();
-        let silence = self.longer(SILENCE);
+        let silence = self.scaled(SILENCE);
         loop {
             let left = limit.saturating_sub(begin.elapsed());
             let step = left.min(silence);
             let found = await_frame(&self.recorder, pattern, from, step).await;
             let goes_on = self.recorder.progress().1 && step < left;
             if found.is_ok() || !goes_on {
-                self.room.come_back();
+                self.slot.reacquire();
                 return found;
             }
             let last = self.recorder.last_received();
             // A quiet agent needs no processor, so the case gives up its place.
             if last.is_some_and(|last| last.elapsed() >= silence) {
-                self.room.leave();
+                self.slot.release();
             } else {
-                self.room.come_back();
+                self.slot.reacquire();
             }
             let is_silent = wanted.get("id").is_some() && last.is_none_or(|last| last.elapsed() >= silence);
             let misnamed =
                 |near: String| near.starts_with("`id` is ") && !near.starts_with("`id` is missing");
-            if is_silent && self.near(wanted, from).is_some_and(misnamed) {
+            if is_silent && self.near_miss_text(wanted, from).is_some_and(misnamed) {
                 return Err("nothing more comes".to_owned());
             }
         }
     }
 
     /// Records the failure of a wait: it timed out only if the agent could still have written.
-    fn give_up(&mut self) {
-        self.in_vain = self.recorder.progress().1;
+    fn record_timeout(&mut self) {
+        self.wait_timed_out = self.recorder.progress().1;
     }
 
     /// Describes the difference of the frame that almost fits the pattern.
-    fn near(&self, pattern: &Value, from: usize) -> Option<String> {
+    fn near_miss_text(&self, pattern: &Value, from: usize) -> Option<String> {
         // An answer to another command cannot be the expected one.
         let sent: Vec<Value> = self.sent().iter().filter_map(|frame| frame.get("id").cloned()).collect();
         let near = std::cell::RefCell::new(None);
@@ -157,7 +159,7 @@ impl Stage<'_> {
             let found =
                 near_miss(pattern, frame).filter(|_| !is_other || pattern.get("id") == frame.get("id"));
             let is_found = found.is_some();
-            *near.borrow_mut() = found.map(|found| found.says);
+            *near.borrow_mut() = found.map(|found| found.message);
             is_found
         });
         near.into_inner()

@@ -10,24 +10,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use agentese::framing::FrameText;
-use agentese::route::{Routed, route};
+use agentese::route::{RoutedFrame, route};
 use agentese::spec::{Framing, RunEffect, Spec};
 use agentese::types::Scenario;
 use agentese::view::{Block, Message, MessageState, Role, View};
 use agentese::wire::Maybe;
 use serde_json::{Value, json};
 
-use crate::client::shown;
+use crate::client::covered_items;
 use crate::recording::Recording;
 use crate::transcript::{Record, Transcript};
 
 /// Time for the agent to end, in milliseconds.
 const EXIT: u64 = 5000;
 /// Directories of a run, by their names in transcripts and in cases.
-const PLACES: [(&str, &str); 3] =
+const RUN_DIRECTORIES: [(&str, &str); 3] =
     [("/work-dir", "${WORK}"), ("/home-dir", "${HOME}"), ("/tmp-dir", "${TMP}")];
 /// Least length of a text that counts as made up, in bytes.
-const MADE_UP: usize = 6;
+const MIN_GENERATED: usize = 6;
 
 /// Creates the case of a session, with this name. The case lacks facts that no frame shows: the model's usage
 /// and pauses, the agent's settings and files. The author has to add them.
@@ -36,11 +36,16 @@ const MADE_UP: usize = 6;
 /// If the session is not a transcript, or if the result is not a valid case.
 pub fn case(spec: &'static Spec, name: &str, session: &Recording) -> Result<Scenario, String> {
     let transcript = session.transcript().map_err(|error| error.to_string())?;
-    let mut maker =
-        Maker { spec, steps: Vec::new(), seen: Vec::new(), waits: Vec::new(), captured: BTreeMap::new() };
+    let mut maker = CaseBuilder {
+        spec,
+        steps: Vec::new(),
+        frames: Vec::new(),
+        waits: Vec::new(),
+        captured: BTreeMap::new(),
+    };
     for record in &transcript.records {
         match record {
-            Record::Received(line) => maker.seen.push(line.clone()),
+            Record::Received(line) => maker.frames.push(line.clone()),
             Record::Sent(line) => maker.sent(line),
             Record::Control(control) if control.event == "stdin_closed" => {
                 maker.wait(true);
@@ -58,7 +63,7 @@ pub fn case(spec: &'static Spec, name: &str, session: &Recording) -> Result<Scen
         Maybe::Value(title) => title.clone(),
         _ => format!("a recorded session of {}", session.header.agent),
     };
-    let covers = shown(&spec.id(), &session.records);
+    let covers = covered_items(&spec.id(), &session.records);
     let responses = responses(spec, &transcript)?;
     let case = json!({
         "scenario": 1, "name": name, "dialect": spec.id(), "title": title, "covers": covers,
@@ -68,34 +73,36 @@ pub fn case(spec: &'static Spec, name: &str, session: &Recording) -> Result<Scen
     serde_json::from_value(case).map_err(|error| error.to_string())
 }
 
-struct Maker {
+struct CaseBuilder {
     spec: &'static Spec,
     steps: Vec<Value>,
     /// Frames since the client's last action.
-    seen: Vec<FrameText>,
+    frames: Vec<FrameText>,
     /// Waits, and the frames that they found: the index of the step, and the frame.
     waits: Vec<(usize, Value)>,
     /// Captured texts, and the names of their variables.
     captured: BTreeMap<String, String>,
 }
 
-impl Maker {
+impl CaseBuilder {
     /// Adds waits for the frames that the client had seen. At the end of the session it had seen all frames.
     /// The case then waits only for answers and ends of runs, which do not come by themselves.
     fn wait(&mut self, at_the_end: bool) {
-        let seen = std::mem::take(&mut self.seen);
+        let seen = std::mem::take(&mut self.frames);
         let last = seen.len().saturating_sub(1);
         for (at, line) in seen.iter().enumerate() {
             let Ok(frame) = agentese::wire::decode::<Value>(line.as_str()) else { continue };
             let step = match route(self.spec, line) {
-                Ok(Routed::Answer { id, command, .. }) => Some(self.answer(id.as_ref(), command.as_deref())),
-                Ok(Routed::Event { kind, .. }) => {
+                Ok(RoutedFrame::Answer { id, command, .. }) => {
+                    Some(self.answer(id.as_ref(), command.as_deref()))
+                }
+                Ok(RoutedFrame::Event { kind, .. }) => {
                     let ends = kind.spec().is_some_and(|event| {
                         matches!(event.run.of(line.as_str()), RunEffect::MayEnd | RunEffect::Ends)
                     });
                     (ends || (at == last && !at_the_end)).then(|| json!({"wait": self.event(&kind)}))
                 }
-                Ok(Routed::Dialog { method, .. }) => {
+                Ok(RoutedFrame::Dialog { method, .. }) => {
                     let asks = self.spec.dialog(&method).is_some_and(|row| row.answered);
                     asks.then(|| json!({"wait": self.question(&frame, &method)}))
                 }
@@ -137,8 +144,8 @@ impl Maker {
         self.wait(false);
         let step = match agentese::wire::decode::<Value>(line.as_str()) {
             Ok(mut frame @ Value::Object(_)) => {
-                self.name_question(&mut frame);
-                self.name_what_was_made_up(&mut frame);
+                self.replace_question_id(&mut frame);
+                self.replace_generated_values(&mut frame);
                 json!({"send": frame})
             }
             _ => json!({"raw": line.as_str()}),
@@ -147,11 +154,11 @@ impl Maker {
     }
 
     /// Replaces the id of the answered question by a variable.
-    fn name_question(&mut self, frame: &mut Value) {
+    fn replace_question_id(&mut self, frame: &mut Value) {
         let Some(id) = frame.get("id").and_then(Value::as_str).map(str::to_owned) else { return };
         let asked = |(_, frame): &(usize, Value)| {
             let line = FrameText::from(frame.to_string());
-            frame["id"] == id.as_str() && matches!(route(self.spec, &line), Ok(Routed::Dialog { .. }))
+            frame["id"] == id.as_str() && matches!(route(self.spec, &line), Ok(RoutedFrame::Dialog { .. }))
         };
         if self.waits.iter().any(asked)
             && let Some(name) = self.capture(&id)
@@ -161,19 +168,19 @@ impl Maker {
     }
 
     /// Replaces values that the agent made up, and the directories of the run, by variables.
-    fn name_what_was_made_up(&mut self, value: &mut Value) {
+    fn replace_generated_values(&mut self, value: &mut Value) {
         match value {
             Value::Object(members) => {
-                members.values_mut().for_each(|value| self.name_what_was_made_up(value));
+                members.values_mut().for_each(|value| self.replace_generated_values(value));
             }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.name_what_was_made_up(item)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.replace_generated_values(item)),
             Value::String(text) => {
-                let looks_made_up = text.len() >= MADE_UP
+                let looks_made_up = text.len() >= MIN_GENERATED
                     && text.contains(|letter: char| letter.is_ascii_digit() || letter == '/');
                 if looks_made_up && let Some(name) = self.capture(text) {
                     *text = format!("${{{name}}}");
                 }
-                for (place, name) in PLACES {
+                for (place, name) in RUN_DIRECTORIES {
                     *text = text.replace(place, name);
                 }
             }
@@ -190,7 +197,7 @@ impl Maker {
             .waits
             .iter()
             .rev()
-            .find_map(|(step, frame)| Some((*step, place(frame, text, self.spec)?)))?;
+            .find_map(|(step, frame)| Some((*step, path_of_text(frame, text, self.spec)?)))?;
         let name = format!("V{}", self.captured.len() + 1);
         self.steps[step]["capture"][&name] = Value::from(path);
         self.captured.insert(text.to_owned(), name.clone());
@@ -199,7 +206,7 @@ impl Maker {
 }
 
 /// Returns the path of a text in a frame. Skips the id of an answer, which the client chose.
-fn place(frame: &Value, text: &str, spec: &Spec) -> Option<String> {
+fn path_of_text(frame: &Value, text: &str, spec: &Spec) -> Option<String> {
     fn walk(value: &Value, text: &str, path: &str) -> Option<String> {
         let below = |name: &str| if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
         match value {
@@ -216,7 +223,7 @@ fn place(frame: &Value, text: &str, spec: &Spec) -> Option<String> {
         }
     }
     let line = FrameText::from(frame.to_string());
-    let is_answer = matches!(route(spec, &line), Ok(Routed::Answer { .. }));
+    let is_answer = matches!(route(spec, &line), Ok(RoutedFrame::Answer { .. }));
     walk(frame, text, "").filter(|path| !(is_answer && path == "id"))
 }
 

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 use agentese::types::{CaseVerdict, CheckLevel, CheckOutcome, ReportCase, ReportCheck, SuiteReport};
 
-use crate::judge::shows;
+use crate::judge::is_visible;
 use crate::matching::checks;
-use crate::run::without_places;
+use crate::run::without_indexes;
 
 /// A difference, and the cases that show it.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Cause<'r> {
 impl Cause<'_> {
     /// Returns the path in the frame, without the indexes of elements.
     pub fn path(&self) -> Option<String> {
-        self.check.path.as_deref().map(without_places)
+        self.check.path.as_deref().map(without_indexes)
     }
 }
 
@@ -37,10 +37,10 @@ pub fn causes(report: &SuiteReport) -> Vec<Cause<'_>> {
     for case in report.cases.iter().filter(|case| case.verdict == CaseVerdict::Fail) {
         for check in &case.checks {
             let counts = check.outcome == CheckOutcome::Failed && check.known.is_none();
-            if !counts || !shows(check.level, report.level) || check.level == CheckLevel::Info {
+            if !counts || !is_visible(check.level, report.level) || check.level == CheckLevel::Info {
                 continue;
             }
-            let path = check.path.as_deref().map(without_places).unwrap_or_default();
+            let path = check.path.as_deref().map(without_indexes).unwrap_or_default();
             let key = (check.check.as_str(), path, without_values(check.says.as_deref().unwrap_or_default()));
             let place = *places.entry(key).or_insert_with(|| {
                 causes.push(Cause { check, times: 0, cases: Vec::new() });
@@ -79,9 +79,9 @@ fn weight(level: CheckLevel) -> usize {
 }
 
 /// Returns a text without numbers and quoted values; names of members stay.
-fn without_values(says: &str) -> String {
+fn without_values(message: &str) -> String {
     let mut out = String::new();
-    let mut parts = says.split('`');
+    let mut parts = message.split('`');
     out.push_str(parts.next().unwrap_or_default());
     for (at, part) in parts.enumerate() {
         let is_quoted = at % 2 == 0;
@@ -108,7 +108,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_make_no_cause_of_their_own() {
+    fn failures_that_differ_only_in_values_have_one_cause() {
         let same = [
             ("it is `120` instead of `0`", "it is `7` instead of `9`"),
             ("the text is \"a\" instead of \"b\"", "the text is \"c\" instead of \"d\""),
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_is_listed_once_wherever_its_worst_failure_stands() {
+    fn a_case_is_listed_once_under_its_worst_failure() {
         let check = |level: &str| json!({"check": "frames", "level": level, "outcome": "failed", "path": "a", "says": "it is `1`"});
         let case = |name: &str, checks: &[&str]| {
             json!({

@@ -3,8 +3,8 @@
 use agentese::types::{CaseVerdict, CheckOutcome, ReportCase, ReportCheck, SuiteReport};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
-use super::text::told;
-use crate::judge::shows;
+use super::text::check_text;
+use crate::judge::is_visible;
 
 /// Writes a suite with a test for each case. Known failures and cases that are not applicable count as
 /// skipped, inconclusive cases as errors. A wrong line of the expected failures is a test of its own.
@@ -56,7 +56,7 @@ fn status(report: &SuiteReport, case: &ReportCase) -> TestCaseStatus {
         CaseVerdict::Fail => {
             let failed: Vec<&ReportCheck> = failed(report, case).collect();
             let first = failed.first().and_then(|check| check.says.clone()).unwrap_or_default();
-            let details = failed.iter().map(|check| told(check)).collect::<String>();
+            let details = failed.iter().map(|check| check_text(check)).collect::<String>();
             (TestCaseStatus::non_success(NonSuccessKind::Failure), first, Some(details))
         }
         CaseVerdict::Inconclusive => {
@@ -77,6 +77,6 @@ fn status(report: &SuiteReport, case: &ReportCase) -> TestCaseStatus {
 fn failed<'a>(report: &SuiteReport, case: &'a ReportCase) -> impl Iterator<Item = &'a ReportCheck> {
     let level = report.level;
     case.checks.iter().filter(move |check| {
-        check.outcome == CheckOutcome::Failed && check.known.is_none() && shows(check.level, level)
+        check.outcome == CheckOutcome::Failed && check.known.is_none() && is_visible(check.level, level)
     })
 }

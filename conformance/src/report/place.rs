@@ -4,11 +4,11 @@
 /// `message.content[0].text`. If the member is missing, the range is of the innermost object or array on the
 /// path. Reports leave out the envelope, so the path may begin within a member of the line. Returns `None` if
 /// the line is not JSON.
-pub(super) fn place(line: &str, path: &str) -> Option<(usize, usize)> {
+pub(super) fn span_of(line: &str, path: &str) -> Option<(usize, usize)> {
     serde_json::from_str::<serde::de::IgnoredAny>(line).ok()?;
     let parts = parts(path);
     let first = parts.first()?;
-    let begin = inside(line, 0, first).map(|_| 0).or_else(|| enveloped(line, first))?;
+    let begin = inside(line, 0, first).map(|_| 0).or_else(|| envelope_span(line, first))?;
     let mut at = (begin, line.len());
     for part in &parts {
         match inside(line, at.0, part) {
@@ -20,7 +20,7 @@ pub(super) fn place(line: &str, path: &str) -> Option<(usize, usize)> {
 }
 
 /// Returns the position of the first member of the line that is an object with a member of this name.
-fn enveloped(line: &str, name: &str) -> Option<usize> {
+fn envelope_span(line: &str, name: &str) -> Option<usize> {
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(line).ok()?;
     let places = members.keys().filter_map(|member| inside(line, 0, member));
     places.filter(|(from, _)| inside(line, *from, name).is_some()).map(|(from, _)| from).min()
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_around_a_value_is_cut_between_characters() {
+    fn the_context_of_a_value_is_cut_between_characters() {
         let line = "äöü«value»ßéñ";
         let at = (line.find("value").unwrap(), line.find('»').unwrap());
         assert_eq!(excerpt(line, at, 2), ["… ü«", "value", "»ß …"]);
@@ -143,14 +143,14 @@ mod tests {
             ("a.none", r#"{"b\"": [1, "x]", {"c": null}]}"#),
         ];
         for (path, wanted) in table {
-            let found = place(line, path).map(|(from, to)| &line[from..to]);
+            let found = span_of(line, path).map(|(from, to)| &line[from..to]);
             assert_eq!(found, Some(wanted), "{path}");
         }
-        assert_eq!(place(line, "none"), None);
+        assert_eq!(span_of(line, "none"), None);
         // The line's own member is preferred to a member of an envelope.
-        assert_eq!(place(r#"{"e": {"b": [7]}, "b": [8]}"#, "b[0]").map(|(from, _)| from), Some(24));
+        assert_eq!(span_of(r#"{"e": {"b": [7]}, "b": [8]}"#, "b[0]").map(|(from, _)| from), Some(24));
         let line = r#"{"type": "event", "event": {"b": [7]}}"#;
-        assert_eq!(place(line, "b[0]").map(|(from, to)| &line[from..to]), Some("7"));
-        assert_eq!(place("no json", "a"), None);
+        assert_eq!(span_of(line, "b[0]").map(|(from, to)| &line[from..to]), Some("7"));
+        assert_eq!(span_of("no json", "a"), None);
     }
 }

@@ -8,7 +8,7 @@ use crate::recording::Recording;
 use crate::transcript::whole_line;
 
 /// Formats the name of the case, and a line for each record.
-pub fn said(recording: &Recording) -> String {
+pub fn frame_listing(recording: &Recording) -> String {
     let mut out = String::new();
     if let Some(name) = recording.header.scenario.as_option() {
         let _ = writeln!(out, "{name}");
@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_of_both_sides_and_what_happened_beside_them() {
+    fn the_listing_has_lines_of_both_sides_and_events() {
         let record = |record| serde_json::from_value(record).unwrap();
         let recording = Recording {
             header: record(json!({"transcript": 1, "agent": "a", "scenario": "one"})),
@@ -65,6 +65,6 @@ mod tests {
             .collect(),
         };
         let wanted = "one\n  -> {}\n  <- {\"a\":\u{fffd}1}\n  -- exit 3: one\n     two\n\n";
-        assert_eq!(said(&recording), wanted);
+        assert_eq!(frame_listing(&recording), wanted);
     }
 }

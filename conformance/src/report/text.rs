@@ -8,8 +8,8 @@ use agentese::types::{
 };
 
 use super::causes::{Cause, causes};
-use super::place::{excerpt, place};
-use crate::judge::{counts, shows};
+use super::place::{excerpt, span_of};
+use crate::judge::{can_fail, is_visible};
 use crate::words::counted;
 
 /// Longest part of a line to show, in characters.
@@ -41,14 +41,14 @@ fn failures(out: &mut String, report: &SuiteReport) {
         let Some(case) = cause.cases.first() else { continue };
         if at < CAUSES {
             let _ = writeln!(out, "FAIL  {}", head(cause.check));
-            let _ = writeln!(out, "      {}", shown_by(cause));
+            let _ = writeln!(out, "      {}", cases_of(cause));
             out.push_str(&evidence(cause.check));
             if cause.cases.len() > 1 {
                 let _ = writeln!(out, "      (from {}: {})", case.name, clip(&case.title));
             }
             out.push('\n');
         } else {
-            let _ = writeln!(out, "FAIL  {} [{}]", head(cause.check), shown_by(cause));
+            let _ = writeln!(out, "FAIL  {} [{}]", head(cause.check), cases_of(cause));
         }
     }
     let is_failed = |case: &&ReportCase| case.verdict == CaseVerdict::Fail && case.expected.is_none();
@@ -59,7 +59,7 @@ fn failures(out: &mut String, report: &SuiteReport) {
 }
 
 /// Lists the cases of a cause.
-fn shown_by(cause: &Cause<'_>) -> String {
+fn cases_of(cause: &Cause<'_>) -> String {
     let names: Vec<&str> = cause.cases.iter().take(NAMED).map(|case| case.name.as_str()).collect();
     let more = cause.cases.len() - names.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
@@ -103,7 +103,7 @@ fn head(check: &ReportCheck) -> String {
 }
 
 /// Formats a failed check: the difference, the frames before, the expected frame, and the found one.
-pub(super) fn told(check: &ReportCheck) -> String {
+pub(super) fn check_text(check: &ReportCheck) -> String {
     format!("    {}\n{}", head(check), evidence(check))
 }
 
@@ -137,7 +137,7 @@ const AROUND: usize = 160;
 
 /// Returns the line around the differing member, with `»` before the member and `«` behind it.
 fn marked(line: &str, path: &str) -> Option<String> {
-    let [before, value, after] = excerpt(line, place(line, path)?, AROUND);
+    let [before, value, after] = excerpt(line, span_of(line, path)?, AROUND);
     Some(format!("{}»{}«{}", clip(&before), clip(&value), clip(&after)))
 }
 
@@ -162,7 +162,7 @@ fn known(out: &mut String, report: &SuiteReport) {
 fn lenient(out: &mut String, report: &SuiteReport) {
     for case in report.cases.iter().filter(|case| case.verdict == CaseVerdict::Lenient) {
         let is_allowed = |check: &&ReportCheck| {
-            check.outcome == CheckOutcome::Allowed && counts(check.level, report.level)
+            check.outcome == CheckOutcome::Allowed && can_fail(check.level, report.level)
         };
         let mut names: Vec<&str> =
             case.checks.iter().filter(is_allowed).filter_map(|check| check.allowance.as_deref()).collect();
@@ -231,7 +231,7 @@ fn levels(out: &mut String, report: &SuiteReport) {
     };
     let told: Vec<String> = CheckLevel::ALL
         .iter()
-        .filter(|level| shows(**level, report.level))
+        .filter(|level| is_visible(**level, report.level))
         .map(|level| {
             let (all, failed) = of_level(*level);
             format!("{failed} of {all} `{level}`")

@@ -11,19 +11,19 @@ use agentese::types::{
 use serde_json::Value;
 
 use crate::file::{self, FileError};
-use crate::judge::counts;
+use crate::judge::can_fail;
 use crate::suite::{Suite, SuiteError};
 
 /// A file of expected failures.
 #[derive(Debug, Clone)]
-pub struct Expected {
+pub struct ExpectedFailuresFile {
     /// Name of the file in problems.
     pub source: String,
     /// Content of the file.
     pub file: ExpectedFailures,
 }
 
-impl Expected {
+impl ExpectedFailuresFile {
     /// Reads a file.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Expected {
 /// `known` are the names of all cases, played or not. A check that fails below the level of the run keeps its
 /// line.
 pub fn apply(
-    expected: &Expected,
+    expected: &ExpectedFailuresFile,
     cases: &mut [ReportCase],
     known: &[String],
     level: CheckLevel,
@@ -86,7 +86,7 @@ pub fn apply(
     }
     for case in cases.iter_mut().filter(|case| case.verdict == CaseVerdict::Fail) {
         let is_known = |check: &ReportCheck| {
-            check.outcome != CheckOutcome::Failed || !counts(check.level, level) || check.known.is_some()
+            check.outcome != CheckOutcome::Failed || !can_fail(check.level, level) || check.known.is_some()
         };
         case.expected = case.checks.iter().all(is_known).then_some(true);
     }
@@ -94,7 +94,7 @@ pub fn apply(
 }
 
 /// Removes indexes from a path: `messages[3].usage` becomes `messages[].usage`.
-pub(crate) fn without_places(path: &str) -> String {
+pub(crate) fn without_indexes(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     let mut within = false;
     for character in path.chars() {
@@ -143,9 +143,9 @@ fn mark(case: &mut ReportCase, line: &ExpectedFailure, source: &str) -> Option<S
         if found.check != check || found.outcome != CheckOutcome::Failed {
             continue;
         }
-        let (path, of) = (found.path.as_deref().map(without_places), row(found));
+        let (path, of) = (found.path.as_deref().map(without_indexes), row(found));
         let is_row = line.row.is_none() || line.row == of;
-        if is_row && path == line.path.as_deref().map(without_places) {
+        if is_row && path == line.path.as_deref().map(without_indexes) {
             found.known = Some(line.reason.clone());
             marked = true;
         } else {

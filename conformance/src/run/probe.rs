@@ -6,13 +6,13 @@ use agentese::types::{Direction, Profile, TranscriptRecord};
 use serde_json::{Map, Value};
 
 use super::RunOptions;
-use crate::detect::{Guess, detect, detect_case};
+use crate::detect::{DialectGuess, detect, detect_case};
 use crate::matching::Rules;
 use crate::player::{PlayOptions, play, relative_argument};
 use crate::transcript::Transcript;
 
 /// Longest usual time to the first output of an agent, in milliseconds.
-const USUAL: f64 = 1500.0;
+const USUAL_START_MS: f64 = 1500.0;
 
 /// Time limit for the agent's answers.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -22,13 +22,13 @@ const SLOWEST: f64 = 10.0;
 
 /// Confidence from which another dialect is reported. If that dialect has another framing, the cases are not
 /// played.
-const SURE: f64 = 0.95;
+const MIN_CONFIDENCE: f64 = 0.95;
 
 /// Result of a probe.
 #[derive(Debug)]
-pub enum Probe {
+pub enum ProbeResult {
     /// The agent answers in a known dialect.
-    Speaks {
+    Recognized {
         /// Remark about a better fitting dialect with the same framing.
         remark: Option<String>,
         /// The agent's own choices, from its first answer.
@@ -37,11 +37,11 @@ pub enum Probe {
         slowness: f64,
     },
     /// The agent cannot be judged, for this reason.
-    No(String),
+    Unusable(String),
 }
 
 /// Starts the agent once, and checks that it speaks the dialect of its profile.
-pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
+pub async fn probe(profile: &Profile, options: &RunOptions) -> ProbeResult {
     let play_options = PlayOptions {
         command: options.command.clone(),
         patience: options.patience * SLOWEST,
@@ -51,10 +51,10 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
     };
     let played = match play(&detect_case(&profile.dialect), profile, &play_options).await {
         Ok(played) => played,
-        Err(error) => return Probe::No(error.to_string()),
+        Err(error) => return ProbeResult::Unusable(error.to_string()),
     };
     let Ok(transcript) = played.recording.transcript() else {
-        return Probe::No("what it says cannot be recorded".to_owned());
+        return ProbeResult::Unusable("what it says cannot be recorded".to_owned());
     };
     let is_json = |line: &str| serde_json::from_str::<serde::de::IgnoredAny>(line).is_ok();
     if !transcript.received().any(|line| is_json(line.as_str())) {
@@ -62,17 +62,17 @@ pub async fn probe(profile: &Profile, options: &RunOptions) -> Probe {
         let command = options.command.as_ref().or(profile.command.as_ref());
         let hint = command.and_then(|command| relative_argument(command));
         let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-        return Probe::No(format!("the agent does not speak: {end}{hint}"));
+        return ProbeResult::Unusable(format!("the agent does not speak: {end}{hint}"));
     }
-    let slowness = (first(&played.recording.records) / USUAL).clamp(1.0, SLOWEST);
+    let slowness = (first_output_ms(&played.recording.records) / USUAL_START_MS).clamp(1.0, SLOWEST);
     match detect(&transcript) {
         Ok(guesses) => judge(&guesses, &profile.dialect, slowness, choices(&transcript, &profile.dialect)),
-        Err(stranger) => Probe::No(stranger.to_string()),
+        Err(stranger) => ProbeResult::Unusable(stranger.to_string()),
     }
 }
 
 /// Returns the time of the agent's first output, in milliseconds.
-fn first(records: &[TranscriptRecord]) -> f64 {
+fn first_output_ms(records: &[TranscriptRecord]) -> f64 {
     let mut times = records.iter().filter_map(|record| match record {
         TranscriptRecord::Line(line) if line.dir == Direction::S2c => line.t.as_ref()?.as_f64(),
         _ => None,
@@ -94,19 +94,24 @@ pub(crate) fn choices(transcript: &Transcript, dialect: &str) -> Option<Map<Stri
     })
 }
 
-fn judge(guesses: &[Guess], dialect: &str, slowness: f64, choices: Option<Map<String, Value>>) -> Probe {
+fn judge(
+    guesses: &[DialectGuess],
+    dialect: &str,
+    slowness: f64,
+    choices: Option<Map<String, Value>>,
+) -> ProbeResult {
     let of_profile = guesses.iter().find(|guess| guess.spec.id() == dialect);
     match (guesses.first(), of_profile) {
-        (Some(best), Some(own)) if best.spec.id() != dialect && best.confidence >= SURE => {
+        (Some(best), Some(own)) if best.spec.id() != dialect && best.confidence >= MIN_CONFIDENCE => {
             let says = format!("the agent speaks {}, not {dialect}", best.spec.id());
             let is_of_a_kind =
                 std::mem::discriminant(&best.spec.framing) == std::mem::discriminant(&own.spec.framing);
             if !is_of_a_kind {
-                return Probe::No(says);
+                return ProbeResult::Unusable(says);
             }
-            Probe::Speaks { remark: Some(format!("it seems that {says}")), choices, slowness }
+            ProbeResult::Recognized { remark: Some(format!("it seems that {says}")), choices, slowness }
         }
-        _ => Probe::Speaks { remark: None, choices, slowness },
+        _ => ProbeResult::Recognized { remark: None, choices, slowness },
     }
 }
 

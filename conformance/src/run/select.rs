@@ -7,10 +7,10 @@ use crate::words::{either, nearest};
 
 /// Patterns for names and covered items of cases.
 #[derive(Debug, Clone, Default)]
-pub struct Selection(Vec<Pattern>);
+pub struct Selection(Vec<CasePattern>);
 
 #[derive(Debug, Clone)]
-enum Pattern {
+enum CasePattern {
     /// A part of the name or of a covered item.
     Part(String),
     /// A glob for the whole name or a whole covered item.
@@ -31,7 +31,7 @@ pub enum SelectionError {
     },
     /// A pattern fits no case.
     #[error("no case fits `{pattern}`; {instead}`list --covers` shows names and what is covered")]
-    Nothing {
+    NoMatch {
         /// The pattern.
         pattern: String,
         /// Similar names as a question; empty if no name is similar.
@@ -57,13 +57,13 @@ impl Selection {
     pub fn new(patterns: &[String]) -> Result<Self, SelectionError> {
         let read = |pattern: &String| {
             if !pattern.contains(['*', '?', '[', '{']) {
-                return Ok(Pattern::Part(pattern.clone()));
+                return Ok(CasePattern::Part(pattern.clone()));
             }
             let wrong = |error: globset::Error| SelectionError::Pattern {
                 pattern: pattern.clone(),
                 reason: error.kind().to_string(),
             };
-            Ok(Pattern::Glob(Glob::new(pattern).map_err(wrong)?.compile_matcher()))
+            Ok(CasePattern::Glob(Glob::new(pattern).map_err(wrong)?.compile_matcher()))
         };
         patterns.iter().map(read).collect::<Result<_, _>>().map(Self)
     }
@@ -79,7 +79,7 @@ impl Selection {
         let chosen: Vec<Vec<bool>> = self.0.iter().map(|pattern| pattern.of(&cases)).collect();
         for (pattern, chosen) in self.0.iter().zip(&chosen) {
             if !chosen.contains(&true) {
-                return Err(nothing(pattern.text(), &cases));
+                return Err(no_match(pattern.text(), &cases));
             }
         }
         let is_chosen = |at: usize| chosen.iter().any(|chosen| chosen[at]);
@@ -88,11 +88,11 @@ impl Selection {
     }
 }
 
-impl Pattern {
+impl CasePattern {
     fn text(&self) -> &str {
         match self {
-            Pattern::Part(part) => part,
-            Pattern::Glob(glob) => glob.glob().glob(),
+            CasePattern::Part(part) => part,
+            CasePattern::Glob(glob) => glob.glob().glob(),
         }
     }
 
@@ -108,16 +108,16 @@ impl Pattern {
 
     fn fits(&self, text: &str) -> bool {
         match self {
-            Pattern::Part(part) => text.contains(part.as_str()),
-            Pattern::Glob(glob) => glob.is_match(text),
+            CasePattern::Part(part) => text.contains(part.as_str()),
+            CasePattern::Glob(glob) => glob.is_match(text),
         }
     }
 }
 
-fn nothing(pattern: &str, cases: &[Scenario]) -> SelectionError {
+fn no_match(pattern: &str, cases: &[Scenario]) -> SelectionError {
     let near = nearest(pattern, cases.iter().flat_map(texts));
     let instead = if near.is_empty() { String::new() } else { format!("did you mean {}? ", either(&near)) };
-    SelectionError::Nothing { pattern: pattern.to_owned(), instead }
+    SelectionError::NoMatch { pattern: pattern.to_owned(), instead }
 }
 
 fn texts(case: &Scenario) -> impl Iterator<Item = &str> {
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn names_parts_globs_and_what_is_covered() {
+    fn names_parts_globs_and_covered_items_select_cases() {
         let table: [(&[&str], &[&str]); 8] = [
             (&[], &["bash", "bash-abort", "fork"]),
             (&["bash"], &["bash"]),
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn what_selects_nothing_is_an_error() {
+    fn a_pattern_without_a_match_is_an_error() {
         let nothing = "no case fits `nope`; `list --covers` shows names and what is covered";
         assert_eq!(select(&["fork", "nope"]).unwrap_err(), nothing);
         let near = "no case fits `bahs-abort`; did you mean `bash-abort`? `list --covers` shows names and what is covered";

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nothing_has_is_an_error_with_the_nearest() {
+    fn an_unknown_name_is_an_error_with_the_nearest_name() {
         let table = [
             (
                 json!({"commands": ["get_mesages"]}),
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_dialect_has_may_be_claimed() {
+    fn names_of_the_dialect_may_be_claimed() {
         let claims = json!({"commands": ["get_messages"], "events": ["agent_end"], "without_commands": ["abort"],
             "without_events": ["turn_end"], "without": ["tools", "queues"]});
         assert_eq!(checked(claims), Ok(()));

@@ -8,7 +8,7 @@ use std::ops::Range;
 use agentese::types::Direction;
 use serde_json::value::RawValue;
 
-use super::{Mismatch, Shown};
+use super::{LineExcerpt, Mismatch};
 
 /// Number of characters to show of a line without a mark.
 const LINE: usize = 200;
@@ -20,7 +20,7 @@ const MARKED: usize = 160;
 /// Formats a difference as several lines of at most about 300 characters: description and path, the frames
 /// before, and the two frames with the difference between `⟦` and `⟧`.
 pub fn render(mismatch: &Mismatch) -> String {
-    let mut out = mismatch.says.clone();
+    let mut out = mismatch.message.clone();
     if !mismatch.path.is_empty() {
         let _ = write!(out, "\n  at {}", mismatch.path);
     }
@@ -46,7 +46,7 @@ pub fn render(mismatch: &Mismatch) -> String {
     out
 }
 
-fn frame(shown: &Shown, line: &str) -> String {
+fn frame(shown: &LineExcerpt, line: &str) -> String {
     let arrow = match shown.dir {
         Direction::C2s => "→",
         Direction::S2c => "←",
@@ -184,11 +184,11 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_shown_where_they_begin_to_differ() {
+    fn long_values_are_shown_from_their_first_difference() {
         let long = |end: &str| format!(r#"{{"text":"{}{end}"}}"#, "x".repeat(1000));
-        let shown = |line: String| Some(Shown { record: 1, dir: Direction::S2c, line });
+        let shown = |line: String| Some(LineExcerpt { record: 1, dir: Direction::S2c, line });
         let mismatch = Mismatch {
-            says: "the texts differ".to_owned(),
+            message: "the texts differ".to_owned(),
             path: "text".to_owned(),
             expected: shown(long("one")),
             found: shown(long("two")),

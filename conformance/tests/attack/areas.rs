@@ -37,10 +37,10 @@ fn holds(area: &str, dialect: &str) {
     assert!(counts.values().next().unwrap().as_u64().unwrap() > 0, "{report:#}");
 }
 
-fn finds(area: &str, dialect: &str, spoiled: Option<&str>, more: &[&str], says: &str) {
+fn finds(area: &str, dialect: &str, spoiled: Option<&str>, more: &[&str], message: &str) {
     let (code, report) = attacked(area, dialect, spoiled, more);
     assert_eq!((code, &report["outcome"]), (Some(1), &"found".into()), "{report:#}");
-    assert!(report["reason"].as_str().unwrap().contains(says), "{report:#}");
+    assert!(report["reason"].as_str().unwrap().contains(message), "{report:#}");
 }
 
 /// Returns the line of a surface whose program has a defect.
@@ -102,7 +102,7 @@ fn acp_finds_an_answer_that_comes_twice() {
 
 /// An attack that cannot be carried out is reported as broken, not as held.
 #[test]
-fn acp_tells_of_an_agent_that_asks_the_editor_for_nothing() {
+fn acp_reports_an_agent_without_requests_to_the_editor() {
     let line = spoiled("ignores-the-editor", "--mode acp --provider scripted --script {script}");
     let (code, report) = attacked("acp", "pi", None, &["--acp", &line]);
     assert_eq!((code, &report["outcome"]), (Some(2), &"broken".into()), "{report:#}");

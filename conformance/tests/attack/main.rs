@@ -47,7 +47,7 @@ fn an_agent_without_a_defect_holds() {
 }
 
 #[test]
-fn each_defect_is_found_by_the_attack_that_is_about_it() {
+fn each_defect_is_found_by_its_attack() {
     for (defect, attack, says) in [
         ("dies-of-garbage", "lines", "it ended"),
         ("babbles", "lines", "it said what is no frame: cannot read that"),
@@ -65,7 +65,7 @@ fn each_defect_is_found_by_the_attack_that_is_about_it() {
 }
 
 #[test]
-fn a_command_line_that_is_wrong_says_what_there_is() {
+fn a_wrong_command_line_lists_the_valid_names() {
     let output = Command::new(env!("CARGO_BIN_EXE_agentese-conformance"))
         .args(["attack", "--dialect", "pi", "--only", "kill", "--", "true"])
         .output()

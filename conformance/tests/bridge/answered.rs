@@ -3,11 +3,11 @@
 
 use agentese::types::{ModelRequest, ModelScript, Scenario, ScriptResponse};
 use agentese_conformance::transcript::Transcript;
-use agentese_script::{Asked, Kind, Playlist};
+use agentese_script::{Kind, Playlist, RequestProperties};
 use serde_json::Value;
 
-use crate::excuse::Left;
-use crate::told::{Told, told};
+use crate::excuse::UnexplainedDifference;
+use crate::told::{FrontFrame, front_frames};
 
 /// Name of the check that each answer arrives whole, in order, and in the history.
 const ANSWERED: &str = "answered";
@@ -20,40 +20,50 @@ struct Answers {
 }
 
 /// Returns answers of the model that are missing or changed.
-pub fn unanswered(case: &Scenario, requests: &[ModelRequest], observed: &Transcript) -> Vec<Left> {
-    let given = given(case, requests);
-    let (told, mut left) = heard(observed);
+pub fn missing_answers(
+    case: &Scenario,
+    requests: &[ModelRequest],
+    observed: &Transcript,
+) -> Vec<UnexplainedDifference> {
+    let given = scripted_answers(case, requests);
+    let (told, mut left) = received_answers(observed);
     if told != given {
         left.push(of("message_end", format!("{told:?} is told, and the model gave {given:?}")));
     }
     left
 }
 
-fn of(row: &str, says: String) -> Left {
-    let says = format!("{ANSWERED}: {says}");
-    Left { check: ANSWERED.to_owned(), row: row.to_owned(), path: String::new(), says }
+fn of(row: &str, message: String) -> UnexplainedDifference {
+    let says = format!("{ANSWERED}: {message}");
+    UnexplainedDifference {
+        check: ANSWERED.to_owned(),
+        row: row.to_owned(),
+        path: String::new(),
+        message: says,
+    }
 }
 
 /// Returns the model's answers, request by request. Requests for a summary offer no tools, and their answers
 /// are not messages.
-fn given(case: &Scenario, requests: &[ModelRequest]) -> Answers {
+fn scripted_answers(case: &Scenario, requests: &[ModelRequest]) -> Answers {
     let mut given = Answers::default();
     let Some(model) = &case.model else { return given };
     for request in requests.iter().filter(|request| !request.tools.is_empty()) {
         let place = request.answer.and_then(|place| usize::try_from(place).ok());
         match place.and_then(|place| model.responses.get(place)) {
             Some(response) => given.take(response),
-            None => given.take(&beyond(model)),
+            None => given.take(&exhausted_answer(model)),
         }
     }
     given
 }
 
 /// Returns the answer of a script that has run out.
-fn beyond(model: &ModelScript) -> ScriptResponse {
+fn exhausted_answer(model: &ModelScript) -> ScriptResponse {
     let mut rest = ModelScript::new(Vec::new());
     rest.default.clone_from(&model.default);
-    let asked = Asked { user: "", system: "", model: "", tool_results: false, body: &String::new };
+    let asked =
+        RequestProperties { user: "", system: "", model: "", tool_results: false, body: &String::new };
     Playlist::new(rest).next(&asked).answer
 }
 
@@ -61,7 +71,7 @@ impl Answers {
     fn take(&mut self, response: &ScriptResponse) {
         let blocks = agentese_script::blocks(response);
         let of_text = blocks.iter().filter(|block| block.kind == Kind::Text);
-        self.said(of_text.flat_map(|block| &block.pieces).map(String::as_str).collect());
+        self.add_text(of_text.flat_map(|block| &block.pieces).map(String::as_str).collect());
         self.calls.extend(blocks.into_iter().filter_map(|block| match block.kind {
             Kind::ToolCall { name, .. } => Some(name),
             _ => None,
@@ -69,31 +79,31 @@ impl Answers {
     }
 
     /// Adds a text. An answer with nothing but calls has no text.
-    fn said(&mut self, text: String) {
+    fn add_text(&mut self, text: String) {
         self.texts.extend(Some(text).filter(|text| !text.is_empty()));
     }
 }
 
 /// Returns the answers that the client received, and the histories with a different content.
-fn heard(observed: &Transcript) -> (Answers, Vec<Left>) {
+fn received_answers(observed: &Transcript) -> (Answers, Vec<UnexplainedDifference>) {
     let (mut heard, mut left) = (Answers::default(), Vec::new());
     // The growing answer, for dialects without ends of messages.
     let mut grows = String::new();
-    for frame in told(observed) {
+    for frame in front_frames(observed) {
         match frame {
-            Told::Event(kind, event) => match kind.as_str() {
+            FrontFrame::Event(kind, event) => match kind.as_str() {
                 "message_end" if event["message"]["role"] == "assistant" => {
-                    heard.said(text(&event["message"]))
+                    heard.add_text(text(&event["message"]))
                 }
                 "message_delta" => grows.push_str(event["delta"].as_str().unwrap_or_default()),
-                "message_start" | "turn_end" | "agent_end" => heard.said(std::mem::take(&mut grows)),
+                "message_start" | "turn_end" | "agent_end" => heard.add_text(std::mem::take(&mut grows)),
                 "tool_execution_start" => {
                     let name = ["toolName", "tool"].iter().find_map(|member| event[member].as_str());
                     heard.calls.extend(name.map(str::to_owned));
                 }
                 _ => {}
             },
-            Told::Answer(data) => {
+            FrontFrame::Answer(data) => {
                 let Some(messages) = data["messages"].as_array() else { continue };
                 let of_model = messages.iter().filter(|message| message["role"] == "assistant");
                 let texts: Vec<String> = of_model.map(text).filter(|text| !text.is_empty()).collect();
@@ -106,7 +116,7 @@ fn heard(observed: &Transcript) -> (Answers, Vec<Left>) {
             }
         }
     }
-    heard.said(grows);
+    heard.add_text(grows);
     (heard, left)
 }
 
@@ -133,7 +143,7 @@ mod tests {
         .unwrap()
     }
 
-    fn asked(answer: Option<u64>, tools: &[&str]) -> ModelRequest {
+    fn model_request(answer: Option<u64>, tools: &[&str]) -> ModelRequest {
         let mut request = json!({
             "n": 0, "api": "anthropic-messages", "path": "/", "messages": [], "tools": tools, "options": {},
         });
@@ -154,16 +164,16 @@ mod tests {
     }
 
     fn left(frames: &[Value]) -> Vec<String> {
-        let left = unanswered(
+        let left = missing_answers(
             &case(),
-            &[asked(Some(0), &["bash"]), asked(Some(1), &["bash"])],
-            &crate::told::heard(frames),
+            &[model_request(Some(0), &["bash"]), model_request(Some(1), &["bash"])],
+            &crate::told::session_of(frames),
         );
         left.into_iter().map(|left| left.row).collect()
     }
 
     #[test]
-    fn each_answer_is_told_whole_and_in_its_order() {
+    fn each_answer_arrives_whole_and_in_order() {
         let call = json!({"type": "tool_execution_start", "toolCallId": "1", "toolName": "bash"});
         let whole = [end("one"), call.clone(), end("two"), history(&["one", "two"])];
         assert!(left(&whole).is_empty());
@@ -181,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_make_an_answer_where_messages_have_no_end() {
+    fn pieces_make_an_answer_without_message_ends() {
         let event = |told: Value| json!({"jsonrpc": "2.0", "method": "agent/event", "params": told});
         let frames = |last: &str| {
             [
@@ -197,9 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_beyond_the_script_counts_and_summaries_do_not() {
-        let said = |requests: &[ModelRequest]| given(&case(), requests).texts;
-        assert_eq!(said(&[asked(Some(1), &["bash"]), asked(None, &["bash"])]), ["two", "(script exhausted)"]);
-        assert_eq!(said(&[asked(Some(0), &[]), asked(Some(1), &["bash"])]), ["two"]);
+    fn requests_beyond_the_script_need_answers_and_summaries_do_not() {
+        let said = |requests: &[ModelRequest]| scripted_answers(&case(), requests).texts;
+        assert_eq!(
+            said(&[model_request(Some(1), &["bash"]), model_request(None, &["bash"])]),
+            ["two", "(script exhausted)"]
+        );
+        assert_eq!(said(&[model_request(Some(0), &[]), model_request(Some(1), &["bash"])]), ["two"]);
     }
 }

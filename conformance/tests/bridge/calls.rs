@@ -7,22 +7,27 @@ use std::collections::BTreeSet;
 use agentese_conformance::transcript::Transcript;
 use serde_json::Value;
 
-use crate::excuse::Left;
-use crate::told::{Told, matching, told};
+use crate::excuse::UnexplainedDifference;
+use crate::told::{FrontFrame, front_frames, matching};
 
 /// Name of the check that calls begin and end once.
 const CALLS: &str = "calls";
 
 /// Returns calls that begin twice, end without a beginning, or have not ended at the end of their run.
-pub fn unended(front: &str, observed: &Transcript) -> Vec<Left> {
+pub fn unended(front: &str, observed: &Transcript) -> Vec<UnexplainedDifference> {
     let Some(tools) = matching(agentese::dynamic::spec(front).unwrap()).tools else { return Vec::new() };
     let (mut begun, mut open, mut left) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
     let mut wrong = |row: &str, says: String| {
         let says = format!("{CALLS} of {row}: {says}");
-        left.push(Left { check: CALLS.to_owned(), row: row.to_owned(), path: String::new(), says });
+        left.push(UnexplainedDifference {
+            check: CALLS.to_owned(),
+            row: row.to_owned(),
+            path: String::new(),
+            message: says,
+        });
     };
-    for one in told(observed) {
-        let Told::Event(kind, event) = one else { continue };
+    for one in front_frames(observed) {
+        let FrontFrame::Event(kind, event) = one else { continue };
         let others = tools.others.iter().filter(|(row, _)| *row == kind).map(|(_, path)| *path);
         let call = std::iter::once(tools.call).chain(others).find_map(|path| at(&event, path));
         match (kind.as_str(), call) {
@@ -60,14 +65,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::told::heard;
+    use crate::told::session_of;
 
     #[test]
     fn each_call_begins_and_ends_once() {
         let begins = |id: &str| json!({"type": "tool_execution_start", "toolCallId": id, "toolName": "bash"});
         let ends = |id: &str| json!({"type": "tool_execution_end", "toolCallId": id, "toolName": "bash"});
         let (start, end) = (json!({"type": "agent_start"}), json!({"type": "agent_end"}));
-        let left = |frames: &[Value]| unended("pi", &heard(frames)).len();
+        let left = |frames: &[Value]| unended("pi", &session_of(frames)).len();
         let run = [start.clone(), begins("a"), begins("b"), ends("b"), ends("a"), end.clone()];
         assert_eq!(left(&run), 0);
         for place in 1..5 {
@@ -81,18 +86,18 @@ mod tests {
     }
 
     #[test]
-    fn each_dialect_names_the_call_in_its_own_way() {
+    fn each_dialect_has_its_own_member_for_the_call_id() {
         let event = |event: Value| json!({"type": "event", "event": event});
         let begins = event(json!({"type": "tool_execution_start", "tool_call": {"id": "a"}}));
         let ends = event(json!({"type": "tool_execution_end", "tool_result": {"id": "a"}}));
         let over = event(json!({"type": "agent_end"}));
-        assert_eq!(unended("operator", &heard(&[begins.clone(), ends, over.clone()])), []);
-        assert_eq!(unended("operator", &heard(&[begins, over])).len(), 1);
+        assert_eq!(unended("operator", &session_of(&[begins.clone(), ends, over.clone()])), []);
+        assert_eq!(unended("operator", &session_of(&[begins, over])).len(), 1);
         let told = |event: Value| json!({"jsonrpc": "2.0", "method": "agent/event", "params": event});
         let begins = told(json!({"type": "tool_execution_start", "call_id": "a"}));
         let ends = told(json!({"type": "tool_execution_end", "call_id": "a"}));
         let over = told(json!({"type": "agent_end"}));
-        assert_eq!(unended("opal", &heard(&[begins.clone(), ends, over.clone()])), []);
-        assert_eq!(unended("opal", &heard(&[begins, over])).len(), 1);
+        assert_eq!(unended("opal", &session_of(&[begins.clone(), ends, over.clone()])), []);
+        assert_eq!(unended("opal", &session_of(&[begins, over])).len(), 1);
     }
 }

@@ -8,20 +8,20 @@ mod lost;
 mod paths;
 mod stopped;
 
-use agentese::any::{Fate, Intent, Member, RowFate, RowKind, explain};
+use agentese::any::{Fidelity, Intent, Member, RowFidelity, RowKind, explain};
 use agentese::framing::FrameText;
-use agentese::route::{Routed, route};
+use agentese::route::{RoutedFrame, route};
 use agentese::spec::Spec;
 use agentese::types::{ExpectedFailure, Scenario};
 use agentese_conformance::transcript::{Record, Transcript};
-use agentese_conformance::verdict::{Finding, Mismatch, Outcome, Shown};
+use agentese_conformance::verdict::{Finding, LineExcerpt, Mismatch, Outcome};
 use serde_json::Value;
 
 use differs::EVENTS;
-pub use differs::{GOES_ON, ORDER};
+pub use differs::{CONTINUED_RUN, ORDER};
 pub use lines::{command, is_wait_of_a_live_agent, sends, sends_any};
 use lines::{lacks_a_member, sent_before, sent_until};
-use paths::{in_answer, is_about, is_within, without_places};
+use paths::{in_answer, is_about, is_within, without_indexes};
 
 use crate::runs;
 
@@ -29,7 +29,7 @@ use crate::runs;
 const KINDS: &[&str] = &["type", "id", "command", "jsonrpc", "method"];
 
 /// Members that depend on the models in the agent's own profile and not on the case.
-const GIVEN: &[&str] = &[
+const PROFILE_MEMBERS: &[&str] = &[
     "model.",
     "context.window",
     "message<assistant>.model",
@@ -57,17 +57,17 @@ pub const SCENARIO: &str = "scenario";
 
 /// Name of the check of the model's requests, and its text if the check is about the input of the user.
 const REQUESTS: &str = "requests";
-pub const WORDS: &str = "the model is sent the words of the user";
+pub const USER_INPUT_CHECK: &str = "the model is sent the words of the user";
 
 /// Checks of frames.
-pub const OF_FRAMES: &[&str] = &["answers", "events", "dialogs", "order", "order-between-streams"];
+pub const FRAME_CHECKS: &[&str] = &["answers", "events", "dialogs", "order", "order-between-streams"];
 
 /// Checks of the agent's process and its lines: a bridge always passes them.
-pub const OF_THE_PROCESS: &[&str] = &["end", "exit", "frames", "lines", "leaks", "noise"];
+pub const PROCESS_CHECKS: &[&str] = &["end", "exit", "frames", "lines", "leaks", "noise"];
 
 /// A difference without an explanation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct UnexplainedDifference {
     /// Name of the failed check.
     pub check: String,
     /// Row of the frame; empty if there is no frame.
@@ -75,23 +75,23 @@ pub struct Left {
     /// Path in the frame, in the form of lists of known failures.
     pub path: String,
     /// Description of the difference.
-    pub says: String,
+    pub message: String,
 }
 
-impl Left {
+impl UnexplainedDifference {
     /// Returns `true` if a line of a list applies. A line without a path applies to whole frames of its row.
-    pub fn is_named_by(&self, line: &ExpectedFailure) -> bool {
+    pub fn is_listed_in(&self, line: &ExpectedFailure) -> bool {
         let path = line.path.as_deref().unwrap_or_default();
         let row = line.row.as_deref().unwrap_or_default();
         let is_row = if path.is_empty() { row == self.row } else { row.is_empty() || row == self.row };
-        line.check == self.check && without_places(path).0 == self.path && is_row
+        line.check == self.check && without_indexes(path).0 == self.path && is_row
     }
 }
 
 /// The loss report of a pair.
-pub struct Report {
+pub struct LossReport {
     front: &'static Spec,
-    rows: Vec<RowFate>,
+    rows: Vec<RowFidelity>,
     /// Differences of the front from its recordings, with an agent of its own dialect.
     known: Vec<ExpectedFailure>,
     /// Observed session, with the positions of frames that are not in the recording; `None` if unknown.
@@ -108,7 +108,7 @@ struct Frame {
     answers: Option<(String, bool)>,
 }
 
-impl Report {
+impl LossReport {
     pub fn of(front: &str, agent: &str) -> Self {
         let spec = |name: &str| agentese::dynamic::spec(name).unwrap();
         let front = spec(front);
@@ -116,7 +116,7 @@ impl Report {
     }
 
     /// Adds known differences of the front from its recordings, which occur with any agent.
-    pub fn knowing(self, known: Vec<ExpectedFailure>) -> Self {
+    pub fn with_known(self, known: Vec<ExpectedFailure>) -> Self {
         Self { known, ..self }
     }
 
@@ -131,22 +131,27 @@ impl Report {
     }
 
     /// Returns `true` if the agent shows the boundaries between the blocks of an answer.
-    pub fn tells_blocks(&self) -> bool {
+    pub fn shows_block_boundaries(&self) -> bool {
         let untold = self.rows.iter().filter(|row| row.kind == RowKind::Event).flat_map(|row| &row.untold);
         !untold.into_iter().any(|member| member.neutral == PLACE_OF_TEXT)
     }
 
     /// Returns the name of a failure that names no command.
-    fn parse(&self, shown: &Shown) -> Option<String> {
+    fn parse(&self, shown: &LineExcerpt) -> Option<String> {
         self.is_unnamed(&shown.line).then(|| self.front.edges.parse_command.to_owned())
     }
 
-    fn row(&self, kind: RowKind, name: &str) -> Option<&RowFate> {
+    fn row(&self, kind: RowKind, name: &str) -> Option<&RowFidelity> {
         self.rows.iter().find(|row| row.kind == kind && row.row == name)
     }
 
     /// Returns the findings that the report does not explain.
-    pub fn unexplained(&self, case: &Scenario, findings: &[Finding], golden: &Transcript) -> Vec<Left> {
+    pub fn unexplained(
+        &self,
+        case: &Scenario,
+        findings: &[Finding],
+        golden: &Transcript,
+    ) -> Vec<UnexplainedDifference> {
         let failed = |finding: &Finding| match &finding.outcome {
             Outcome::Failed(mismatch) => Some((finding.check.clone(), mismatch.clone())),
             _ => None,
@@ -154,15 +159,15 @@ impl Report {
         let failed: Vec<_> = findings.iter().filter_map(failed).collect();
         // A case that waits for a missing frame ends there: all later differences follow from that.
         let mut waits = failed.iter().filter(|(check, _)| check == SCENARIO);
-        let in_vain = waits.find_map(|(_, wait)| self.awaited_in_vain(case, wait, golden));
+        let in_vain = waits.find_map(|(_, wait)| self.unmet_wait(case, wait, golden));
         let broken_off = in_vain.map(|step| sent_until(case, step, golden));
-        let lost = self.lost(golden);
+        let lost = self.lost_commands(golden);
         let unexplained = failed.iter().filter(|(check, mismatch)| {
             let is_known = || {
                 let left = self.left(check, mismatch, golden);
-                self.known.iter().any(|line| line.case == case.name && left.is_named_by(line))
+                self.known.iter().any(|line| line.case == case.name && left.is_listed_in(line))
             };
-            if OF_THE_PROCESS.contains(&check.as_str()) {
+            if PROCESS_CHECKS.contains(&check.as_str()) {
                 return !is_known();
             }
             let place = mismatch.expected.as_ref().map(|shown| shown.record);
@@ -176,29 +181,30 @@ impl Report {
                 return false;
             }
             // All of a request except for the input of the user depends only on the agent.
-            (check != REQUESTS || mismatch.says.starts_with(WORDS))
+            (check != REQUESTS || mismatch.message.starts_with(USER_INPUT_CHECK))
                 && !is_known()
-                && !self.follows(&lost, mismatch, golden)
+                && !self.follows_lost_command(&lost, mismatch, golden)
                 && !self.explains(mismatch, golden)
-                && !self.is_other_behind(check, mismatch, golden)
+                && !self.is_allowed_after_command(check, mismatch, golden)
                 && !self.is_of_another_session(mismatch, golden)
         });
         unexplained.map(|(check, mismatch)| self.left(check, mismatch, golden)).collect()
     }
 
     /// Converts a failed check to the form of lists.
-    fn left(&self, check: &str, mismatch: &Mismatch, golden: &Transcript) -> Left {
+    fn left(&self, check: &str, mismatch: &Mismatch, golden: &Transcript) -> UnexplainedDifference {
         let shown = [&mismatch.expected, &mismatch.found];
-        let named =
-            |shown: &Shown| self.frame(shown, golden).map(|frame| frame.row).or_else(|| self.parse(shown));
+        let named = |shown: &LineExcerpt| {
+            self.frame(shown, golden).map(|frame| frame.row).or_else(|| self.parse(shown))
+        };
         let row = shown.into_iter().flatten().find_map(named).unwrap_or_default();
         let path = match mismatch.path.as_str() {
             // A missing request lacks all messages.
             "" if check == REQUESTS => "messages".to_owned(),
-            path => without_places(path).0,
+            path => without_indexes(path).0,
         };
-        let says = format!("{check} of {row}, {}: {}", mismatch.path, mismatch.says);
-        Left { check: check.to_owned(), row, path, says }
+        let says = format!("{check} of {row}, {}: {}", mismatch.path, mismatch.message);
+        UnexplainedDifference { check: check.to_owned(), row, path, message: says }
     }
 
     /// Returns `true` if the report calls the frame, or its member, approximated or lost.
@@ -222,7 +228,7 @@ impl Report {
             frames.iter().filter_map(|frame| Some(frame.answers.as_ref()?.1)).collect();
         let is_refusal = path == "success" || successes.first() != successes.last();
         match row.fate {
-            Fate::Lost => true,
+            Fidelity::Lost => true,
             // The presence and the success of an answer.
             _ if frame.kind == RowKind::Command && (path.is_empty() || is_refusal) => {
                 let sent = frame.answers.as_ref().map(|(sent, _)| sent.as_str());
@@ -231,12 +237,13 @@ impl Report {
                 })
             }
             // The presence, the number and the order of frames.
-            fate if path.is_empty() => fate == Fate::Approximated,
+            fate if path.is_empty() => fate == Fidelity::Approximated,
             _ if KINDS.contains(&path.as_str()) => false,
             // Other differences after a command do not change its failures.
             fate if path.starts_with("error") => {
                 let refuses = row.differs.iter().any(|differs| differs.refuses);
-                fate == Fate::Approximated && (row.differs.is_empty() || refuses || !row.untaken.is_empty())
+                fate == Fidelity::Approximated
+                    && (row.differs.is_empty() || refuses || !row.untaken.is_empty())
             }
             _ if runs::repeats(&frame.row, &path) => true,
             _ if PROVIDERS.iter().any(|given| is_within(given, &path)) => true,
@@ -246,7 +253,7 @@ impl Report {
                     .members
                     .iter()
                     .filter(about)
-                    .partition(|member| self.is_given(member, mismatch, golden));
+                    .partition(|member| self.is_set_by_profile(member, mismatch, golden));
                 // An undeclared member does not come from the agent, and has to be right.
                 told.is_empty() && (!given.is_empty() || row.untold.iter().any(|member| about(&member)))
             }
@@ -259,13 +266,13 @@ impl Report {
         let (Some(member), Some(opens)) = (self.front.session_member, self.front.opens_session) else {
             return false;
         };
-        if self.row(RowKind::Command, opens).is_none_or(|row| row.fate == Fate::Carried) {
+        if self.row(RowKind::Command, opens).is_none_or(|row| row.fate == Fidelity::Carried) {
             return false;
         }
         let opened = golden.records.iter().enumerate().filter_map(|(record, one)| match one {
             Record::Received(line) => {
                 let dir = agentese::types::Direction::S2c;
-                let shown = Shown { record, dir, line: line.as_str().to_owned() };
+                let shown = LineExcerpt { record, dir, line: line.as_str().to_owned() };
                 let frame = self.frame(&shown, golden)?;
                 let is_opened = frame.kind == RowKind::Command && frame.row == opens;
                 frame.body["data"][member].as_str().filter(|_| is_opened).map(str::to_owned)
@@ -290,10 +297,10 @@ impl Report {
     }
 
     /// Returns `true` if the agent's own profile determines the member.
-    fn is_given(&self, member: &Member, mismatch: &Mismatch, golden: &Transcript) -> bool {
+    fn is_set_by_profile(&self, member: &Member, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let before = mismatch.expected.as_ref().map_or(0, |shown| shown.record);
         let is_level = member.neutral == LEVEL;
-        GIVEN.iter().any(|given| member.neutral.starts_with(given))
+        PROFILE_MEMBERS.iter().any(|given| member.neutral.starts_with(given))
             || (is_level && !self.sends(SETS_LEVEL, golden.records.get(..before).unwrap_or_default()))
     }
 
@@ -314,8 +321,8 @@ impl Report {
     /// Returns the number of the step, from 1, that waits for an approximated or lost frame. The step may
     /// also wait for a member of an answer whose refusal the report explains. The agent has to be running,
     /// and has to have answered its commands.
-    fn awaited_in_vain(&self, case: &Scenario, wait: &Mismatch, golden: &Transcript) -> Option<usize> {
-        let says = wait.says.as_str();
+    fn unmet_wait(&self, case: &Scenario, wait: &Mismatch, golden: &Transcript) -> Option<usize> {
+        let says = wait.message.as_str();
         let number: usize = says.strip_prefix("step ")?.split(':').next()?.parse().ok()?;
         if !is_wait_of_a_live_agent(says) {
             return None;
@@ -333,9 +340,10 @@ impl Report {
         let mut rows = names.into_iter().flatten().filter_map(Value::as_str).flat_map(|name| {
             [RowKind::Event, RowKind::Dialog].into_iter().filter_map(|kind| self.row(kind, name))
         });
-        let is_other = self.other_from(sent_until(case, number, golden) + 1, golden).contains(EVENTS);
-        let explained = |row: &RowFate| {
-            row.fate != Fate::Carried || (is_other && row.kind == RowKind::Event && !self.ends_runs(&row.row))
+        let is_other = self.allowed_from(sent_until(case, number, golden) + 1, golden).contains(EVENTS);
+        let explained = |row: &RowFidelity| {
+            row.fate != Fidelity::Carried
+                || (is_other && row.kind == RowKind::Event && !self.ends_runs(&row.row))
         };
         rows.next().is_some_and(explained).then_some(number)
     }
@@ -347,33 +355,33 @@ impl Report {
     }
 
     /// Returns the recorded answer with the id of the found answer.
-    fn recorded_answer(&self, found: &Shown, golden: &Transcript) -> Option<Shown> {
+    fn recorded_answer(&self, found: &LineExcerpt, golden: &Transcript) -> Option<LineExcerpt> {
         let id_of = |line: &str| serde_json::from_str::<Value>(line).ok()?.get("id").cloned();
         let id = id_of(&found.line)?;
         golden.records.iter().enumerate().find_map(|(record, one)| match one {
             Record::Received(line) if id_of(line.as_str()).as_ref() == Some(&id) => {
                 let dir = agentese::types::Direction::S2c;
-                Some(Shown { record, dir, line: line.as_str().to_owned() })
+                Some(LineExcerpt { record, dir, line: line.as_str().to_owned() })
             }
             _ => None,
         })
     }
 
-    fn frame(&self, shown: &Shown, golden: &Transcript) -> Option<Frame> {
+    fn frame(&self, shown: &LineExcerpt, golden: &Transcript) -> Option<Frame> {
         let text = FrameText::from(shown.line.as_str());
         let decoded = |text: &str| agentese::wire::decode::<Value>(text).ok();
         Some(match route(self.front, &text).ok()? {
-            Routed::Event { kind, body, .. } => Frame {
+            RoutedFrame::Event { kind, body, .. } => Frame {
                 kind: RowKind::Event,
                 row: kind.to_string(),
                 body: decoded(body.as_ref().unwrap_or(&text).as_str())?,
                 answers: None,
             },
-            Routed::Dialog { method, params, .. } => {
+            RoutedFrame::Dialog { method, params, .. } => {
                 let body = decoded(params.as_str())?;
                 Frame { kind: RowKind::Dialog, row: method, body, answers: None }
             }
-            Routed::Answer { id, command: named, data, success, .. } => {
+            RoutedFrame::Answer { id, command: named, data, success, .. } => {
                 let named = named.filter(|name| *name != self.front.edges.parse_command);
                 let asked = match id {
                     Some(id) => {

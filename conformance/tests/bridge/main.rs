@@ -15,11 +15,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 
 use agentese::types::{CheckLevel, TranscriptHeader};
-use agentese_conformance::report::said::said;
-use agentese_conformance::run::{Probe, Ran, RunOptions, probe, run};
+use agentese_conformance::report::said::frame_listing;
+use agentese_conformance::run::{CaseResult, ProbeResult, RunOptions, probe, run};
 use agentese_conformance::verdict::{self, Finding, Verdict};
 use agentese_conformance::{Suite, Transcript};
-use excuse::{Left, Report, SCENARIO};
+use excuse::{LossReport, SCENARIO, UnexplainedDifference};
 use futures::{StreamExt, stream};
 use pairs::{Pair, all};
 
@@ -44,7 +44,7 @@ fn program() -> String {
 struct Outcome {
     agree: BTreeSet<String>,
     explained: BTreeSet<String>,
-    unexplained: BTreeMap<String, Vec<Left>>,
+    unexplained: BTreeMap<String, Vec<UnexplainedDifference>>,
     /// Failures that a difference of dialects cannot cause.
     broken: BTreeMap<String, Vec<String>>,
 }
@@ -53,15 +53,15 @@ struct Outcome {
 /// undeclared frames.
 fn breaks(finding: &Finding) -> Option<String> {
     let verdict::Outcome::Failed(mismatch) = &finding.outcome else { return None };
-    let is_live = excuse::is_wait_of_a_live_agent(&mismatch.says);
+    let is_live = excuse::is_wait_of_a_live_agent(&mismatch.message);
     let is_broken =
-        excuse::OF_THE_PROCESS.contains(&finding.check.as_str()) || (finding.check == SCENARIO && !is_live);
-    is_broken.then(|| format!("{}: {}", finding.check, mismatch.says))
+        excuse::PROCESS_CHECKS.contains(&finding.check.as_str()) || (finding.check == SCENARIO && !is_live);
+    is_broken.then(|| format!("{}: {}", finding.check, mismatch.message))
 }
 
 /// Creates an entry for a case that could not be judged.
-fn of_the_case(says: String) -> Left {
-    Left { check: String::new(), row: String::new(), path: String::new(), says }
+fn case_difference(message: String) -> UnexplainedDifference {
+    UnexplainedDifference { check: String::new(), row: String::new(), path: String::new(), message }
 }
 
 async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outcome {
@@ -70,8 +70,8 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     cases.retain(|case| wanted(&case.name));
     let mut options = RunOptions { level: CheckLevel::Must, ..RunOptions::default() };
     match probe(&profile, &options).await {
-        Probe::No(reason) => panic!("{}: {reason}", pair.name()),
-        Probe::Speaks { choices, slowness, .. } => {
+        ProbeResult::Unusable(reason) => panic!("{}: {reason}", pair.name()),
+        ProbeResult::Recognized { choices, slowness, .. } => {
             profile.choices = choices;
             options.slowness = slowness;
         }
@@ -80,26 +80,27 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
     let played = pair.suite(folder.path());
     let ran = run(&played, &profile, &cases, &options, &mut |_| {}).await;
     let agent = suite.profile(&format!("agentese-{}", pair.agent)).unwrap().dialect;
-    let mut report = Report::of(&profile.dialect, &agent).knowing(pair.known(suite));
+    let mut report = LossReport::of(&profile.dialect, &agent).with_known(pair.known(suite));
     let mut outcome = Outcome::default();
-    for Ran { judged, .. } in ran {
+    for CaseResult { judgement: judged, .. } in ran {
         let name = judged.case.name.clone();
         // With a single case, shows its lines.
         if std::env::var(WHICH).is_ok_and(|which| which.ends_with(&format!("/{name}"))) {
-            println!("{}", judged.recording.as_ref().map(said).unwrap_or_default());
+            println!("{}", judged.recording.as_ref().map(frame_listing).unwrap_or_default());
         }
         let observed = judged.recording.as_ref().map(|recording| recording.transcript().unwrap());
-        let tells_blocks = report.tells_blocks();
+        let tells_blocks = report.shows_block_boundaries();
         let by_itself = |told| {
-            let pieces = pieces::untold(told, tells_blocks).into_iter();
+            let pieces = pieces::missing_texts(told, tells_blocks).into_iter();
             pieces.chain(runs::wrong(told)).chain(calls::unended(pair.front, told))
         };
         let mut by_itself = observed.iter().flat_map(by_itself).collect::<Vec<_>>();
         let golden = played.golden(&judged.case.dialect, &name).unwrap();
         // A case without a recording has its own expectations; its commands are the same.
         if golden.as_ref().or(observed.as_ref()).is_some_and(|session| report.moves_answers(session)) {
-            let told =
-                observed.iter().flat_map(|told| answered::unanswered(&judged.case, &judged.requests, told));
+            let told = observed
+                .iter()
+                .flat_map(|told| answered::missing_answers(&judged.case, &judged.requests, told));
             by_itself.extend(told);
         }
         match judged.verdict(CheckLevel::Must) {
@@ -108,9 +109,9 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
             }
             Verdict::Pass | Verdict::Lenient => drop(outcome.agree.insert(name)),
             Verdict::NotApplicable => {}
-            Verdict::Inconclusive if judged.set_aside.is_some() => {
-                let why = judged.set_aside.map(|(_, reason)| reason).unwrap_or_default();
-                outcome.unexplained.insert(name, vec![of_the_case(format!("not played: {why}"))]);
+            Verdict::Inconclusive if judged.early_verdict.is_some() => {
+                let why = judged.early_verdict.map(|(_, reason)| reason).unwrap_or_default();
+                outcome.unexplained.insert(name, vec![case_difference(format!("not played: {why}"))]);
             }
             came @ (Verdict::Inconclusive | Verdict::Fail) => {
                 // If the case was not played to its end, this finding has the reason.
@@ -131,7 +132,7 @@ async fn play(suite: &Suite, pair: Pair, wanted: &dyn Fn(&str) -> bool) -> Outco
                 };
                 left.extend(by_itself);
                 if came == Verdict::Inconclusive && !musts.iter().any(broke_off) {
-                    left.push(of_the_case("it could not be judged".to_owned()));
+                    left.push(case_difference("it could not be judged".to_owned()));
                 }
                 match left.is_empty() {
                     true => drop(outcome.explained.insert(name)),
@@ -166,7 +167,7 @@ fn plan(suite: &Suite) -> Vec<(Pair, Option<Vec<String>>)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
+async fn cases_agree_with_the_recording_or_differ_as_reported() {
     let suite = Suite::embedded();
     let mut wrong = Vec::new();
     let plan = plan(&suite);
@@ -193,9 +194,9 @@ async fn cases_of_the_front_agree_or_differ_where_the_report_says_so() {
         println!("{name}: {} agree, {} differ where the report says so", agree.len(), explained.len());
         for (case, left) in unexplained {
             for one in left {
-                println!("  {case} | {} | {} | {} | {}", one.check, one.row, one.path, one.says);
+                println!("  {case} | {} | {} | {} | {}", one.check, one.row, one.path, one.message);
             }
-            let says: Vec<&str> = left.iter().map(|one| &*one.says).collect();
+            let says: Vec<&str> = left.iter().map(|one| &*one.message).collect();
             wrong.push(format!("{name} {case}: {}", says.join("; ")));
         }
     }
@@ -209,9 +210,9 @@ fn known_failures_of_fronts_name_a_path_or_a_row() {
     let suite = Suite::embedded();
     for spec in agentese::dynamic::SPECS {
         let front = Pair { front: spec.name, agent: spec.name };
-        let report = Report::of(&front.front_id(&suite), spec.name);
+        let report = LossReport::of(&front.front_id(&suite), spec.name);
         for line in front.known(&suite) {
-            let is_of_frames = excuse::OF_FRAMES.contains(&line.check.as_str());
+            let is_of_frames = excuse::FRAME_CHECKS.contains(&line.check.as_str());
             let row = line.row.as_ref();
             assert!(!is_of_frames || line.path.is_some() || row.is_some(), "{}: {line:?}", spec.name);
             assert!(row.is_none_or(|row| report.has(row)), "{}: {line:?}", spec.name);

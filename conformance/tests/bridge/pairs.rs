@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use agentese::any::{RowFate, RowKind};
+use agentese::any::{RowFidelity, RowKind};
 use agentese::strict::{self, StrictError};
 use agentese::types::{ExpectedFailure, Profile, Scenario};
 use agentese_conformance::Suite;
 use serde_json::Value;
 
 use crate::arguments;
-use crate::excuse::{GOES_ON, ORDER, WORDS, command, sends, sends_any};
+use crate::excuse::{CONTINUED_RUN, ORDER, USER_INPUT_CHECK, command, sends, sends_any};
 
 /// The dialect of a front, and the dialect of the agent behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Pair {
         profile.name = self.name();
         profile.expected_failures = None;
         // The model's usage, its thinking and the size of a compaction do not depend on dialects.
-        speak_as(&mut profile, &front);
+        adopt_models(&mut profile, &front);
         profile.dialect = front.dialect;
         // A front of pi ends with its run; after a case that broke off, the run lasts as long as its tools.
         profile.exit_grace_ms = Some(EXIT_GRACE_MS);
@@ -81,24 +81,25 @@ impl Pair {
             models.iter().any(|id| text.contains(&format!("\"{id}\"")))
                 || begins.is_some_and(|begins| begins.pointer("/params/model/id").is_some())
         };
-        let cases = cases.into_iter().filter(|case| !equips_the_agent(case) && !names_models(case));
+        let cases = cases.into_iter().filter(|case| !configures_agent(case) && !names_models(case));
         let cases = cases.map(|case| self.without_refused_lines(case));
         let cases = cases.map(|case| self.with_tools_of_the_agent(waiting_for_one_piece(case)));
         let rows = self.rows();
-        cases.map(|case| of_the_words(Self::waiting_for_the_end(case, &rows), &rows)).collect()
+        cases.map(|case| only_user_input(Self::waiting_for_the_end(case, &rows), &rows)).collect()
     }
 
     /// Returns the rows of the loss report, independent of the agent's revision.
-    fn rows(&self) -> Vec<RowFate> {
+    fn rows(&self) -> Vec<RowFidelity> {
         let spec = |name: &str| agentese::dynamic::spec(name).unwrap();
         agentese::any::explain(spec(self.front), spec(self.agent)).unwrap()
     }
 
     /// Adds a wait for the end of a run to the case, if the agent begins that run by itself after a
     /// compaction.
-    fn waiting_for_the_end(case: Scenario, rows: &[RowFate]) -> Scenario {
-        let goes_on =
-            |row: &RowFate| row.differs.iter().any(|one| one.places.iter().any(|place| place == GOES_ON));
+    fn waiting_for_the_end(case: Scenario, rows: &[RowFidelity]) -> Scenario {
+        let goes_on = |row: &RowFidelity| {
+            row.differs.iter().any(|one| one.places.iter().any(|place| place == CONTINUED_RUN))
+        };
         if !rows.iter().any(goes_on) {
             return case;
         }
@@ -135,7 +136,7 @@ impl Pair {
 
     /// Returns `true` if a bridge refuses the line, because some readers treat it as two commands. Agents
     /// accept one of them.
-    fn refuses(&self, line: &str) -> bool {
+    fn rejects(&self, line: &str) -> bool {
         let front = agentese::dynamic::spec(self.front).unwrap();
         strict::client_frame(front, line).is_err_and(StrictError::is_ambiguity)
     }
@@ -143,7 +144,7 @@ impl Pair {
     /// Removes the lines that a bridge refuses from a case.
     fn without_refused_lines(&self, case: Scenario) -> Scenario {
         let mut written = serde_json::to_value(case).unwrap();
-        let is_refused = |step: &Value| step["raw"].as_str().is_some_and(|line| self.refuses(line));
+        let is_refused = |step: &Value| step["raw"].as_str().is_some_and(|line| self.rejects(line));
         written["steps"].as_array_mut().unwrap().retain(|step| !is_refused(step));
         serde_json::from_value(written).unwrap()
     }
@@ -156,7 +157,7 @@ impl Pair {
             let Some(line) = record["line"].as_str() else { return true };
             let id = serde_json::from_str::<Value>(line).ok().and_then(|frame| frame.get("id").cloned());
             match record["dir"] == "c2s" {
-                true if self.refuses(line) => {
+                true if self.rejects(line) => {
                     refused.push(id);
                     false
                 }
@@ -192,10 +193,10 @@ impl Pair {
 const API: &[&str] = &["api", "baseUrl"];
 
 /// Member for a model's thinking.
-const THINKS: &str = "reasoning";
+const THINKING_MEMBER: &str = "reasoning";
 
 /// Gives an agent the API, the thinking of each model, and the compaction settings of the front's profile.
-fn speak_as(profile: &mut Profile, front: &Profile) {
+fn adopt_models(profile: &mut Profile, front: &Profile) {
     let written = |profile: &Profile| serde_json::to_value(profile).unwrap();
     let mut own = written(profile);
     let front = written(front);
@@ -208,7 +209,7 @@ fn speak_as(profile: &mut Profile, front: &Profile) {
             }
             let models = provider["models"].as_array_mut().into_iter().flatten();
             for (model, like) in models.zip(spoken["models"].as_array().into_iter().flatten()) {
-                model[THINKS] = like[THINKS].clone();
+                model[THINKING_MEMBER] = like[THINKING_MEMBER].clone();
             }
         }
     }
@@ -261,8 +262,8 @@ fn waiting_for_one_piece(case: Scenario) -> Scenario {
 /// Reduces a case's checks of requests to the user's last input and its images; the rest depends on the
 /// agent. If, by the loss report, the agent may read the input at another time, any message of the last
 /// request may contain it. If the agent does not receive images, no request has to contain them.
-fn of_the_words(mut case: Scenario, rows: &[RowFate]) -> Scenario {
-    let sends_one = |is_one: &dyn Fn(&RowFate, &str) -> bool| {
+fn only_user_input(mut case: Scenario, rows: &[RowFidelity]) -> Scenario {
+    let sends_one = |is_one: &dyn Fn(&RowFidelity, &str) -> bool| {
         let of = |line: &str| {
             let name = command(line)?;
             rows.iter().find(|row| row.kind == RowKind::Command && row.row == name)
@@ -283,7 +284,7 @@ fn of_the_words(mut case: Scenario, rows: &[RowFate]) -> Scenario {
             let place = if is_moved { "$some" } else { "$last" };
             check.expect = serde_json::json!({"messages": {place: last}});
             check.request = if is_moved { -1 } else { check.request };
-            check.says = WORDS.to_owned();
+            check.says = USER_INPUT_CHECK.to_owned();
         }
     }
     case
@@ -306,7 +307,7 @@ fn ids(models: &Value) -> Vec<String> {
 
 /// Returns `true` if a case starts its agent in a special way, or writes files that only agents of one
 /// dialect read: settings, models, extensions, sessions. The agents behind the bridge are others.
-fn equips_the_agent(case: &Scenario) -> bool {
+fn configures_agent(case: &Scenario) -> bool {
     let mut files = case.files.iter().flatten().map(|(path, _)| path);
     case.arguments.is_some()
         || case.environment.is_some()
@@ -317,7 +318,7 @@ fn equips_the_agent(case: &Scenario) -> bool {
 }
 
 #[test]
-fn the_model_calls_the_shell_of_the_agent_and_the_words_of_the_user_reach_it() {
+fn the_model_calls_the_agents_shell_and_receives_the_user_input() {
     let suite = Suite::embedded();
     let case = |agent: &'static str, name: &str| {
         let cases = Pair { front: "pi", agent }.cases(&suite);
@@ -332,7 +333,7 @@ fn the_model_calls_the_shell_of_the_agent_and_the_words_of_the_user_reach_it() {
         let (request, place) = if agent == "opal" { (-1, "$some") } else { (1, "$last") };
         assert_eq!(
             (&words["says"], &words["expect"]["messages"][place]["text"]),
-            (&WORDS.into(), &"now".into())
+            (&USER_INPUT_CHECK.into(), &"now".into())
         );
         assert_eq!(words["request"], request, "{agent}");
         assert_eq!(
@@ -372,14 +373,14 @@ fn images_have_to_reach_an_agent_that_takes_them() {
     for (agent, images) in [("omp", Some(1)), ("opal", None), ("operator", None)] {
         let cases = Pair { front: "pi", agent }.cases(&suite);
         let case = cases.into_iter().find(|case| case.name == "plain-image").unwrap();
-        let words = case.requests.unwrap().into_iter().find(|check| check.says == WORDS).unwrap();
+        let words = case.requests.unwrap().into_iter().find(|check| check.says == USER_INPUT_CHECK).unwrap();
         let last = &words.expect["messages"]["$last"];
         assert_eq!((&last["text"], last["images"].as_u64()), (&"What is this?".into(), images), "{agent}");
     }
 }
 
 #[test]
-fn of_pieces_that_come_at_once_one_is_waited_for() {
+fn a_wait_for_simultaneous_pieces_becomes_a_wait_for_one() {
     let waits = |front: &'static str, agent: &'static str, name: &str| {
         let cases = Pair { front, agent }.cases(&Suite::embedded());
         let case = cases.into_iter().find(|case| case.name == name).unwrap();

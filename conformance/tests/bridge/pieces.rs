@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentese_conformance::transcript::Transcript;
 use serde_json::Value;
 
-use crate::excuse::Left;
-use crate::told::{Told, told};
+use crate::excuse::UnexplainedDifference;
+use crate::told::{FrontFrame, front_frames};
 
 /// Name of the check that the pieces of an answer make up its text.
 const PIECES: &str = "pieces";
@@ -24,50 +24,50 @@ const KINDS: &[Kind] = &[
 ];
 
 /// Text of the pieces so far, by the kind of block and, if the dialect numbers blocks, the block.
-type Said = BTreeMap<(&'static str, Option<u64>), String>;
+type PieceTexts = BTreeMap<(&'static str, Option<u64>), String>;
 
 #[derive(Default)]
-struct Pieces {
+struct PieceChecker {
     /// `true` if the agent shows the boundaries of blocks.
-    tells_blocks: bool,
+    shows_block_boundaries: bool,
     /// Blocks that pieces name, with their kind, if all pieces of a kind are compared together.
     named: BTreeSet<(&'static str, usize)>,
-    said: Said,
+    texts: PieceTexts,
     /// For dialects without ends of messages: the answers so far, and the growing one.
     answers: BTreeSet<String>,
     answer: Option<String>,
-    left: Vec<Left>,
+    unexplained: Vec<UnexplainedDifference>,
 }
 
 /// Returns answers whose text is not equal to the pieces before. If the agent does not show the boundaries of
 /// blocks, all pieces of a kind make up the text of all its blocks.
-pub fn untold(observed: &Transcript, tells_blocks: bool) -> Vec<Left> {
-    let mut pieces = Pieces { tells_blocks, ..Pieces::default() };
-    for frame in told(observed) {
+pub fn missing_texts(observed: &Transcript, shows_block_boundaries: bool) -> Vec<UnexplainedDifference> {
+    let mut pieces = PieceChecker { shows_block_boundaries, ..PieceChecker::default() };
+    for frame in front_frames(observed) {
         match frame {
-            Told::Event(kind, event) => pieces.event(&kind, &event),
-            Told::Answer(data) => pieces.history(&data),
+            FrontFrame::Event(kind, event) => pieces.event(&kind, &event),
+            FrontFrame::Answer(data) => pieces.history(&data),
         }
     }
-    pieces.left
+    pieces.unexplained
 }
 
-impl Pieces {
+impl PieceChecker {
     fn event(&mut self, kind: &str, event: &Value) {
         match kind {
             "message_start" => {
-                self.said.clear();
+                self.texts.clear();
                 self.named.clear();
                 self.answers.extend(self.answer.take());
             }
             "message_update" => self.piece(event),
             "message_end" if event["message"]["role"] == "assistant" => {
-                let said = std::mem::take(&mut self.said);
+                let said = std::mem::take(&mut self.texts);
                 for (block, place) in std::mem::take(&mut self.named) {
                     let found = event["message"]["content"][place]["type"].as_str().unwrap_or_default();
                     self.compare("message_update", "contentIndex", Some(&found.to_owned()), block);
                 }
-                for (key, whole) in whole(&event["message"], self.tells_blocks) {
+                for (key, whole) in whole(&event["message"], self.shows_block_boundaries) {
                     self.compare("message_update", key.0, said.get(&key), &whole);
                 }
             }
@@ -91,14 +91,15 @@ impl Pieces {
         if let Some(kind) = KINDS.iter().find(|kind| piece["type"] == kind.piece) {
             let text = piece["delta"].as_str().unwrap_or_default();
             let place = piece["contentIndex"].as_u64();
-            let block = place.filter(|_| self.tells_blocks);
-            let place = place.filter(|_| !self.tells_blocks).and_then(|place| usize::try_from(place).ok());
+            let block = place.filter(|_| self.shows_block_boundaries);
+            let place =
+                place.filter(|_| !self.shows_block_boundaries).and_then(|place| usize::try_from(place).ok());
             self.named.extend(place.map(|place| (kind.block, place)));
-            self.said.entry((kind.piece, block)).or_default().push_str(text);
+            self.texts.entry((kind.piece, block)).or_default().push_str(text);
         }
         for part in event["message"]["contents"].as_array().into_iter().flatten() {
             if let Some(kind) = KINDS.iter().find(|kind| part["type"] == kind.block) {
-                self.said.entry((kind.piece, None)).or_default().push_str(text(kind, part));
+                self.texts.entry((kind.piece, None)).or_default().push_str(text(kind, part));
             }
         }
     }
@@ -121,20 +122,20 @@ impl Pieces {
         let pieces = pieces.map_or("", String::as_str);
         if pieces != whole {
             let says = format!("{PIECES} of {row}, {path}: they are {pieces:?}, and the text is {whole:?}");
-            self.left.push(Left {
+            self.unexplained.push(UnexplainedDifference {
                 check: PIECES.to_owned(),
                 row: row.to_owned(),
                 path: path.to_owned(),
-                says,
+                message: says,
             });
         }
     }
 }
 
 /// Returns the texts of an answer, by the kind of block and, if blocks are numbered, the block.
-fn whole(message: &Value, tells_blocks: bool) -> Said {
-    let numbered = tells_blocks && message.get("content").is_some();
-    let mut whole = Said::new();
+fn whole(message: &Value, shows_block_boundaries: bool) -> PieceTexts {
+    let numbered = shows_block_boundaries && message.get("content").is_some();
+    let mut whole = PieceTexts::new();
     let blocks = [&message["content"], &message["contents"]];
     let blocks = blocks.into_iter().filter_map(Value::as_array).flatten();
     for (place, block) in (0..).zip(blocks) {
@@ -154,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::told::heard;
+    use crate::told::session_of;
 
     /// Creates the frames of an answer in these pieces, for each kind of dialect.
     fn answers(pieces: &[&str]) -> [Vec<Value>; 4] {
@@ -192,21 +193,21 @@ mod tests {
     }
 
     #[test]
-    fn the_pieces_of_an_answer_are_its_text_however_many_they_are() {
+    fn any_number_of_pieces_makes_up_the_text() {
         for pieces in [&["one two"][..], &["one", " ", "two"]] {
             for frames in answers(pieces) {
-                assert_eq!(untold(&heard(&frames), true), [], "{pieces:?}");
+                assert_eq!(missing_texts(&session_of(&frames), true), [], "{pieces:?}");
             }
         }
         for pieces in [&[][..], &["one"], &["one two", "one two"], &["two", "one"]] {
             for frames in answers(pieces) {
-                assert_eq!(untold(&heard(&frames), true).len(), 1, "{pieces:?} {frames:?}");
+                assert_eq!(missing_texts(&session_of(&frames), true).len(), 1, "{pieces:?} {frames:?}");
             }
         }
     }
 
     #[test]
-    fn blocks_whose_ends_the_agent_does_not_tell_are_compared_together() {
+    fn blocks_without_boundaries_are_compared_together() {
         let piece = |text: &str| {
             let told = json!({"type": "text_delta", "contentIndex": 0, "delta": text});
             json!({"type": "message_update", "assistantMessageEvent": told})
@@ -217,12 +218,12 @@ mod tests {
             json!({"type": "message_end", "message": {"role": "assistant", "content": content}})
         };
         let frames = [piece("one"), piece("two"), blocks(&["one", "two"])];
-        assert_eq!(untold(&heard(&frames), false), []);
-        assert_eq!(untold(&heard(&frames), true).len(), 2);
+        assert_eq!(missing_texts(&session_of(&frames), false), []);
+        assert_eq!(missing_texts(&session_of(&frames), true).len(), 2);
         let cut = [piece("one"), blocks(&["one", "two"])];
-        assert_eq!(untold(&heard(&cut), false).len(), 1);
+        assert_eq!(missing_texts(&session_of(&cut), false).len(), 1);
         let mut elsewhere = piece("onetwo");
         elsewhere["assistantMessageEvent"]["contentIndex"] = 7.into();
-        assert_eq!(untold(&heard(&[elsewhere, blocks(&["one", "two"])]), false).len(), 1);
+        assert_eq!(missing_texts(&session_of(&[elsewhere, blocks(&["one", "two"])]), false).len(), 1);
     }
 }

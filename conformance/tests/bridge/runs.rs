@@ -4,8 +4,8 @@
 use agentese_conformance::transcript::Transcript;
 use serde_json::Value;
 
-use crate::excuse::Left;
-use crate::told::{Told, told};
+use crate::excuse::UnexplainedDifference;
+use crate::told::{FrontFrame, front_frames};
 
 /// Name of the check that runs are in order and repeat messages correctly.
 const RUNS: &str = "runs";
@@ -29,8 +29,8 @@ const OF_RUNS: &[&str] = &["user", "assistant", "toolResult"];
 
 /// A run, as far as events have shown it.
 #[derive(Default)]
-struct Runs {
-    goes_on: bool,
+struct RunChecker {
+    is_active: bool,
     /// Completed messages of the run.
     messages: Vec<Value>,
     /// Number of messages before the current turn.
@@ -39,46 +39,46 @@ struct Runs {
     results: Vec<Value>,
     /// Role of the current message.
     open: Option<String>,
-    left: Vec<Left>,
+    unexplained: Vec<UnexplainedDifference>,
 }
 
 /// Returns events out of order and wrong repetitions, for dialects with ends of messages.
-pub fn wrong(observed: &Transcript) -> Vec<Left> {
+pub fn wrong(observed: &Transcript) -> Vec<UnexplainedDifference> {
     let events = || {
-        told(observed).filter_map(|told| match told {
-            Told::Event(kind, event) => Some((kind, event)),
-            Told::Answer(_) => None,
+        front_frames(observed).filter_map(|told| match told {
+            FrontFrame::Event(kind, event) => Some((kind, event)),
+            FrontFrame::Answer(_) => None,
         })
     };
-    let mut runs = Runs::default();
+    let mut runs = RunChecker::default();
     if events().any(|(kind, _)| kind == "message_end") {
-        events().for_each(|(kind, event)| runs.take(&kind, &event));
+        events().for_each(|(kind, event)| runs.add_event(&kind, &event));
     }
-    runs.left
+    runs.unexplained
 }
 
-impl Runs {
-    fn take(&mut self, kind: &str, event: &Value) {
+impl RunChecker {
+    fn add_event(&mut self, kind: &str, event: &Value) {
         match kind {
             "agent_start" => {
-                self.holds(!self.goes_on, kind, "", "it begins within another run");
-                let left = std::mem::take(&mut self.left);
-                *self = Runs { goes_on: true, left, ..Runs::default() };
+                self.check(!self.is_active, kind, "", "it begins within another run");
+                let left = std::mem::take(&mut self.unexplained);
+                *self = RunChecker { is_active: true, unexplained: left, ..RunChecker::default() };
             }
             "agent_end" => {
-                self.holds(self.goes_on, kind, "", "no run has begun");
-                self.holds(self.turn.is_none(), kind, "", "a turn goes on");
+                self.check(self.is_active, kind, "", "no run has begun");
+                self.check(self.turn.is_none(), kind, "", "a turn goes on");
                 self.repeats(kind, "messages", event, |runs| Value::from(runs.messages.clone()));
-                self.goes_on = false;
+                self.is_active = false;
             }
             "turn_start" => {
-                self.holds(self.goes_on, kind, "", "no run has begun");
-                self.holds(self.turn.is_none(), kind, "", "it begins within another turn");
+                self.check(self.is_active, kind, "", "no run has begun");
+                self.check(self.turn.is_none(), kind, "", "it begins within another turn");
                 self.turn = Some(self.messages.len());
                 self.results.clear();
             }
             "turn_end" => {
-                self.holds(self.turn.is_some(), kind, "", "no turn has begun");
+                self.check(self.turn.is_some(), kind, "", "no turn has begun");
                 self.repeats(kind, "message", event, |runs| {
                     let of_model = |message: &&&Value| message["role"] == "assistant";
                     runs.of_the_turn().rev().find(|message| of_model(&message)).cloned().unwrap_or_default()
@@ -91,16 +91,16 @@ impl Runs {
                 self.turn = None;
             }
             "message_start" => {
-                self.holds(self.open.is_none(), kind, "", "the one before has not ended");
+                self.check(self.open.is_none(), kind, "", "the one before has not ended");
                 let is_of_run = OF_RUNS.contains(&role(event));
-                self.holds(self.goes_on || !is_of_run, kind, "", "it stands in no run");
+                self.check(self.is_active || !is_of_run, kind, "", "it stands in no run");
                 self.open = Some(role(event).to_owned());
             }
             "message_end" => {
                 let begun = self.open.take();
                 // A failed message may be null.
                 let is_it = event["message"].is_null() || begun.as_deref() == Some(role(event));
-                self.holds(begun.is_some() && is_it, kind, "", "it is not the one that has begun");
+                self.check(begun.is_some() && is_it, kind, "", "it is not the one that has begun");
                 self.messages.extend(Some(&event["message"]).filter(|message| !message.is_null()).cloned());
             }
             "tool_execution_end" => self.results.extend(event.get("tool_result").cloned()),
@@ -116,13 +116,18 @@ impl Runs {
     fn repeats(&mut self, kind: &str, member: &str, event: &Value, said: impl Fn(&Self) -> Value) {
         let Some(again) = event.get(member) else { return };
         let (again, said) = (finished(again), finished(&said(self)));
-        self.holds(again == said, kind, member, &format!("it is {again}, and was {said}"));
+        self.check(again == said, kind, member, &format!("it is {again}, and was {said}"));
     }
 
-    fn holds(&mut self, holds: bool, row: &str, path: &str, says: &str) {
+    fn check(&mut self, holds: bool, row: &str, path: &str, message: &str) {
         if !holds {
-            let says = format!("{RUNS} of {row}, {path}: {says}");
-            self.left.push(Left { check: RUNS.to_owned(), row: row.to_owned(), path: path.to_owned(), says });
+            let says = format!("{RUNS} of {row}, {path}: {message}");
+            self.unexplained.push(UnexplainedDifference {
+                check: RUNS.to_owned(),
+                row: row.to_owned(),
+                path: path.to_owned(),
+                message: says,
+            });
         }
     }
 }
@@ -149,7 +154,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::told::heard;
+    use crate::told::session_of;
 
     fn run() -> Vec<Value> {
         let said = json!({"role": "user", "content": "go"});
@@ -174,11 +179,11 @@ mod tests {
     }
 
     fn of(frames: &[Value]) -> Vec<(String, String)> {
-        wrong(&heard(frames)).into_iter().map(|left| (left.row, left.path)).collect()
+        wrong(&session_of(frames)).into_iter().map(|left| (left.row, left.path)).collect()
     }
 
     #[test]
-    fn a_run_that_is_in_order_and_says_again_what_it_said_is_right() {
+    fn a_run_in_order_with_correct_repetitions_passes() {
         assert_eq!(of(&run()), []);
         let enveloped: Vec<Value> =
             run().into_iter().map(|event| json!({"type": "event", "event": event})).collect();
@@ -201,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_or_doubled_is_out_of_order() {
+    fn dropped_and_repeated_frames_are_out_of_order() {
         for place in 0..10 {
             let (mut dropped, mut doubled) = (run(), run());
             dropped.remove(place);

@@ -7,7 +7,7 @@ use agentese_protocol::matching::Matching;
 use serde_json::Value;
 
 /// A frame from the front.
-pub enum Told {
+pub enum FrontFrame {
     /// An event with its type.
     Event(String, Value),
     /// The data of an answer.
@@ -20,27 +20,27 @@ pub fn matching(front: &Spec) -> Matching {
 }
 
 /// Returns the events and the answers, in order.
-pub fn told(observed: &Transcript) -> impl Iterator<Item = Told> + '_ {
+pub fn front_frames(observed: &Transcript) -> impl Iterator<Item = FrontFrame> + '_ {
     observed.records.iter().filter_map(|record| match record {
         Record::Received(line) => frame(serde_json::from_str(line.as_str()).ok()?),
         _ => None,
     })
 }
 
-fn frame(mut frame: Value) -> Option<Told> {
+fn frame(mut frame: Value) -> Option<FrontFrame> {
     let event = match frame["type"].as_str() {
-        Some("response") => return Some(Told::Answer(frame["data"].take())),
+        Some("response") => return Some(FrontFrame::Answer(frame["data"].take())),
         Some("event") => frame["event"].take(),
         Some(_) => frame,
         None if frame.get("method").is_some() => frame["params"].take(),
-        None => return Some(Told::Answer(frame["result"].take())),
+        None => return Some(FrontFrame::Answer(frame["result"].take())),
     };
-    Some(Told::Event(event["type"].as_str()?.to_owned(), event))
+    Some(FrontFrame::Event(event["type"].as_str()?.to_owned(), event))
 }
 
 /// Creates a session with these frames, each in a line of its own.
 #[cfg(test)]
-pub fn heard(frames: &[Value]) -> Transcript {
+pub fn session_of(frames: &[Value]) -> Transcript {
     let line = |frame: &Value| Record::Received(frame.to_string().into());
     let header = agentese::types::TranscriptHeader::new(1, "front");
     Transcript { header, records: frames.iter().map(line).collect() }

@@ -128,7 +128,7 @@ fn files_do_not_import_each_other_in_a_circle() {
 }
 
 #[test]
-fn nor_do_they_through_reexports() {
+fn files_do_not_import_each_other_through_reexports() {
     let exceptions = Exceptions::read();
     let mut found = String::new();
     for (name, crates) in PACKAGES.iter() {
@@ -176,7 +176,7 @@ fn a_circle_of_three_files_is_found_and_an_open_one_is_not() {
 }
 
 #[test]
-fn names_are_found_wherever_code_has_them() {
+fn names_are_found_in_all_kinds_of_code() {
     let back = [
         "use crate::a::A;",
         "use crate::{a::{A as Renamed}};",

@@ -6,7 +6,7 @@ use crate::modules::{Kind, Segments};
 
 /// The paths and calls of macros that tokens contain.
 #[derive(Default)]
-pub struct Found {
+pub struct MacroNames {
     pub paths: Vec<Segments>,
     pub calls: Vec<String>,
 }
@@ -18,13 +18,13 @@ pub fn text(name: &Ident) -> String {
 }
 
 /// Finds the paths and the calls of macros in tokens, at any depth.
-pub fn read(stream: TokenStream) -> Found {
-    let mut found = Found::default();
+pub fn read(stream: TokenStream) -> MacroNames {
+    let mut found = MacroNames::default();
     walk(stream, &[], &mut found);
     found
 }
 
-fn walk(stream: TokenStream, before: &[String], found: &mut Found) {
+fn walk(stream: TokenStream, before: &[String], found: &mut MacroNames) {
     let mut tokens = stream.into_iter().peekable();
     let mut path: Segments = Vec::new();
     let mut after_dot = false;

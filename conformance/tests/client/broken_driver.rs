@@ -27,9 +27,9 @@ struct State {
     /// Calls without an answer, oldest first: id, call, command.
     pending: Vec<(String, String, String)>,
     /// Ids of questions, by the driver's name for them.
-    asked: HashMap<String, Value>,
+    dialog_ids: HashMap<String, Value>,
     /// An event that is held back.
-    held: Option<Value>,
+    delayed_event: Option<Value>,
     events: usize,
     closing: bool,
     ended: bool,
@@ -98,7 +98,7 @@ impl State {
             "d2" if is("swaps-dialogs") => "d1",
             other => other,
         };
-        let mut frame = json!({"type": "extension_ui_response", "id": self.asked[name]});
+        let mut frame = json!({"type": "extension_ui_response", "id": self.dialog_ids[name]});
         if is("wrong-dialog-id") {
             frame["id"] = json!("nobody");
         }
@@ -112,7 +112,7 @@ impl State {
         }
     }
 
-    fn heard(&mut self, line: &str) {
+    fn handle_line(&mut self, line: &str) {
         // Half a surrogate pair is valid in JSON, but not in a Rust text.
         let decode = |line| match is("drops-halves") {
             true => serde_json::from_str(line).ok(),
@@ -155,8 +155,8 @@ impl State {
     }
 
     fn dialog(&mut self, frame: Value) {
-        let name = format!("d{}", self.asked.len() + 1);
-        self.asked.insert(name.clone(), frame["id"].clone());
+        let name = format!("d{}", self.dialog_ids.len() + 1);
+        self.dialog_ids.insert(name.clone(), frame["id"].clone());
         let notice = frame["method"] == "notify";
         let mut params = frame.clone();
         if is("changes-dialogs") {
@@ -188,8 +188,8 @@ impl State {
             event["message"]["timestamp"] = json!(event["message"]["timestamp"].to_string());
         }
         if is("reorders") {
-            match self.held.take() {
-                None if self.events == 2 => return self.held = Some(event),
+            match self.delayed_event.take() {
+                None if self.events == 2 => return self.delayed_event = Some(event),
                 None => {}
                 Some(earlier) => {
                     report(&json!({"report": "event", "event": event}));
@@ -231,7 +231,7 @@ fn listen(shared: &Shared, stdout: std::process::ChildStdout) {
     while reader.read_line(&mut text).is_ok_and(|count| count > 0) {
         let separators: &[char] = if is("splits-u2028") { &['\n', '\u{2028}'] } else { &['\n'] };
         for line in text.split(separators).filter(|line| !line.is_empty()) {
-            locked(shared).heard(line);
+            locked(shared).handle_line(line);
         }
         text.clear();
     }

@@ -1,10 +1,10 @@
 //! Clients with a defect: each defect is caught by its check.
 
-use agentese_conformance::judge::Judged;
+use agentese_conformance::judge::Judgement;
 use agentese_conformance::verdict::{Outcome, Verdict};
 use futures::StreamExt as _;
 
-use crate::support::{cases, client, example, judge, told, verdict};
+use crate::support::{cases, client, example, failure_texts, judge, verdict};
 
 const TEXT: &str = "prompt-text-anthropic";
 const DIALOGS: &str = "ext-ui-two-at-once";
@@ -62,7 +62,7 @@ const DEFECTS: &[(&str, &str, &str)] = &[
     ("says-closed-early", TEXT, "driver"),
 ];
 
-async fn play(arguments: &[&str], name: &str) -> Judged {
+async fn play(arguments: &[&str], name: &str) -> Judgement {
     let (mut cases, extra) = cases("pi");
     cases.retain(|case| case.name == name);
     let program = example("broken_driver");
@@ -79,7 +79,7 @@ async fn each_defect_is_caught() {
         let judged = play(&["--break", defect], name).await;
         let mut findings = judged.findings.iter().filter(|finding| finding.check == *check);
         let caught = findings.any(|finding| matches!(finding.outcome, Outcome::Failed(_)));
-        (!caught).then(|| format!("{defect}: {:?} {}", verdict(&judged), told(&judged).join("; ")))
+        (!caught).then(|| format!("{defect}: {:?} {}", verdict(&judged), failure_texts(&judged).join("; ")))
     });
     let missed: Vec<_> = futures::stream::iter(playing).buffer_unordered(8).collect().await;
     let missed: Vec<String> = missed.into_iter().flatten().collect();
@@ -97,16 +97,16 @@ async fn each_defect_is_caught() {
 async fn without_a_defect_the_same_client_passes() {
     for name in [TEXT, DIALOGS, REFUSED, LATER, SEPARATORS, CROSSED, DIES, "ext-command-queue"] {
         let judged = play(&[], name).await;
-        assert_eq!(verdict(&judged), Verdict::Pass, "{name}: {}", told(&judged).join("; "));
+        assert_eq!(verdict(&judged), Verdict::Pass, "{name}: {}", failure_texts(&judged).join("; "));
     }
 }
 
 #[tokio::test]
-async fn a_carriage_return_is_told_and_let_through() {
+async fn a_carriage_return_is_reported_and_allowed() {
     let judged = play(&["--break", "crlf"], TEXT).await;
     assert_eq!(verdict(&judged), Verdict::Lenient);
     assert_eq!(
-        told(&judged),
+        failure_texts(&judged),
         ["framing by carriage-return : the line ends with a carriage return and a line feed"]
     );
 }
@@ -121,6 +121,6 @@ async fn a_driver_that_does_not_start_is_no_verdict_on_the_client() {
     ] {
         let judged = judge(&cases, &extra, &client(driver, 0.5)).await.pop().unwrap();
         assert_eq!(verdict(&judged), Verdict::Inconclusive);
-        assert!(told(&judged)[0].contains(says), "{:?}", told(&judged));
+        assert!(failure_texts(&judged)[0].contains(says), "{:?}", failure_texts(&judged));
     }
 }

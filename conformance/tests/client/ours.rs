@@ -3,18 +3,20 @@
 use agentese::types::TranscriptRecord;
 use agentese_conformance::verdict::Verdict;
 
-use crate::support::{cases, client, example, judge, told, verdict};
+use crate::support::{cases, client, example, failure_texts, judge, verdict};
 
 /// Checks a dialect. `made` is the number of cases for clients alone. `least` is the least number of played
 /// cases; the others do not apply to clients, with a reason.
-async fn passes(dialect: &str, made: usize, least: usize) {
+async fn passes(dialect: &str, client_only: usize, least: usize) {
     let (cases, extra) = cases(dialect);
-    assert_eq!(extra.len(), made, "{dialect}: cases that are made for clients");
+    assert_eq!(extra.len(), client_only, "{dialect}: cases that are made for clients");
     let judged = judge(&cases, &extra, &client(&[&example("rust_driver")], 3.0)).await;
     let wrong: Vec<String> = judged
         .iter()
         .filter(|judged| !matches!(verdict(judged), Verdict::Pass | Verdict::NotApplicable))
-        .map(|judged| format!("{} {:?}: {}", judged.case.name, verdict(judged), told(judged).join("; ")))
+        .map(|judged| {
+            format!("{} {:?}: {}", judged.case.name, verdict(judged), failure_texts(judged).join("; "))
+        })
         .collect();
     assert!(wrong.is_empty(), "{dialect}:\n{}", wrong.join("\n"));
     let passed = judged.iter().filter(|judged| verdict(judged) == Verdict::Pass).count();
@@ -29,7 +31,12 @@ async fn passes(dialect: &str, made: usize, least: usize) {
         assert!(is_silent || !shown.is_empty(), "{dialect}/{} shows nothing", judged.case.name);
     }
     for judged in judged.iter().filter(|judged| verdict(judged) == Verdict::NotApplicable) {
-        assert_eq!(told(judged).len(), 1, "{dialect}/{} says why it is none for clients", judged.case.name);
+        assert_eq!(
+            failure_texts(judged).len(),
+            1,
+            "{dialect}/{} says why it is none for clients",
+            judged.case.name
+        );
     }
 }
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use agentese::types::{CheckLevel, Scenario};
 use agentese_conformance::Suite;
-use agentese_conformance::client::{Client, Probe, probes, run_client};
-use agentese_conformance::judge::Judged;
-use agentese_conformance::run::{Ran, RunOptions};
+use agentese_conformance::client::{Client, ClientOnlyCase, client_only_cases, run_client};
+use agentese_conformance::judge::Judgement;
+use agentese_conformance::run::{CaseResult, RunOptions};
 use agentese_conformance::verdict::{Outcome, Verdict};
 
 /// Path of the suite's program.
@@ -26,34 +26,36 @@ pub fn client(driver: &[&str], patience: f64) -> Client {
 }
 
 /// Returns all cases for clients of a dialect, and the ones for clients alone.
-pub fn cases(dialect: &str) -> (Vec<Scenario>, Vec<Probe>) {
+pub fn cases(dialect: &str) -> (Vec<Scenario>, Vec<ClientOnlyCase>) {
     let suite = Suite::embedded();
-    let extra = probes(&suite, agentese::dynamic::spec(dialect).unwrap()).unwrap();
+    let extra = client_only_cases(&suite, agentese::dynamic::spec(dialect).unwrap()).unwrap();
     let mut cases = suite.cases(dialect).unwrap();
     cases.extend(extra.iter().map(|(case, _)| case.clone()));
     (cases, extra)
 }
 
 /// Plays cases to a client, four at a time.
-pub async fn judge(cases: &[Scenario], extra: &[Probe], client: &Client) -> Vec<Judged> {
+pub async fn judge(cases: &[Scenario], extra: &[ClientOnlyCase], client: &Client) -> Vec<Judgement> {
     let options = RunOptions { jobs: 4, ..RunOptions::default() };
     let run = run_client(&Suite::embedded(), cases, extra, client, &options, &mut |_| {}).await.unwrap();
-    run.ran.into_iter().map(|Ran { judged, .. }| judged).collect()
+    run.ran.into_iter().map(|CaseResult { judgement: judged, .. }| judged).collect()
 }
 
 /// Returns the verdict, with `must` and `should` checks.
-pub fn verdict(judged: &Judged) -> Verdict {
+pub fn verdict(judged: &Judgement) -> Verdict {
     judged.verdict(CheckLevel::Should)
 }
 
 /// Describes the failures; empty if a case passed.
-pub fn told(judged: &Judged) -> Vec<String> {
+pub fn failure_texts(judged: &Judgement) -> Vec<String> {
     let findings = judged.findings.iter().filter_map(|finding| match &finding.outcome {
-        Outcome::Failed(mismatch) => Some(format!("{} {}: {}", finding.check, mismatch.path, mismatch.says)),
+        Outcome::Failed(mismatch) => {
+            Some(format!("{} {}: {}", finding.check, mismatch.path, mismatch.message))
+        }
         Outcome::Allowed { allowance, mismatch } => {
-            Some(format!("{} by {allowance} {}: {}", finding.check, mismatch.path, mismatch.says))
+            Some(format!("{} by {allowance} {}: {}", finding.check, mismatch.path, mismatch.message))
         }
         _ => None,
     });
-    findings.chain(judged.set_aside.iter().map(|(_, reason)| reason.clone())).collect()
+    findings.chain(judged.early_verdict.iter().map(|(_, reason)| reason.clone())).collect()
 }

@@ -3,18 +3,18 @@
 use agentese::types::CheckLevel;
 use agentese_conformance::Suite;
 use agentese_conformance::client::torture::torture;
-use agentese_conformance::judge::Judged;
-use agentese_conformance::run::{Ran, RunOptions};
+use agentese_conformance::judge::Judgement;
+use agentese_conformance::run::{CaseResult, RunOptions};
 use agentese_conformance::verdict::{Outcome, Verdict};
 
-use crate::support::{client, example, told};
+use crate::support::{client, example, failure_texts};
 
-async fn play(dialect: &str, seeds: std::ops::Range<u64>, driver: &[&str], patience: f64) -> Vec<Judged> {
+async fn play(dialect: &str, seeds: std::ops::Range<u64>, driver: &[&str], patience: f64) -> Vec<Judgement> {
     let options = RunOptions { jobs: 4, ..RunOptions::default() };
     let run =
         torture(&Suite::embedded(), dialect, seeds, &[], &client(driver, patience), &options, &mut |_| {})
             .await;
-    run.unwrap().ran.into_iter().map(|Ran { judged, .. }| judged).collect()
+    run.unwrap().ran.into_iter().map(|CaseResult { judgement: judged, .. }| judged).collect()
 }
 
 async fn passes(dialect: &str, seeds: std::ops::Range<u64>, driver: &[&str]) {
@@ -26,7 +26,7 @@ async fn passes(dialect: &str, seeds: std::ops::Range<u64>, driver: &[&str]) {
             "{dialect}, {}, {}: {}",
             case.name,
             case.title,
-            told(&judged).join("; ")
+            failure_texts(&judged).join("; ")
         );
         assert!(judged.recording.is_none(), "what passed is not kept");
     }
@@ -46,7 +46,7 @@ async fn a_client_that_is_written_by_hand_passes() {
 }
 
 #[tokio::test]
-async fn a_line_of_64_mib_is_taken() {
+async fn a_line_of_64_mib_is_accepted() {
     passes("pi", 0..1, &[&example("rust_driver")]).await;
 }
 
@@ -67,7 +67,7 @@ const DEFECTS: &[(&str, &str)] = &[
 ];
 
 #[tokio::test]
-async fn clients_that_take_too_much_for_granted_are_caught() {
+async fn clients_with_wrong_assumptions_are_caught() {
     let program = example("broken_driver");
     for (defect, check) in DEFECTS {
         let driver = [program.as_str(), "--break", defect];

@@ -11,11 +11,11 @@ use serde_json::Value;
 /// Length in bytes from which a line is long.
 const LONG: usize = 10_000;
 
-type Shows = fn(&Written, &Index) -> bool;
+type EdgeCheck = fn(&ClientInput, &Index) -> bool;
 
 /// The edges, each with a check that a case reaches it: edges with declared rules, and edges that every
 /// client and agent meets sooner or later.
-pub const EDGES: &[(&str, Shows)] = &[
+pub const EDGES: &[(&str, EdgeCheck)] = &[
     ("unknown_command", |written, index| {
         written.commands().any(|name| index.commands.iter().all(|row| name.as_deref() != Some(row.wire)))
     }),
@@ -66,7 +66,7 @@ pub fn of_rules(edges: &Edges) -> BTreeSet<&'static str> {
 
 /// The client's input in a case, and its other actions.
 #[derive(Default)]
-pub struct Written {
+pub struct ClientInput {
     bytes: Vec<u8>,
     failures: usize,
     /// Commands that failures name.
@@ -81,7 +81,7 @@ pub struct Written {
     holds: bool,
 }
 
-impl Written {
+impl ClientInput {
     /// Collects the actions of a case's steps. `received` are the recorded or expected frames.
     pub fn of(case: &Scenario, received: &str) -> Self {
         let frames = received.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());

@@ -3,42 +3,46 @@
 use std::collections::BTreeSet;
 
 use agentese::types::CaseAllowance;
-use agentese_conformance::matching::tables::Holds;
+use agentese_conformance::matching::tables::AllowanceScope;
 use serde_json::{Value, json};
 
-use crate::rows::{Lines, Row, asked, bash, data, failure, set_mode, succeeded, switch};
+use crate::rows::{Lines, Row, bash, command_and_answer, data, failure, set_mode, succeeded, switch};
 use crate::rows_others::others;
 use crate::rows_pi::pi;
-use crate::support::{DIALECTS, allowed, case, compared, compared_in, rules, said, transcript};
+use crate::support::{DIALECTS, allowed, case, compared, compared_in, failure_lines, rules, transcript};
 
 #[test]
-fn each_allowance_holds_where_it_should_and_refuses_a_near_miss() {
+fn each_allowance_permits_its_difference_and_rejects_a_near_miss() {
     for Row { dialect, allowance, golden, holds, misses } in pi().into_iter().chain(others()) {
         let held = compared(dialect, &golden, &holds);
-        assert_eq!(said(&held), Vec::<String>::new(), "{dialect} {allowance} does not hold");
+        assert_eq!(failure_lines(&held), Vec::<String>::new(), "{dialect} {allowance} does not hold");
         assert_eq!(allowed(&held), [allowance], "{dialect} {allowance} is not what holds");
         let missed = compared(dialect, &golden, &misses);
-        assert!(!said(&missed).is_empty(), "{dialect} {allowance} is too wide: {:?}", missed.findings);
+        assert!(
+            !failure_lines(&missed).is_empty(),
+            "{dialect} {allowance} is too wide: {:?}",
+            missed.findings
+        );
     }
 }
 
 #[test]
-fn what_the_document_accepts_may_not_be_refused() {
+fn documented_arguments_may_not_be_rejected() {
     let mode = |answer: Value| set_mode("all", answer, "all");
     let refused = mode(failure(Some("m"), "set_steering_mode", "no such mode"));
     let found = compared("pi", &mode(succeeded("m", "set_steering_mode")), &refused);
-    assert_eq!(said(&found), ["must answers success"]);
+    assert_eq!(failure_lines(&found), ["must answers success"]);
     let open = |answer: Value| switch("/work/good.jsonl", answer, 0);
     let found = compared(
         "pi",
         &open(succeeded("s", "switch_session")),
         &open(failure(Some("s"), "switch_session", "no")),
     );
-    assert_eq!(said(&found), ["must answers success"]);
+    assert_eq!(failure_lines(&found), ["must answers success"]);
     // A refusal excuses only unchanged values, and only until the next success.
     let never = |answer: Value, queue: &str| set_mode("never", answer, queue);
     let set = || {
-        asked(
+        command_and_answer(
             json!({"id": "t", "type": "set_steering_mode", "mode": "all"}),
             succeeded("t", "set_steering_mode"),
         )
@@ -51,16 +55,16 @@ fn what_the_document_accepts_may_not_be_refused() {
         state("one-at-a-time"),
     ]
     .concat();
-    assert_eq!(said(&compared("pi", &golden, &observed)), ["should answers data.steeringMode"]);
+    assert_eq!(failure_lines(&compared("pi", &golden, &observed)), ["should answers data.steeringMode"]);
 }
 
 #[test]
-fn every_allowance_that_holds_by_itself_has_a_row() {
+fn every_general_allowance_has_a_row() {
     let rows: BTreeSet<(&str, &str)> =
         pi().into_iter().chain(others()).map(|row| (row.dialect, row.allowance)).collect();
     let by_name: BTreeSet<&str> = rows.iter().map(|(_, name)| *name).collect();
     for dialect in DIALECTS {
-        for allowance in rules(dialect).allowances().filter(|row| row.holds == Holds::Everywhere) {
+        for allowance in rules(dialect).allowances().filter(|row| row.scope == AllowanceScope::Everywhere) {
             // The dialects of pi's family share their rows.
             let family = ["pi", "omp", "pisces"].contains(&dialect) && by_name.contains(allowance.name);
             assert!(family || rows.contains(&(dialect, allowance.name)), "{dialect} {}", allowance.name);
@@ -87,7 +91,13 @@ fn an_allowance_of_a_case_holds_within_its_bounds() {
     let check = |allow: Vec<CaseAllowance>, observed: &Lines, holds: bool| {
         let case = case(allow);
         let compared = compared_in("pi", &case, &transcript(&golden), &transcript(observed));
-        assert_eq!(said(&compared).is_empty(), holds, "{:?}: {:?}", case.allow, said(&compared));
+        assert_eq!(
+            failure_lines(&compared).is_empty(),
+            holds,
+            "{:?}: {:?}",
+            case.allow,
+            failure_lines(&compared)
+        );
     };
     check(Vec::new(), &last, false);
     check(bounds(None, None, None), &last, true);

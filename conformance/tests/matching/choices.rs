@@ -5,7 +5,7 @@ use agentese_conformance::matching::{Choices, Comparison, compare};
 use serde_json::{Map, Value, json};
 
 use crate::rows::{assistant, data, with};
-use crate::support::{case, rules, said, transcript};
+use crate::support::{case, failure_lines, rules, transcript};
 
 fn chosen(model: &str, level: &str, file: Value) -> Map<String, Value> {
     let cost = if model == "big" { 3 } else { 0 };
@@ -38,7 +38,7 @@ fn held(
         same_agent: false,
         choices: &choices,
     };
-    said(&compare(rules("pi"), &comparison))
+    failure_lines(&compare(rules("pi"), &comparison))
 }
 
 fn state(members: &Map<String, Value>) -> Vec<(char, Value)> {
@@ -63,7 +63,7 @@ fn a_choice_of_the_recorded_agent_is_not_demanded_of_another() {
 }
 
 #[test]
-fn messages_name_the_model_that_was_chosen_and_cost_what_it_costs() {
+fn messages_have_the_chosen_model_and_its_cost() {
     let none = case(Vec::new());
     let message = |model: &str, cost: Value| {
         let usage = json!({"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2, "cost": {"input": cost}});
@@ -91,7 +91,7 @@ fn messages_name_the_model_that_was_chosen_and_cost_what_it_costs() {
 }
 
 #[test]
-fn what_the_client_sets_is_nobodys_choice() {
+fn values_set_by_the_client_are_no_choices() {
     let mut set = case(Vec::new());
     let steps = json!([{"send": {"type": "set_thinking_level", "level": "medium"}}]);
     set.steps = serde_json::from_value(steps).unwrap();
@@ -101,7 +101,7 @@ fn what_the_client_sets_is_nobodys_choice() {
 }
 
 #[test]
-fn null_where_it_may_be_is_of_the_declared_type() {
+fn null_is_valid_for_a_nullable_choice() {
     let none = case(Vec::new());
     let of = |model: Value| data("get_state", json!({"model": model}));
     let golden = of(json!({"id": "x"}));

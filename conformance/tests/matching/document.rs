@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use agentese_conformance::matching::checks;
-use agentese_conformance::matching::tables::Holds;
+use agentese_conformance::matching::tables::AllowanceScope;
 
 use crate::support::{DIALECTS, rules};
 
@@ -38,20 +38,20 @@ fn every_allowance_is_on_the_page() {
     for dialect in DIALECTS {
         for row in rules(dialect).allowances() {
             let same = |dialect: &&str| {
-                rules(dialect)
-                    .allowances()
-                    .any(|other| (other.name, other.says, other.reason) == (row.name, row.says, row.reason))
+                rules(dialect).allowances().any(|other| {
+                    (other.name, other.statement, other.reason) == (row.name, row.statement, row.reason)
+                })
             };
             let dialects: Vec<&str> = DIALECTS.into_iter().filter(same).collect();
-            let holds = match row.holds {
-                Holds::Everywhere => "everywhere",
-                Holds::InCases => "in cases",
+            let holds = match row.scope {
+                AllowanceScope::Everywhere => "everywhere",
+                AllowanceScope::InCases => "in cases",
             };
             rows.insert(format!(
                 "| `{}` | {} | {holds} | {} | {} |",
                 row.name,
                 dialects.join(", "),
-                row.says,
+                row.statement,
                 row.reason
             ));
         }

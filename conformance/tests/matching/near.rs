@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::rows::{Lines, asked, assistant, bash, event, update};
-use crate::support::{compared, said};
+use crate::rows::{Lines, assistant, bash, command_and_answer, event, update};
+use crate::support::{compared, failure_lines};
 
 fn part(more: Value) -> Lines {
     let mut kind = json!({"type": "text_start", "contentIndex": 0});
@@ -27,7 +27,7 @@ fn state(id: Option<Value>) -> Lines {
     if let Some(id) = id {
         answer["id"] = id;
     }
-    asked(json!({"type": "abort"}), answer)
+    command_and_answer(json!({"type": "abort"}), answer)
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn the_member_that_is_wrong_is_named() {
         (state(None), state(Some(json!("made-up"))), "must answers id"),
     ];
     for (golden, observed, wanted) in table {
-        let found = said(&compared("pi", &golden, &observed));
+        let found = failure_lines(&compared("pi", &golden, &observed));
         assert!(found.iter().any(|said| said.ends_with(wanted)), "{wanted}: {found:?}");
     }
 }
@@ -63,7 +63,7 @@ fn question(more: Value) -> Lines {
 }
 
 #[test]
-fn a_question_with_a_wrong_member_is_the_one_that_was_meant() {
+fn a_question_with_a_wrong_member_is_compared_with_the_expected_one() {
     let mut renamed = question(json!({"question": "Which?"}));
     renamed[0].1.as_object_mut().unwrap().remove("title");
     let table = [
@@ -72,27 +72,27 @@ fn a_question_with_a_wrong_member_is_the_one_that_was_meant() {
         (question(json!({"method": "choose"})), "should dialogs method"),
     ];
     for (observed, wanted) in table {
-        let found = said(&compared("pi", &question(json!({})), &observed));
+        let found = failure_lines(&compared("pi", &question(json!({})), &observed));
         assert!(found.iter().any(|said| said == wanted), "{wanted}: {found:?}");
     }
     // A dialog with another method and another text is another question.
     let other = question(json!({"method": "input", "title": "Who?"}));
-    let found = said(&compared("pi", &question(json!({})), &other));
+    let found = failure_lines(&compared("pi", &question(json!({})), &other));
     assert_eq!(found, ["should dialogs", "should dialogs"]);
 }
 
 #[test]
-fn a_question_that_comes_twice_says_so() {
+fn a_repeated_question_is_reported_as_repeated() {
     let twice = [question(json!({})), question(json!({}))].concat();
-    let found = said(&compared("pi", &question(json!({})), &twice));
+    let found = failure_lines(&compared("pi", &question(json!({})), &twice));
     assert!(found.iter().any(|said| said == "must framing id"), "{found:?}");
     let another = [question(json!({})), question(json!({"id": "u2"}))].concat();
-    let found = said(&compared("pi", &question(json!({})), &another));
+    let found = failure_lines(&compared("pi", &question(json!({})), &another));
     assert_eq!(found, ["should dialogs"]);
 }
 
 #[test]
-fn an_event_of_another_strand_is_the_one_that_was_meant() {
+fn an_event_of_another_stream_is_compared_with_the_expected_one() {
     let told = |id: &str| {
         [
             event(json!({"type": "subagent_start", "id": "0-a", "agent": "task", "isolated": false})),
@@ -100,31 +100,32 @@ fn an_event_of_another_strand_is_the_one_that_was_meant() {
         ]
         .concat()
     };
-    assert_eq!(said(&compared("pisces", &told("0-a"), &told("7-z"))), ["should events id"]);
+    assert_eq!(failure_lines(&compared("pisces", &told("0-a"), &told("7-z"))), ["should events id"]);
 }
 
 /// An event's session has another id in each run, but the event is the same.
 #[test]
-fn an_event_of_a_session_is_held_against_the_one_that_was_meant() {
+fn an_event_of_a_session_is_compared_with_the_expected_one() {
     let told = |session: &str, call: &str| -> Lines {
         let event =
             |params: Value| ('<', json!({"jsonrpc": "2.0", "method": "agent/event", "params": params}));
         let begin = json!({"type": "tool_execution_start", "session_id": session, "tool": "read_file", "args": {}, "meta": "m", call: "c"});
         vec![event(json!({"type": "message_delta", "session_id": session, "delta": "Hello"})), event(begin)]
     };
-    let found = said(&compared("opal", &told("one", "call_id"), &told("two", "tool_call_id")));
+    let found = failure_lines(&compared("opal", &told("one", "call_id"), &told("two", "tool_call_id")));
     assert_eq!(found, ["must events call_id"]);
 }
 
 /// A missing flag of a cut text is reported before the differing text.
 #[test]
-fn that_a_text_was_cut_is_said_before_the_text() {
+fn a_missing_cut_flag_is_reported_before_the_text() {
     let result = |text: &str, details: Value| {
         event(json!({"type": "tool_execution_end", "toolCallId": "c", "toolName": "bash", "isError": false,
             "result": {"content": [{"type": "text", "text": text}], "details": details}}))
     };
     let facts = json!({"truncation": {"truncated": true, "totalLines": 9}});
-    let found = said(&compared("pi", &result("the end", facts), &result("the beginning", json!({}))));
+    let found =
+        failure_lines(&compared("pi", &result("the end", facts), &result("the beginning", json!({}))));
     assert!(found[0].contains("details"), "{found:?}");
 }
 
@@ -132,13 +133,13 @@ fn that_a_text_was_cut_is_said_before_the_text() {
 fn another_event_is_no_near_miss() {
     let golden = part(json!({}));
     let other = part(json!({"type": "toolcall_start", "contentIndex": 3}));
-    let found = said(&compared("pi", &golden, &other));
+    let found = failure_lines(&compared("pi", &golden, &other));
     assert_eq!(found, ["should events", "should events"]);
 }
 
 /// Sets of events are open, and so are records: clients ignore new ones.
 #[test]
-fn what_nobody_declared_is_passed_over() {
+fn undeclared_events_and_members_are_ignored() {
     let run = |more: bool| {
         let mut update = json!({"type": "tool_execution_update", "toolCallId": "t", "toolName": "bash", "args": {},
             "partialResult": {"content": [{"type": "text", "text": "a"}], "details": {}}});
@@ -158,11 +159,11 @@ fn what_nobody_declared_is_passed_over() {
         ));
         lines
     };
-    assert_eq!(said(&compared("pi", &run(false), &run(true))), Vec::<String>::new());
+    assert_eq!(failure_lines(&compared("pi", &run(false), &run(true))), Vec::<String>::new());
     // A declared member is compared.
     let mut renamed = run(false);
     renamed[1].1["toolName"] = json!("sh");
-    assert_eq!(said(&compared("pi", &run(false), &renamed)), ["should tool-updates toolName"]);
+    assert_eq!(failure_lines(&compared("pi", &run(false), &renamed)), ["should tool-updates toolName"]);
 }
 
 fn cut(lines: std::ops::Range<u32>, total: u32) -> Lines {
@@ -176,13 +177,13 @@ fn cut(lines: std::ops::Range<u32>, total: u32) -> Lines {
 #[test]
 fn another_cut_is_a_cut_of_the_same() {
     let golden = cut(100..200, 200);
-    assert_eq!(said(&compared("pi", &golden, &cut(150..200, 200))), Vec::<String>::new());
-    let other = |observed: Lines| said(&compared("pi", &golden, &observed));
+    assert_eq!(failure_lines(&compared("pi", &golden, &cut(150..200, 200))), Vec::<String>::new());
+    let other = |observed: Lines| failure_lines(&compared("pi", &golden, &observed));
     assert_eq!(other(cut(150..200, 201)), ["should events result.details.truncation.totalLines"]);
     assert_eq!(other(cut(500..600, 200)), ["should events result.content[0].text"]);
     let long = "one line\n".repeat(20);
     let of = |output: &str| bash(json!({"truncated": true, "output": output}));
-    let short = |output: &str| said(&compared("pi", &of(&long), &of(output)));
+    let short = |output: &str| failure_lines(&compared("pi", &of(&long), &of(output)));
     assert_eq!(short(&"one line\n".repeat(10)), Vec::<String>::new());
     assert_eq!(short("line\n"), ["should answers data.output"]);
 }
@@ -192,6 +193,6 @@ fn another_cut_is_a_cut_of_the_same() {
 fn another_folder_is_a_whole_path() {
     let of = |file: &str| crate::rows::data("get_state", json!({"sessionFile": file}));
     for (file, holds) in [("/c/d.jsonl", true), ("d.jsonl", false), ("", false)] {
-        assert_eq!(said(&compared("pi", &of("/a/b.jsonl"), &of(file))).is_empty(), holds, "{file}");
+        assert_eq!(failure_lines(&compared("pi", &of("/a/b.jsonl"), &of(file))).is_empty(), holds, "{file}");
     }
 }

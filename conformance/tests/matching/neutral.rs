@@ -8,7 +8,7 @@ use agentese_conformance::transcript::{Record, Transcript};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::support::{DIALECTS, compared_in, said};
+use crate::support::{DIALECTS, compared_in, failure_lines};
 
 /// Compares each golden transcript, after a change, with the original.
 fn passes(change: impl Fn(&str, &Transcript) -> Transcript) {
@@ -20,7 +20,7 @@ fn passes(change: impl Fn(&str, &Transcript) -> Transcript) {
             let observed = change(&serde_json::to_string(&case).unwrap(), &golden);
             changed += usize::from(observed.records != golden.records);
             let compared = compared_in(dialect, &case, &golden, &observed);
-            assert_eq!(said(&compared), Vec::<String>::new(), "{dialect}/{}", case.name);
+            assert_eq!(failure_lines(&compared), Vec::<String>::new(), "{dialect}/{}", case.name);
         }
     }
     assert!(changed > 80, "only {changed} transcripts were changed");

@@ -14,7 +14,7 @@ const STRIDE: usize = 67;
 
 /// Reaction to a change.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum Reaction {
     Failed,
     /// The change passes by an allowance.
     Allowed,
@@ -30,29 +30,29 @@ struct Rates {
 }
 
 impl Rates {
-    fn note(&mut self, kind: &'static str, seen: Seen, what: impl FnOnce() -> String) {
-        if seen == Seen::Allowed {
+    fn note(&mut self, kind: &'static str, seen: Reaction, what: impl FnOnce() -> String) {
+        if seen == Reaction::Allowed {
             self.allowed += 1;
             return;
         }
         let (of, all) = self.noticed.entry(kind).or_default();
-        *of += usize::from(seen == Seen::Failed);
+        *of += usize::from(seen == Reaction::Failed);
         *all += 1;
-        if seen == Seen::Not {
+        if seen == Reaction::Not {
             self.unnoticed.push(format!("{kind}: {}", what()));
         }
     }
 }
 
-fn seen(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Transcript) -> Seen {
+fn reaction(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Transcript) -> Reaction {
     // Ignores the allowances of the case: a separate test checks that they are narrow.
     let mut case = case.clone();
     case.allow = None;
     let compared = compared_in(dialect, &case, golden, observed);
     match (failures(&compared).is_empty(), allowed(&compared).is_empty()) {
-        (false, _) => Seen::Failed,
-        (true, false) => Seen::Allowed,
-        (true, true) => Seen::Not,
+        (false, _) => Reaction::Failed,
+        (true, false) => Reaction::Allowed,
+        (true, true) => Reaction::Not,
     }
 }
 
@@ -80,7 +80,7 @@ fn places(dialect: &str, what: &str, case: &Scenario, golden: &Transcript, recor
     {
         let mut observed = golden.clone();
         observed.records.swap(record, record + 1);
-        rates.note("lines in another order", seen(dialect, case, golden, &observed), || what.to_owned());
+        rates.note("lines in another order", reaction(dialect, case, golden, &observed), || what.to_owned());
     }
     let frame: Option<Value> = text(record).and_then(|line| serde_json::from_str(line).ok());
     let Some(frame) = frame.filter(|frame| frame.pointer("/assistantMessageEvent/delta").is_some()) else {
@@ -97,8 +97,9 @@ fn places(dialect: &str, what: &str, case: &Scenario, golden: &Transcript, recor
         };
         *frame.pointer_mut(pointer).unwrap() = other;
         let observed = with_line(golden, record, Some(frame.to_string()));
-        rates
-            .note("snapshot changed", seen(dialect, case, golden, &observed), || format!("{pointer} {what}"));
+        rates.note("snapshot changed", reaction(dialect, case, golden, &observed), || {
+            format!("{pointer} {what}")
+        });
     }
 }
 
@@ -195,14 +196,14 @@ fn lines(
         }
         let what = || format!("{dialect}/{name} record {record}: {:.200}", line.as_str());
         let taken = with_line(golden, record, None);
-        rates.note("line taken away", seen(dialect, case, golden, &taken), what);
+        rates.note("line taken away", reaction(dialect, case, golden, &taken), what);
         let mut twice = golden.clone();
         twice.records.insert(record, golden.records[record].clone());
-        rates.note("line sent twice", seen(dialect, case, golden, &twice), what);
+        rates.note("line sent twice", reaction(dialect, case, golden, &twice), what);
         let text = line.as_str();
         let middle = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
         let cut = with_line(golden, record, Some(text[..middle].to_owned()));
-        rates.note("line cut off", seen(dialect, case, golden, &cut), what);
+        rates.note("line cut off", reaction(dialect, case, golden, &cut), what);
         places(dialect, &what(), case, golden, record, rates);
         let mut found = Vec::new();
         leaves(dialect, &frame, "", &mut found);
@@ -217,12 +218,12 @@ fn lines(
                 let mut frame = frame.clone();
                 *frame.pointer_mut(pointer).unwrap() = other;
                 let observed = with_line(golden, record, Some(frame.to_string()));
-                rates.note(kind, seen(dialect, case, golden, &observed), what);
+                rates.note(kind, reaction(dialect, case, golden, &observed), what);
             }
             let mut frame = frame.clone();
             if without(&mut frame, pointer) {
                 let observed = with_line(golden, record, Some(frame.to_string()));
-                rates.note("member taken away", seen(dialect, case, golden, &observed), what);
+                rates.note("member taken away", reaction(dialect, case, golden, &observed), what);
             }
         }
     }
@@ -230,7 +231,7 @@ fn lines(
 
 #[test]
 #[allow(clippy::print_stdout, reason = "what was counted is shown with --nocapture")]
-fn what_is_taken_away_doubled_or_changed_is_noticed() {
+fn removals_repetitions_and_changes_are_noticed() {
     let suite = Suite::embedded();
     let mut rates = Rates::default();
     let mut count = 0;

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{compared, failures};
 
 #[test]
-fn a_difference_shows_both_frames_the_part_that_differs_and_what_came_before() {
+fn a_difference_shows_both_frames_the_mark_and_the_frames_before() {
     let lines = |text: &str| {
         vec![
             ('>', json!({"id": "p1", "type": "prompt", "message": "Hi"})),
@@ -36,7 +36,7 @@ fn a_difference_shows_both_frames_the_part_that_differs_and_what_came_before() {
 }
 
 #[test]
-fn what_never_came_is_shown_as_nothing() {
+fn a_missing_frame_is_rendered_as_nothing() {
     let golden = vec![('<', json!({"type": "agent_start"})), ('<', json!({"type": "turn_start"}))];
     let compared = compared("pi", &golden, &golden[..1]);
     let [failure] = failures(&compared)[..] else { panic!("{:?}", compared.findings) };

@@ -18,14 +18,14 @@ pub fn event(value: Value) -> Lines {
     vec![('<', value)]
 }
 
-pub fn asked(command: Value, answer: Value) -> Lines {
+pub fn command_and_answer(command: Value, answer: Value) -> Lines {
     vec![('>', command), ('<', answer)]
 }
 
 /// Creates a command, and its success with this data.
 pub fn data(command: &str, data: Value) -> Lines {
     let answer = json!({"id": "a", "type": "response", "command": command, "success": true, "data": data});
-    asked(json!({"id": "a", "type": command}), answer)
+    command_and_answer(json!({"id": "a", "type": command}), answer)
 }
 
 pub fn failure(id: Option<&str>, command: &str, error: &str) -> Value {
@@ -85,13 +85,20 @@ pub fn bash(more: Value) -> Lines {
 
 pub fn set_mode(mode: &str, answer: Value, later: &str) -> Lines {
     let command = json!({"id": "m", "type": "set_steering_mode", "mode": mode});
-    [asked(command, answer), data("get_state", json!({"steeringMode": later, "followUpMode": "all"}))]
-        .concat()
+    [
+        command_and_answer(command, answer),
+        data("get_state", json!({"steeringMode": later, "followUpMode": "all"})),
+    ]
+    .concat()
 }
 
 pub fn switch(path: &str, answer: Value, count: u64) -> Lines {
     let command = json!({"id": "s", "type": "switch_session", "sessionPath": path});
-    [asked(command, answer), data("get_state", json!({"messageCount": count, "isStreaming": false}))].concat()
+    [
+        command_and_answer(command, answer),
+        data("get_state", json!({"messageCount": count, "isStreaming": false})),
+    ]
+    .concat()
 }
 
 pub fn succeeded(id: &str, command: &str) -> Value {
@@ -107,5 +114,5 @@ pub fn answered(method: &str, result: Value) -> Lines {
     let command = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {}});
     let mut answer = json!({"jsonrpc": "2.0", "id": 1});
     answer.as_object_mut().unwrap().extend(result.as_object().unwrap().clone());
-    asked(command, answer)
+    command_and_answer(command, answer)
 }

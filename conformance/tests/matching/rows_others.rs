@@ -26,7 +26,7 @@ pub fn others() -> Vec<Row> {
     let (no, yes) = (failure(Some("p"), "prompt", "no"), succeeded("p", "prompt"));
     let state = |more: Value| data("get_state", more);
     let typeless = |name: &str, success: bool| {
-        asked(
+        command_and_answer(
             json!({"x": 1}),
             json!({"type": "response", "command": name, "success": success, "error": "no"}),
         )
@@ -65,7 +65,7 @@ pub fn others() -> Vec<Row> {
     let started = |result: Value| answered("session/start", json!({"result": result}));
     let opened = |folder: &str| started(json!({"session_id": "s", "session_dir": folder}));
     let operator_state = |more: Value| {
-        asked(
+        command_and_answer(
             json!({"id": "a", "type": "get_state"}),
             json!({"type": "response", "command": "get_state", "id": "a", "success": true, "data": more}),
         )

@@ -42,7 +42,8 @@ pub fn pi() -> Vec<Row> {
         }}),
     );
     let parse = "Failed to parse command: no";
-    let refused = |answer: Value| asked(json!({"id": "f", "type": "fork", "entryId": "gone"}), answer);
+    let refused =
+        |answer: Value| command_and_answer(json!({"id": "f", "type": "fork", "entryId": "gone"}), answer);
     let written = |text: &str, tool: &str| {
         event(json!({"type": "tool_execution_end", "toolCallId": "t", "toolName": tool, "isError": false,
         "result": {"content": [{"type": "text", "text": text}]}}))
@@ -58,7 +59,7 @@ pub fn pi() -> Vec<Row> {
         json!({"id": "n", "type": "response", "command": "new_session", "success": true, "data": {"cancelled": false}}),
     );
     let big = |id: Value| {
-        asked(
+        command_and_answer(
             serde_json::from_str(r#"{"id": 9007199254740993, "type": "abort"}"#).unwrap(),
             json!({"id": id, "type": "response", "command": "abort", "success": true}),
         )
@@ -126,9 +127,12 @@ pub fn pi() -> Vec<Row> {
         row("delta-only", snapshot(true, "a"), snapshot(false, ""), snapshot(true, "")),
         row(
             "skips-blank-lines",
-            [asked(json!(""), failure(None, "parse", "no")), asked(json!("x"), failure(None, "parse", "no"))]
-                .concat(),
-            [vec![('>', json!(""))], asked(json!("x"), failure(None, "parse", "no"))].concat(),
+            [
+                command_and_answer(json!(""), failure(None, "parse", "no")),
+                command_and_answer(json!("x"), failure(None, "parse", "no")),
+            ]
+            .concat(),
+            [vec![('>', json!(""))], command_and_answer(json!("x"), failure(None, "parse", "no"))].concat(),
             vec![('>', json!("")), ('>', json!("x"))],
         ),
         row("start-code", exit(false, 1), exit(false, 2), exit(false, 0)),
@@ -141,9 +145,12 @@ pub fn pi() -> Vec<Row> {
         ),
         row(
             "any-name",
-            asked(json!({"x": 1}), failure(None, "parse", parse)),
-            asked(json!({"x": 1}), failure(None, "unknown", parse)),
-            asked(json!({"x": 1}), json!({"type": "response", "command": "unknown", "success": true})),
+            command_and_answer(json!({"x": 1}), failure(None, "parse", parse)),
+            command_and_answer(json!({"x": 1}), failure(None, "unknown", parse)),
+            command_and_answer(
+                json!({"x": 1}),
+                json!({"type": "response", "command": "unknown", "success": true}),
+            ),
         ),
         row(
             "one-answer",

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::long::LONG;
-use crate::support::{compared, said};
+use crate::support::{compared, failure_lines};
 
 type Lines = Vec<(char, Value)>;
 
@@ -29,11 +29,11 @@ fn user(kind: &str, text: &str, time: u64) -> (char, Value) {
 }
 
 fn check(golden: Lines, observed: Lines, expected: &[&str]) {
-    assert_eq!(said(&compared("pi", &golden, &observed)), expected, "\n{golden:?}\n{observed:?}");
+    assert_eq!(failure_lines(&compared("pi", &golden, &observed)), expected, "\n{golden:?}\n{observed:?}");
 }
 
 #[test]
-fn a_name_stands_for_one_name_in_both_directions() {
+fn a_generated_name_is_bound_in_both_directions() {
     let of = |ids: [&str; 2]| {
         let file = |id: &str| format!("/s/2026-01-02T03-04-05-678Z_{id}.jsonl");
         [state("a", ids[0], &file(ids[0])), state("b", ids[1], &file(ids[1]))].concat()
@@ -78,7 +78,7 @@ fn a_moment_in_whole_seconds_may_be_the_next_one() {
         times.into_iter().enumerate().flat_map(answer).collect()
     };
     let golden = of(["2026-02-19T12:00:00"; 2]);
-    let found = |times| said(&compared("opal", &golden, &of(times)));
+    let found = |times| failure_lines(&compared("opal", &golden, &of(times)));
     assert_eq!(found(["2026-11-23T07:06:59", "2026-11-23T07:07:00"]), [""; 0]);
     for later in ["2026-11-23T07:07:01", "2026-11-23T07:06:58", "2026-11-24T07:07:00"] {
         let expected = ["should answers result.sessions[0].modified"];
@@ -126,18 +126,20 @@ fn pieces_are_joined() {
     // A piece of another block does not belong to the pieces around it.
     let mut mixed = message(&[("Hel", "Hel"), ("lo", "Hello")], "Hello");
     mixed[3].1["assistantMessageEvent"]["contentIndex"] = json!(1);
-    let found = said(&compared("pi", &golden, &mixed));
+    let found = failure_lines(&compared("pi", &golden, &mixed));
     assert!(found.iter().any(|text| text == "should events"), "{found:?}");
 }
 
 #[test]
-fn snapshots_have_what_the_pieces_say_and_no_more_than_the_whole() {
+fn snapshots_contain_the_pieces_and_no_more_than_the_message() {
     let golden = message(&[("Hel", "Hel"), ("lo", "Hello")], "Hello");
     // The recorded agent sends a live object, which may be ahead.
     check(golden.clone(), message(&[("Hel", "Hello"), ("lo", "Hello")], "Hello"), &[]);
-    let behind = said(&compared("pi", &golden, &message(&[("Hel", "He"), ("lo", "Hello")], "Hello")));
+    let behind =
+        failure_lines(&compared("pi", &golden, &message(&[("Hel", "He"), ("lo", "Hello")], "Hello")));
     assert!(behind.contains(&"must snapshots message.content[0]".to_owned()), "{behind:?}");
-    let other = said(&compared("pi", &golden, &message(&[("Hel", "Help!"), ("lo", "Hello")], "Hello")));
+    let other =
+        failure_lines(&compared("pi", &golden, &message(&[("Hel", "Help!"), ("lo", "Hello")], "Hello")));
     assert!(other.contains(&"should snapshots message.content[0].text".to_owned()), "{other:?}");
     let mut lacking = golden.clone();
     lacking[2].1["message"].as_object_mut().unwrap().remove("usage");
@@ -148,7 +150,7 @@ fn snapshots_have_what_the_pieces_say_and_no_more_than_the_whole() {
 }
 
 #[test]
-fn what_a_tool_shows_is_an_earlier_version_of_its_result() {
+fn partial_tool_output_is_an_earlier_version_of_the_result() {
     let output = |text: &str| json!({"content": [{"type": "text", "text": text}], "details": {}});
     let begin = (
         '<',
@@ -180,7 +182,7 @@ fn what_a_tool_shows_is_an_earlier_version_of_its_result() {
 }
 
 #[test]
-fn what_was_shown_before_a_result_lost_its_beginning_is_no_beginning_of_it() {
+fn partial_output_of_a_cut_result_is_not_its_beginning() {
     let output = |text: &str, cut: bool| json!({"content": [{"type": "text", "text": text}], "details": {"truncation": {"truncated": cut}}});
     let call = json!({"toolCallId": "t", "toolName": "bash", "args": {"command": "seq 9"}});
     let frame = |name: &str, member: &str, value: Value| {
@@ -271,7 +273,7 @@ fn documented_failures_have_their_text_and_others_any() {
 }
 
 #[test]
-fn the_answer_to_a_prompt_stands_before_its_run() {
+fn the_answer_to_a_prompt_precedes_its_run() {
     let prompt = ('>', json!({"id": "p", "type": "prompt", "message": "Hi"}));
     let answer = ('<', json!({"id": "p", "type": "response", "command": "prompt", "success": true}));
     let start = ('<', json!({"type": "agent_start"}));
@@ -282,7 +284,7 @@ fn the_answer_to_a_prompt_stands_before_its_run() {
 }
 
 #[test]
-fn the_answer_to_a_prompt_of_operator_stands_behind_its_run() {
+fn the_answer_to_a_prompt_of_operator_follows_its_run() {
     let prompt = ('>', json!({"id": "p", "type": "prompt", "text": "Hi"}));
     let answer =
         ('<', json!({"type": "response", "command": "prompt", "id": "p", "success": true, "data": {}}));
@@ -291,9 +293,9 @@ fn the_answer_to_a_prompt_of_operator_stands_behind_its_run() {
         (event(json!({"type": "agent_start"})), event(json!({"type": "agent_end", "messages": []})));
     let golden = vec![prompt.clone(), start.clone(), end.clone(), answer.clone()];
     let observed = vec![prompt, start.clone(), answer, end.clone()];
-    assert_eq!(said(&compared("operator", &golden, &observed)), ["must order-between-streams"]);
+    assert_eq!(failure_lines(&compared("operator", &golden, &observed)), ["must order-between-streams"]);
     let flat = vec![golden[0].clone(), ('<', start.1["event"].clone()), end, golden[3].clone()];
-    assert_eq!(said(&compared("operator", &golden, &flat)), ["must framing"]);
+    assert_eq!(failure_lines(&compared("operator", &golden, &flat)), ["must framing"]);
 }
 
 #[test]
@@ -361,7 +363,7 @@ fn ten_thousand_frames_are_compared_in_little_time() {
     observed.remove(5_000);
     observed.swap(100, 101);
     let (sender, over) = std::sync::mpsc::channel();
-    std::thread::spawn(move || sender.send(said(&compared("pi", &golden, &observed))));
+    std::thread::spawn(move || sender.send(failure_lines(&compared("pi", &golden, &observed))));
     // A quadratic comparison would take minutes.
     assert!(!over.recv_timeout(LONG).expect("it takes too long").is_empty());
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use agentese::types::{CaseAllowance, CheckLevel, Scenario};
-use agentese_conformance::matching::{Choices, Compared, Comparison, Rules, compare};
+use agentese_conformance::matching::{Choices, Comparison, ComparisonResult, Rules, compare};
 use agentese_conformance::transcript::{Record, Transcript};
 use agentese_conformance::verdict::{Finding, Mismatch, Outcome};
 use serde_json::{Value, json};
@@ -40,7 +40,12 @@ pub fn transcript(lines: &[(char, Value)]) -> Transcript {
     Transcript::parse(Path::new("made"), &text).unwrap()
 }
 
-pub fn compared_in(dialect: &str, case: &Scenario, golden: &Transcript, observed: &Transcript) -> Compared {
+pub fn compared_in(
+    dialect: &str,
+    case: &Scenario,
+    golden: &Transcript,
+    observed: &Transcript,
+) -> ComparisonResult {
     let comparison = Comparison {
         golden,
         alternatives: &[],
@@ -52,12 +57,12 @@ pub fn compared_in(dialect: &str, case: &Scenario, golden: &Transcript, observed
     compare(rules(dialect), &comparison)
 }
 
-pub fn compared(dialect: &str, golden: &[(char, Value)], observed: &[(char, Value)]) -> Compared {
+pub fn compared(dialect: &str, golden: &[(char, Value)], observed: &[(char, Value)]) -> ComparisonResult {
     compared_in(dialect, &case(Vec::new()), &transcript(golden), &transcript(observed))
 }
 
 /// Returns the findings that count against the agent.
-pub fn failures(compared: &Compared) -> Vec<&Finding> {
+pub fn failures(compared: &ComparisonResult) -> Vec<&Finding> {
     let fails = |finding: &&Finding| {
         finding.level != CheckLevel::Info
             && matches!(finding.outcome, Outcome::Failed(_) | Outcome::Unclear(_))
@@ -66,7 +71,7 @@ pub fn failures(compared: &Compared) -> Vec<&Finding> {
 }
 
 /// Returns the allowances that were used.
-pub fn allowed(compared: &Compared) -> Vec<&str> {
+pub fn allowed(compared: &ComparisonResult) -> Vec<&str> {
     let mut names: Vec<&str> = compared
         .findings
         .iter()
@@ -80,7 +85,7 @@ pub fn allowed(compared: &Compared) -> Vec<&str> {
 }
 
 /// Returns the failures as `level check path`.
-pub fn said(compared: &Compared) -> Vec<String> {
+pub fn failure_lines(compared: &ComparisonResult) -> Vec<String> {
     let failures = failures(compared).into_iter();
     failures
         .map(|finding| format!("{} {} {}", finding.level, finding.check, path(finding)).trim().to_owned())

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::rows::{event, rpc};
-use crate::support::{compared, said};
+use crate::support::{compared, failure_lines};
 
 type Lines = Vec<(char, Value)>;
 
@@ -31,7 +31,7 @@ fn begun(time: u64) -> Lines {
 }
 
 fn check(dialect: &str, golden: &Lines, observed: &Lines, expected: &[&str]) {
-    assert_eq!(said(&compared(dialect, golden, observed)), expected, "\n{golden:?}\n{observed:?}");
+    assert_eq!(failure_lines(&compared(dialect, golden, observed)), expected, "\n{golden:?}\n{observed:?}");
 }
 
 #[test]
@@ -41,12 +41,12 @@ fn a_message_that_never_is_complete_has_a_moment_of_its_own() {
     check("omp", &begun(RECORDED), &later, &[]);
     let mut other = later;
     other[0].1["message"]["model"] = json!("n");
-    let found = said(&compared("omp", &begun(RECORDED), &other));
+    let found = failure_lines(&compared("omp", &begun(RECORDED), &other));
     assert!(found.contains(&"should events message.model".to_owned()), "{found:?}");
 }
 
 #[test]
-fn its_snapshots_are_held_against_each_other() {
+fn snapshots_of_an_unfinished_message_are_compared_with_each_other() {
     let golden = begun(RECORDED);
     let mut other = golden.clone();
     other[1].1["message"]["api"] = json!("b");
@@ -69,7 +69,7 @@ fn a_failure_of_json_rpc_may_have_more_members() {
 }
 
 #[test]
-fn a_verification_in_the_details_of_a_tool_ends_when_it_ends() {
+fn a_verification_in_tool_details_has_its_own_end_time() {
     let done = |end: u64| {
         let attempt = json!({"startedAt": RECORDED, "endedAt": end, "exitCode": 0});
         event(
@@ -107,7 +107,7 @@ fn the_file_of_a_failed_request_is_named_by_its_moment() {
             same_agent: true,
             choices: &Choices::default(),
         };
-        said(&compare(crate::support::rules(dialect), &comparison))
+        failure_lines(&compare(crate::support::rules(dialect), &comparison))
     };
     assert_eq!(of("omp", "1795552374038-7k1p0s9d8f7g6.json"), Vec::<String>::new());
     assert_eq!(of("omp", "other.txt"), ["should events message.errorMessage"]);

@@ -1,10 +1,10 @@
 //! Tests of golden transcripts that were derived from documents: they show a part, and more may come.
 
-use agentese_conformance::matching::Compared;
+use agentese_conformance::matching::ComparisonResult;
 use agentese_conformance::transcript::Transcript;
 use serde_json::{Value, json};
 
-use crate::support::{case, compared_in, said, transcript};
+use crate::support::{case, compared_in, failure_lines, transcript};
 
 fn event(event: Value) -> (char, Value) {
     ('<', json!({"type": "event", "event": event}))
@@ -26,15 +26,15 @@ fn written(lines: &[(char, Value)]) -> Transcript {
     transcript
 }
 
-fn held_against(golden: &Transcript, observed: &[(char, Value)]) -> Compared {
+fn held_against(golden: &Transcript, observed: &[(char, Value)]) -> ComparisonResult {
     compared_in("operator", &case(Vec::new()), golden, &transcript(observed))
 }
 
 #[test]
-fn declared_members_may_come_in_addition_where_they_are_as_declared() {
+fn additional_members_must_fit_their_declaration() {
     let golden = written(&[end(json!({}))]);
     let check = |more: Value, expected: &[&str]| {
-        assert_eq!(said(&held_against(&golden, &[end(more)])), expected);
+        assert_eq!(failure_lines(&held_against(&golden, &[end(more)])), expected);
     };
     check(json!({"stop_reason": "stop"}), &[]);
     check(json!({"stop_reason": 1}), &["should events message.stop_reason"]);
@@ -44,16 +44,16 @@ fn declared_members_may_come_in_addition_where_they_are_as_declared() {
     // A recording has everything that the agent sent.
     let recorded = transcript(&[end(json!({}))]);
     let found = held_against(&recorded, &[end(json!({"stop_reason": "stop"}))]);
-    assert_eq!(said(&found), ["should events message.stop_reason"]);
+    assert_eq!(failure_lines(&found), ["should events message.stop_reason"]);
 }
 
 #[test]
-fn declared_events_may_come_in_addition_where_the_document_shows_none_of_them() {
+fn additional_events_are_allowed_if_the_document_shows_none_of_their_type() {
     let start = || event(json!({"type": "agent_start"}));
     let turn = || event(json!({"type": "turn_start"}));
     let golden = written(&[start(), end(json!({}))]);
     let check = |observed: &[(char, Value)], expected: &[&str]| {
-        assert_eq!(said(&held_against(&golden, observed)), expected);
+        assert_eq!(failure_lines(&held_against(&golden, observed)), expected);
     };
     check(&[start(), turn(), end(json!({}))], &[]);
     check(&[start(), start(), end(json!({}))], &["should events"]);

@@ -53,7 +53,7 @@ async fn without_chunks_a_cut_looks_like_an_end() {
 }
 
 #[tokio::test]
-async fn a_hanging_answer_says_its_pieces_and_keeps_the_connection() {
+async fn a_hanging_answer_sends_its_pieces_and_keeps_the_connection() {
     let model = start(with("hang_after", json!(1))).await;
     let mut stream = send(model.address(), "/v1/messages", &json!({})).await;
     let mut seen = String::new();
@@ -73,7 +73,7 @@ async fn a_hanging_answer_says_its_pieces_and_keeps_the_connection() {
 }
 
 #[tokio::test]
-async fn a_model_that_hangs_before_its_head_says_nothing() {
+async fn a_model_that_hangs_before_its_head_sends_nothing() {
     let model = start(with("hang_after", json!(-1))).await;
     let stream = send(model.address(), "/v1/responses", &json!({})).await;
     let asked = async {
@@ -206,7 +206,7 @@ async fn an_answer_without_its_end_or_without_figures_is_whole_for_http() {
 
 /// Unknown paths and bodies that are not JSON consume nothing of the script.
 #[tokio::test]
-async fn what_is_no_request_to_a_model_is_refused_and_not_counted() {
+async fn other_http_requests_are_rejected_and_not_counted() {
     let model = start(json!({"responses": [{"text": "answer"}]})).await;
     assert_eq!(post(model.address(), "/v1/elsewhere", &json!({})).await.status, 404);
     let mut stream = TcpStream::connect(model.address()).await.unwrap();
@@ -219,7 +219,7 @@ async fn what_is_no_request_to_a_model_is_refused_and_not_counted() {
 }
 
 #[tokio::test]
-async fn pauses_stand_before_the_answer_and_before_each_piece() {
+async fn pauses_precede_the_answer_and_each_piece() {
     let script = json!({"responses": [{"blocks": [{"text": ["a", "b"]}], "first_ms": 60, "delay_ms": 40}]});
     let model = start(script).await;
     let begin = Instant::now();

@@ -156,7 +156,7 @@ async fn the_log_is_the_declared_format_and_shortens_long_texts() {
 
 /// Plays the login of agents that log in at their provider.
 #[tokio::test]
-async fn the_device_login_goes_as_the_script_says() {
+async fn the_device_login_follows_the_script() {
     let model = start(json!({"responses": [], "device": {"pending": 1}})).await;
     let code = post(model.address(), "/login/device/code", &json!({})).await;
     assert!(code.body.contains("ABCD-1234"), "{}", code.body);

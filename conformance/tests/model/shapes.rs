@@ -197,7 +197,7 @@ async fn openai_responses() {
 }
 
 #[tokio::test]
-async fn stop_reasons_have_the_words_of_each_api() {
+async fn each_api_has_its_own_stop_reasons() {
     let table = [
         ("/v1/messages", "length", r#""stop_reason":"max_tokens""#),
         ("/v1/messages", "stop", r#""stop_reason":"end_turn""#),

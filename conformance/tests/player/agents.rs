@@ -42,7 +42,7 @@ async fn lines_go_both_ways_and_the_end_is_noted() {
 }
 
 #[tokio::test]
-async fn the_environment_is_the_profiles_and_nothing_else() {
+async fn the_environment_has_only_the_variables_of_the_profile() {
     let agent = shell(r#"env | sort | while read -r line; do echo "{\"env\":\"$line\"}"; done"#);
     let mut case = case(json!([{"wait_exit_ms": 5000}]));
     case.environment = Some([("EXTRA".to_owned(), "${MODEL}".to_owned())].into());
@@ -92,7 +92,7 @@ async fn files_are_laid_out_with_the_cases_over_the_profiles() {
 }
 
 #[tokio::test]
-async fn a_wait_in_vain_breaks_off_and_the_agent_is_ended() {
+async fn a_wait_that_times_out_ends_the_case_and_the_agent() {
     let agent = shell("cat >/dev/null");
     let steps = json!([{"wait": {"type": "never"}, "timeout_ms": 50}, {"send": {"not": "sent"}}]);
     let played = run(&case(steps), &agent).await;
@@ -111,7 +111,7 @@ async fn a_wait_ends_with_the_agent() {
 }
 
 #[tokio::test]
-async fn writing_to_an_agent_that_has_ended_is_noted_and_no_more() {
+async fn writing_to_an_ended_agent_is_only_recorded() {
     let agent = shell("exec <&-; echo '{\"type\":\"closed\"}'; sleep 0.2");
     let steps = json!([{"wait": {"type": "closed"}}, {"send": {"a": 1}}, {"wait_exit_ms": 60_000}]);
     let played = run(&case(steps), &agent).await;
@@ -120,7 +120,7 @@ async fn writing_to_an_agent_that_has_ended_is_noted_and_no_more() {
 }
 
 #[tokio::test]
-async fn an_optional_wait_in_vain_goes_on() {
+async fn an_optional_wait_that_times_out_is_skipped() {
     let agent = shell("read -r line; echo '{\"type\":\"said\"}'");
     let steps = json!([
         {"wait": {"type": "never"}, "timeout_ms": 50, "optional": true}, {"send": {}}, {"wait": {"type": "said"}},
@@ -130,7 +130,7 @@ async fn an_optional_wait_in_vain_goes_on() {
 
 /// The agent ignores the end of its input and SIGTERM, so SIGKILL ends it. Its child processes end with it.
 #[tokio::test]
-async fn an_agent_that_does_not_end_is_ended_with_all_that_it_started() {
+async fn a_stuck_agent_is_killed_with_its_child_processes() {
     let agent = shell(
         "trap '' TERM; sleep 1000 & echo \"{\\\"child\\\":$!}\"; while :; do read -r line || sleep 0.1; done",
     );
@@ -147,7 +147,7 @@ async fn an_agent_that_does_not_end_is_ended_with_all_that_it_started() {
 }
 
 #[tokio::test]
-async fn a_signal_ends_the_agent_and_stands_in_the_transcript() {
+async fn a_signal_ends_the_agent_and_is_recorded() {
     let agent = shell(
         "trap 'echo \"{\\\"type\\\":\\\"bye\\\"}\"; exit 143' TERM; echo '{\"type\":\"up\"}'; while :; do sleep 0.05; done",
     );
@@ -245,7 +245,7 @@ async fn a_line_goes_in_pieces_of_a_size() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_played_is_said_before_anything_starts() {
+async fn an_unplayable_case_is_reported_before_the_agent_starts() {
     let agent = shell("touch started");
     let table = [
         (json!([{"wait": {"a": {"$foo": 1}}}]), "step 0: `$foo` is not a pattern operator"),
@@ -267,7 +267,7 @@ async fn what_cannot_be_played_is_said_before_anything_starts() {
 
 /// The step waits for the request itself, not for a fixed time.
 #[tokio::test]
-async fn a_step_waits_until_the_model_is_asked() {
+async fn a_step_waits_for_a_request_to_the_model() {
     // The agent sends a request to its model on command, and does not report it.
     let ask = r#"python3 -c 'import os, sys, urllib.request as http; http.urlopen(http.Request(os.environ["MODEL"] + "/v1/messages", sys.argv[1].encode())).read()'"#;
     let body = |text: &str| json!({"model": "m", "max_tokens": 1, "stream": true, "messages": [{"role": "user", "content": text}]});

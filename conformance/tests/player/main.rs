@@ -6,7 +6,7 @@ mod long;
 mod replayed;
 
 use agentese::types::{Profile, Scenario, TranscriptRecord};
-use agentese_conformance::player::{PlayOptions, Played, play};
+use agentese_conformance::player::{PlayOptions, PlayResult, play};
 use serde_json::{Value, json};
 
 /// Returns a profile whose agent is a shell script.
@@ -24,12 +24,12 @@ fn case(steps: Value) -> Scenario {
     serde_json::from_value(case).unwrap()
 }
 
-async fn run(case: &Scenario, profile: &Profile) -> Played {
+async fn run(case: &Scenario, profile: &Profile) -> PlayResult {
     play(case, profile, &PlayOptions::default()).await.unwrap()
 }
 
 /// Returns a line for each record, without times.
-fn outline(played: &Played) -> Vec<String> {
+fn outline(played: &PlayResult) -> Vec<String> {
     let records = played.recording.records.iter();
     let line = |record: &TranscriptRecord| match record {
         TranscriptRecord::Line(line) => {

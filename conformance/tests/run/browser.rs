@@ -29,7 +29,7 @@ fn on_path(names: &[&str]) -> Option<PathBuf> {
 }
 
 #[test]
-fn the_page_works_in_a_browser_and_runs_nothing_else() {
+fn the_page_works_in_a_browser_and_runs_only_its_own_script() {
     let driver =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../sdk-ts/node_modules/playwright-core/index.mjs");
     let missing = match (chromium(), on_path(&["node"])) {

@@ -54,7 +54,7 @@ fn a_failure_that_is_not_known_fails_the_run() {
 }
 
 #[test]
-fn a_line_that_is_not_true_any_more_fails_the_run() {
+fn a_stale_line_fails_the_run() {
     let known = ("bad", "expect answers");
     let table: [(&[(&str, &str)], &str); 6] = [
         (
@@ -81,7 +81,7 @@ fn a_line_that_is_not_true_any_more_fails_the_run() {
 
 /// A line applies to one path: a failure of the same check at another path still counts.
 #[test]
-fn a_line_is_bound_to_the_place_where_the_check_fails() {
+fn a_line_applies_to_its_path_only() {
     for (path, wanted) in [(Some("id"), " at id of bad"), (None, "`expect answers` of bad")] {
         let mut line = json!({"case": "bad", "check": "expect answers", "reason": "a reason"});
         line["path"] = path.into();
@@ -100,7 +100,7 @@ fn a_line_is_bound_to_the_place_where_the_check_fails() {
 
 /// A line may name an event, command or dialog: the same failure of another one still counts.
 #[test]
-fn a_line_is_bound_to_the_row_that_it_names() {
+fn a_line_applies_to_its_row_only() {
     let run = |row: &str| {
         let line = json!({
             "case": "bad", "check": "expect answers", "path": "success", "row": row, "reason": "a reason"

@@ -7,8 +7,8 @@ use agentese::types::{
     CheckLevel, ExpectedFailure, ExpectedFailures, ProfileBuilder, Scenario, TranscriptRecord,
 };
 use agentese_conformance::Suite;
-use agentese_conformance::judge::{Judged, judge};
-use agentese_conformance::player::Played;
+use agentese_conformance::judge::{Judgement, judge};
+use agentese_conformance::player::PlayResult;
 use agentese_conformance::recording::Recording;
 use agentese_conformance::verdict::{Outcome, Verdict};
 
@@ -18,17 +18,17 @@ fn known(text: &str) -> Vec<ExpectedFailure> {
 }
 
 /// Returns a golden transcript as if it had just been recorded.
-fn played(dialect: &str, name: &str) -> Played {
+fn played(dialect: &str, name: &str) -> PlayResult {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("transcripts/{dialect}/{name}.jsonl"));
     let text = std::fs::read_to_string(path).unwrap();
     let mut records: Vec<TranscriptRecord> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let TranscriptRecord::Header(header) = records.remove(0) else { panic!("{name}") };
-    Played {
+    PlayResult {
         recording: Recording { header, records },
         requests: Vec::new(),
         broke_off: None,
-        in_vain: false,
+        wait_timed_out: false,
         unsent: false,
         patience: 1.0,
         directory: None,
@@ -42,10 +42,10 @@ fn without_requests(mut case: Scenario) -> Scenario {
 }
 
 /// Returns the failed checks of a golden transcript: a real agent breaks its document there.
-fn failures(judged: &Judged) -> BTreeMap<String, String> {
+fn failures(judged: &Judgement) -> BTreeMap<String, String> {
     let failed = judged.findings.iter().filter_map(|finding| match &finding.outcome {
         Outcome::Held | Outcome::Allowed { .. } => None,
-        Outcome::Failed(mismatch) => Some((finding.check.clone(), mismatch.says.clone())),
+        Outcome::Failed(mismatch) => Some((finding.check.clone(), mismatch.message.clone())),
         Outcome::Unclear(reason) => Some((finding.check.clone(), reason.clone())),
     });
     failed.collect()
@@ -75,7 +75,7 @@ fn judge_goldens(dialect: &str) -> (usize, BTreeMap<String, BTreeMap<String, Str
 }
 
 #[test]
-fn what_real_agents_did_passes_their_own_cases() {
+fn recorded_sessions_pass_their_own_cases() {
     let dialects = Suite::embedded().dialects();
     let (mut passed, mut found) = (0, BTreeMap::new());
     std::thread::scope(|scope| {

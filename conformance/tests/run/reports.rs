@@ -70,7 +70,7 @@ fn the_json_report_is_of_its_schema() {
 }
 
 #[test]
-fn junit_is_well_formed_whatever_an_agent_says() {
+fn junit_is_well_formed_for_any_output_of_an_agent() {
     let [_, junit, _, _] = written(&hostile());
     let document = roxmltree::Document::parse(&junit).unwrap_or_else(|error| panic!("{error}\n{junit}"));
     let suites: Vec<_> = document.descendants().filter(|node| node.has_tag_name("testsuite")).collect();
@@ -90,7 +90,7 @@ fn junit_is_well_formed_whatever_an_agent_says() {
 }
 
 #[test]
-fn the_page_escapes_what_it_shows() {
+fn the_page_escapes_its_content() {
     let [_, _, html, _] = written(&hostile());
     assert_eq!(html.matches("<script").count(), 1, "the page's own");
     assert!(!html.contains("<img") && !html.contains("onerror=alert(2)>"), "text stays text");
@@ -117,7 +117,7 @@ fn transcripts_are_written_and_can_be_read() {
 
 /// An output path that cannot be written is an error before the first case.
 #[test]
-fn a_report_that_cannot_be_written_is_told_before_the_run() {
+fn an_unwritable_report_is_an_error_before_the_run() {
     let suite = Suite::new(AGENT);
     let played = suite.file("played");
     suite.case("one", &json!({"setup": [format!("touch {}", played.display())]}));

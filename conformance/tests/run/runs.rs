@@ -26,7 +26,7 @@ fn all_is_well() {
 }
 
 #[test]
-fn a_failure_shows_what_was_expected_and_what_came() {
+fn a_failure_shows_the_expected_and_the_found_frame() {
     let suite = Suite::new(AGENT);
     suite.case("bad", &json!({"expect": answers(false, "must")}));
     let output = suite.run(&[]);
@@ -45,7 +45,7 @@ fn a_failure_shows_what_was_expected_and_what_came() {
 }
 
 #[test]
-fn levels_say_which_checks_count() {
+fn the_level_selects_the_checks_that_can_fail() {
     let suite = Suite::new(AGENT);
     suite.case("hard", &json!({}));
     suite.case("info", &json!({"expect": answers(false, "info")}));
@@ -60,7 +60,7 @@ fn levels_say_which_checks_count() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_played() {
+fn only_selected_cases_are_played() {
     let suite = Suite::new(AGENT);
     for name in ["alpha", "alpha-two", "beta"] {
         suite.case(name, &json!({}));
@@ -81,7 +81,7 @@ fn only_what_is_asked_for_is_played() {
 
 /// An agent that cannot be judged must never pass.
 #[test]
-fn an_agent_that_does_not_speak_is_inconclusive() {
+fn a_silent_agent_is_inconclusive() {
     let table = [
         ("echo no such dialect >&2; exit 3", "the agent does not speak: exit code 3: no such dialect"),
         ("echo hello; cat >/dev/null", "the agent does not speak: exit code 0"),
@@ -156,7 +156,7 @@ fn a_wrong_command_line_is_one_line_and_exit_code_2() {
 
 /// Results are in the order of the cases, in any order of their ends. A case that must be alone runs alone.
 #[tokio::test]
-async fn cases_are_played_side_by_side_and_told_in_order() {
+async fn cases_are_played_concurrently_and_reported_in_order() {
     let profile: Profile = serde_json::from_value(profile(AGENT)).unwrap();
     let slow =
         json!({"steps": [{"send": {"id": "a", "type": "abort"}}, {"wait": {"id": "a"}}, {"pause_ms": 300}]});
@@ -174,19 +174,19 @@ async fn cases_are_played_side_by_side_and_told_in_order() {
     let mut most = 0;
     let mut told = Vec::new();
     let ran = run(&Cases::embedded(), &profile, &cases, &options, &mut |progress| match progress {
-        Progress::Began(name) => {
+        Progress::Started(name) => {
             playing.push(name.to_owned());
             most = most.max(playing.len());
             let is_alone = playing.iter().any(|name| name.ends_with("alone"));
             assert!(!is_alone || playing.len() == 1, "{playing:?}");
         }
-        Progress::Judged(ran) => {
-            playing.retain(|name| *name != ran.judged.case.name);
-            told.push(ran.judged.case.name.clone());
+        Progress::Finished(ran) => {
+            playing.retain(|name| *name != ran.judgement.case.name);
+            told.push(ran.judgement.case.name.clone());
         }
     })
     .await;
-    let names: Vec<&str> = ran.iter().map(|ran| ran.judged.case.name.as_str()).collect();
+    let names: Vec<&str> = ran.iter().map(|ran| ran.judgement.case.name.as_str()).collect();
     assert_eq!(names, ["a-alone", "b-slow", "c", "d", "e-alone"]);
     assert_eq!((told.len(), most), (5, 3));
     assert!(
@@ -232,7 +232,7 @@ fn several_patterns_may_follow_only() {
 
 /// A relative path of a profile's command is beside the profile, in any working directory.
 #[test]
-fn a_profiles_program_is_beside_it() {
+fn a_relative_program_is_resolved_beside_the_profile() {
     use std::os::unix::fs::PermissionsExt as _;
     let suite = Suite::new("exit 1");
     suite.case("one", &json!({}));
@@ -253,7 +253,7 @@ fn a_profiles_program_is_beside_it() {
 
 /// After a failed wait, only answers to sent commands can be missing, and the wait is the first finding.
 #[test]
-fn what_was_never_sent_is_not_missed() {
+fn answers_to_unsent_commands_are_not_missing() {
     // The agent answers the first command, and then nothing.
     let suite = Suite::new(
         r#"while read -r line; do case "$line" in *'"a"'*) echo '{"id":"a","type":"response","command":"abort","success":true}';; *detect*) echo '{"type":"response","command":"abort","success":true}';; esac; done"#,
@@ -293,7 +293,7 @@ fn what_was_never_sent_is_not_missed() {
 
 /// A run that judged few cases reports that, and `--min-coverage` can reject it.
 #[test]
-fn little_that_is_judged_is_told_and_may_be_refused() {
+fn low_coverage_is_reported_and_may_fail_the_run() {
     let suite = Suite::new(AGENT);
     suite.case("one", &json!({}));
     for name in ["two", "three", "four"] {
@@ -311,7 +311,7 @@ fn little_that_is_judged_is_told_and_may_be_refused() {
 
 /// A claimed command that no case sends is reported.
 #[test]
-fn what_is_claimed_and_exercised_by_no_case_is_told() {
+fn claimed_commands_without_a_case_are_reported() {
     let suite = Suite::new(AGENT);
     let mut claiming = profile(AGENT);
     claiming["claims"]["commands"] = json!(["abort", "get_state"]);

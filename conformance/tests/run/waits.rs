@@ -9,7 +9,7 @@ use crate::support::{AGENT, Suite, cases, profile, verdicts};
 
 /// If all first cases time out, because the agent answers with a wrong id, the rest is not played.
 #[test]
-fn where_all_waits_are_in_vain_the_rest_is_not_played() {
+fn if_all_first_waits_time_out_the_rest_is_not_played() {
     let suite = Suite::new(
         "while read -r line; do echo '{\"id\":\"A\",\"type\":\"response\",\"command\":\"abort\",\"success\":true}'; done",
     );
@@ -29,7 +29,7 @@ fn where_all_waits_are_in_vain_the_rest_is_not_played() {
 
 /// If an agent answers in some cases, all cases are played, although the first ones time out.
 #[test]
-fn waits_that_are_in_vain_in_some_cases_alone_give_up_nothing() {
+fn timeouts_in_some_cases_do_not_stop_the_run() {
     let suite = Suite::new(
         r#"while read -r line; do case "$line" in *never*) ;; *) echo '{"id":"a","type":"response","command":"abort","success":true}';; esac; done"#,
     );
@@ -46,7 +46,7 @@ fn waits_that_are_in_vain_in_some_cases_alone_give_up_nothing() {
 
 /// A crash ends the waits at once: each case shows the crash.
 #[test]
-fn a_crash_is_no_wait_in_vain() {
+fn a_crash_is_no_timeout() {
     let suite = Suite::new(
         r#"while read -r line; do case "$line" in *crash*) exit 3;; *) echo '{"type":"response","command":"abort","success":true}';; esac; done"#,
     );
@@ -60,7 +60,7 @@ fn a_crash_is_no_wait_in_vain() {
 
 /// A case that gave up its place takes one again when its agent answers, and no other case begins meanwhile.
 #[tokio::test]
-async fn a_case_whose_wait_is_over_takes_its_room_again() {
+async fn a_case_reacquires_its_slot_after_a_wait() {
     // The waiting case's agent answers only after the next case has sent its command: the place was free for
     // that case.
     let folder = tempfile::tempdir().unwrap();
@@ -82,8 +82,8 @@ async fn a_case_whose_wait_is_over_takes_its_room_again() {
     let mut told = Vec::new();
     run(&Cases::embedded(), &profile, &cases, &options, &mut |progress| {
         told.push(match progress {
-            Progress::Began(name) => format!("+{name}"),
-            Progress::Judged(ran) => format!("-{}", ran.judged.case.name),
+            Progress::Started(name) => format!("+{name}"),
+            Progress::Finished(ran) => format!("-{}", ran.judgement.case.name),
         });
     })
     .await;
@@ -93,7 +93,7 @@ async fn a_case_whose_wait_is_over_takes_its_room_again() {
 
 /// The outcome of a case does not depend on the waits of other cases.
 #[test]
-fn every_case_waits_as_long_as_it_says() {
+fn every_case_waits_for_its_full_limit() {
     // The agent answers the probe. In a case, it answers only a client with the name `late`, after 1.5 s.
     let suite = Suite::new(
         r#"while read -r line; do case "$line" in *late*) sleep 1.5; echo '{"id":"a","type":"response","command":"abort","success":true,"late":true}';; *detect*) echo '{"type":"response","command":"abort","success":true}';; *good*) echo '{"type":"good"}';; esac; done"#,
@@ -113,7 +113,7 @@ fn every_case_waits_as_long_as_it_says() {
 
 /// Cases that wait for a silent agent wait concurrently.
 #[tokio::test]
-async fn waits_that_are_in_vain_go_by_side_by_side() {
+async fn timeouts_run_concurrently() {
     let profile: Profile = serde_json::from_value(profile(AGENT)).unwrap();
     let steps = json!([{"send": {"id": "a", "type": "abort"}}, {"wait": {"id": "a"}}, {"wait": {"type": "never"}, "timeout_ms": 5000}]);
     let cases = cases(&[
@@ -124,13 +124,16 @@ async fn waits_that_are_in_vain_go_by_side_by_side() {
     let options = RunOptions { jobs: 1, ..RunOptions::default() };
     let (mut playing, mut most) = (0, 0);
     let ran = run(&Cases::embedded(), &profile, &cases, &options, &mut |progress| match progress {
-        Progress::Began(name) => {
+        Progress::Started(name) => {
             playing += 1;
             most = most.max(playing);
             assert!(name != "c-alone" || playing == 1);
         }
-        Progress::Judged(_) => playing -= 1,
+        Progress::Finished(_) => playing -= 1,
     })
     .await;
-    assert_eq!((most, ran[0].in_vain, ran[1].in_vain, ran[2].in_vain), (2, true, true, false));
+    assert_eq!(
+        (most, ran[0].wait_timed_out, ran[1].wait_timed_out, ran[2].wait_timed_out),
+        (2, true, true, false)
+    );
 }

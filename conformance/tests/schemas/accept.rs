@@ -3,7 +3,7 @@
 use agentese_conformance::transcript::recorded;
 
 use crate::exceptions;
-use crate::validators::{DIALECTS, Validators, seen};
+use crate::validators::{DIALECTS, Validators, recorded_frames};
 
 /// Returns `true` for recordings to judge. For Operator these are the scenarios that were derived from its
 /// document; in the others, the server has a form that differs from its document.
@@ -12,7 +12,7 @@ fn is_judged(dialect: &str, name: &str) -> bool {
 }
 
 #[test]
-fn schemas_accept_what_real_agents_sent() {
+fn schemas_accept_frames_of_real_agents() {
     let exceptions = exceptions::load();
     let mut used = Vec::new();
     let mut refused = String::new();
@@ -23,14 +23,12 @@ fn schemas_accept_what_real_agents_sent() {
             if !is_judged(dialect, &name) {
                 continue;
             }
-            for seen in seen(&transcript) {
+            for seen in recorded_frames(&transcript) {
                 frames += 1;
                 let side = if seen.from_server { "server" } else { "client" };
                 let problem = match &seen.frame {
                     None => Some("no JSON".to_owned()),
-                    Some(frame) if seen.from_server => {
-                        validators.refuse_server(frame, seen.method.as_deref())
-                    }
+                    Some(frame) if seen.from_server => validators.server_error(frame, seen.method.as_deref()),
                     Some(frame) => validators.client.iter_errors(frame).next().map(|error| error.to_string()),
                 };
                 let key = (format!("{dialect}/{name}"), side.to_owned(), seen.number);

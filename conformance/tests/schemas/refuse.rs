@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::exceptions;
 use crate::sites::{self, Sites, put, types};
-use crate::validators::{Seen, Validators, seen};
+use crate::validators::{RecordedFrame, Validators, recorded_frames};
 
 /// Number of damages for each kind of site.
 const EACH: usize = 2;
@@ -42,12 +42,12 @@ struct Verdict {
     decoder: bool,
 }
 
-fn judge<D: Dialect>(validators: &Validators, seen: &Seen, frame: &Value) -> Verdict {
+fn judge<D: Dialect>(validators: &Validators, seen: &RecordedFrame, frame: &Value) -> Verdict {
     let text = FrameText::from(frame.to_string());
     if seen.from_server {
         let method = seen.method.clone();
         Verdict {
-            schema: validators.refuse_server(frame, seen.method.as_deref()).is_none(),
+            schema: validators.server_error(frame, seen.method.as_deref()).is_none(),
             decoder: ServerFrame::<D>::decode(&text, |_| method.clone()).is_ok(),
         }
     } else {
@@ -80,7 +80,7 @@ fn damage<D: Dialect>(dialect: &str) -> Tally {
         if dialect == "operator" && name.starts_with("d02") {
             continue;
         }
-        for seen in seen(&transcript) {
+        for seen in recorded_frames(&transcript) {
             let side = if seen.from_server { "server" } else { "client" };
             let Some(frame) = &seen.frame else { continue };
             if exceptions.contains_key(&(format!("{dialect}/{name}"), side.to_owned(), seen.number)) {
@@ -147,9 +147,9 @@ fn damage<D: Dialect>(dialect: &str) -> Tally {
     tally
 }
 
-/// Checks that a frame with an unknown tag decodes to an `Unknown` arm, encodes to the same value, and passes
+/// Checks that a frame with an unknown tag decodes to an `Undeclared` arm, encodes to the same value, and passes
 /// on byte for byte.
-fn keeps_bytes<D: Dialect>(seen: &Seen, frame: &Value) -> bool {
+fn keeps_bytes<D: Dialect>(seen: &RecordedFrame, frame: &Value) -> bool {
     let text = FrameText::from(frame.to_string());
     let method = seen.method.clone();
     let (shown, encoded) = if seen.from_server {

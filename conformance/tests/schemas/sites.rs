@@ -47,14 +47,14 @@ pub struct Sites {
     pub tags: Vec<Tag>,
 }
 
-struct Walk<'a> {
+struct SiteWalker<'a> {
     index: &'a Index,
     sites: Sites,
 }
 
 /// Returns every site of a server's frame. `method` is the answered method, in JSON-RPC.
 pub fn server(index: &Index, frame: &Value, method: Option<&str>) -> Sites {
-    let mut walk = Walk { index, sites: Sites::default() };
+    let mut walk = SiteWalker { index, sites: Sites::default() };
     let string = |name: &str| frame.get(name).and_then(Value::as_str);
     match index.dialect.framing {
         Framing::JsonRpc { .. } => match (string("method"), frame.get("result")) {
@@ -90,7 +90,7 @@ pub fn server(index: &Index, frame: &Value, method: Option<&str>) -> Sites {
 
 /// Returns every site of a client's frame.
 pub fn client(index: &Index, frame: &Value) -> Sites {
-    let mut walk = Walk { index, sites: Sites::default() };
+    let mut walk = SiteWalker { index, sites: Sites::default() };
     let flat = !matches!(index.dialect.framing, Framing::JsonRpc { .. });
     let tag = if flat { "type" } else { "method" };
     let name = frame.get(tag).and_then(Value::as_str);
@@ -117,7 +117,7 @@ fn join(path: &[Step], step: Step) -> Vec<Step> {
     path.iter().cloned().chain([step]).collect()
 }
 
-impl Walk<'_> {
+impl SiteWalker<'_> {
     fn site(&mut self, path: &[Step], ty: Ty, presence: Presence, row: &str) {
         let names: Vec<&str> = path
             .iter()

@@ -40,7 +40,7 @@ impl Validators {
 
     /// Returns the reason if the schema rejects a frame of the server. `method` is the answered method, in
     /// JSON-RPC.
-    pub fn refuse_server(&self, frame: &Value, method: Option<&str>) -> Option<String> {
+    pub fn server_error(&self, frame: &Value, method: Option<&str>) -> Option<String> {
         if let Some(error) = self.server.iter_errors(frame).next() {
             return Some(error.to_string().chars().take(300).collect());
         }
@@ -50,7 +50,7 @@ impl Validators {
 }
 
 /// A frame of a transcript, with its number and its method.
-pub struct Seen {
+pub struct RecordedFrame {
     /// Number among the lines of its direction, from 1.
     pub number: usize,
     pub text: FrameText,
@@ -61,7 +61,7 @@ pub struct Seen {
 }
 
 /// Returns the lines of a transcript in order.
-pub fn seen(transcript: &Transcript) -> Vec<Seen> {
+pub fn recorded_frames(transcript: &Transcript) -> Vec<RecordedFrame> {
     let mut methods: Map<String, Value> = Map::new();
     let (mut sent, mut received) = (0, 0);
     let mut all = Vec::new();
@@ -85,7 +85,7 @@ pub fn seen(transcript: &Transcript) -> Vec<Seen> {
             }
             _ => None,
         };
-        all.push(Seen { number: *number, text: text.clone(), frame, method, from_server });
+        all.push(RecordedFrame { number: *number, text: text.clone(), frame, method, from_server });
     }
     all
 }

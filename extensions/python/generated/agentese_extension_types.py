@@ -7,6 +7,13 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict
 JsonValue: TypeAlias = "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
 
 
+class AbortAction(TypedDict):
+    """Stops the current run. Answered at once."""
+    type: Literal["abort"]
+    id: NotRequired["str"]
+    """Id of the request."""
+
+
 class AgentEnd(TypedDict):
     """The agent stops. A retry, a compaction or a follow-up may still come after it."""
     type: Literal["agent_end"]
@@ -21,77 +28,17 @@ class AgentStart(TypedDict):
     type: Literal["agent_start"]
 
 
-class AskConfirm(TypedDict):
-    """Requests a yes or no of the user. Answered with `ConfirmedResult`."""
-    type: Literal["confirm"]
-    id: "str"
+class AppendEntryAction(TypedDict):
+    """Stores data in the session; the model does not receive it."""
+    type: Literal["append_entry"]
+    id: NotRequired["str"]
     """Id of the request."""
     extension: NotRequired["str"]
-    """Path of the extension that sends the request."""
-    during: NotRequired["str"]
-    """Id of the agent's request that the extension is handling."""
-    title: "str"
-    """Text of the question."""
-    message: "str"
-    """Subject of the question."""
-    timeout: NotRequired["int"]
-    """Timeout in milliseconds, after which the answer is no; no timeout if absent."""
-
-
-class AskEditor(TypedDict):
-    """Opens an editor for the user. Answered with `ValueResult`."""
-    type: Literal["editor"]
-    id: "str"
-    """Id of the request."""
-    extension: NotRequired["str"]
-    """Path of the extension that sends the request."""
-    during: NotRequired["str"]
-    """Id of the agent's request that the extension is handling."""
-    title: "str"
-    """Title of the editor."""
-    prefill: NotRequired["str"]
-    """Initial text of the editor."""
-
-
-class AskInput(TypedDict):
-    """Requests a line of text from the user. Answered with `ValueResult`."""
-    type: Literal["input"]
-    id: "str"
-    """Id of the request."""
-    extension: NotRequired["str"]
-    """Path of the extension that sends the request."""
-    during: NotRequired["str"]
-    """Id of the agent's request that the extension is handling."""
-    title: "str"
-    """Text of the question."""
-    placeholder: NotRequired["str"]
-    """Grey text in the empty field."""
-    timeout: NotRequired["int"]
-    """Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent."""
-
-
-class AskSelect(TypedDict):
-    """Requests a choice of the user. Answered with `ValueResult`."""
-    type: Literal["select"]
-    id: "str"
-    """Id of the request."""
-    extension: NotRequired["str"]
-    """Path of the extension that sends the request."""
-    during: NotRequired["str"]
-    """Id of the agent's request that the extension is handling."""
-    title: "str"
-    """Text of the question."""
-    options: "Sequence[str]"
-    """Choices of the user."""
-    timeout: NotRequired["int"]
-    """Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent."""
-
-
-class AskWithdraw(TypedDict):
-    """Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet."""
-    type: Literal["withdraw"]
-    question: "str"
-    """Id of the extension's request for the dialog."""
+    """Path of the extension that stores the data."""
+    customType: "str"
+    """Kind of the entry, named by the extension."""
+    data: NotRequired["JsonValue | None"]
+    """Data of the extension."""
 
 AssistantBlock: TypeAlias = "TextContent | ThinkingContent | ToolCall | Mapping[str, JsonValue]"
 
@@ -242,6 +189,15 @@ CommandLocation: TypeAlias = Literal["user", "project", "path"] | str
 CommandSource: TypeAlias = Literal["extension", "prompt", "skill"] | str
 
 
+class CompactAction(TypedDict):
+    """Compacts the conversation. The answer with the result follows at the end."""
+    type: Literal["compact"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    customInstructions: NotRequired["str"]
+    """Extra instructions for the summary."""
+
+
 class CompactionPlan(TypedDict):
     """The plan of a compaction."""
     firstKeptEntryId: "str"
@@ -283,7 +239,24 @@ class CompactionSummaryMessage(TypedDict):
     """Time of the summary in milliseconds since the epoch."""
 
 
-class ConfirmedResult(TypedDict):
+class ConfirmQuestion(TypedDict):
+    """Requests a yes or no of the user. Answered with `ConfirmationResult`."""
+    type: Literal["confirm"]
+    id: "str"
+    """Id of the request."""
+    extension: NotRequired["str"]
+    """Path of the extension that sends the request."""
+    during: NotRequired["str"]
+    """Id of the agent's request that the extension is handling."""
+    title: "str"
+    """Text of the question."""
+    message: "str"
+    """Subject of the question."""
+    timeout: NotRequired["int"]
+    """Timeout in milliseconds, after which the answer is no; no timeout if absent."""
+
+
+class ConfirmationResult(TypedDict):
     """The user's answer with yes or no."""
     confirmed: "bool"
     """`true` for yes; `false` for no or if the user did not answer."""
@@ -344,195 +317,43 @@ DeliverAs: TypeAlias = Literal["steer", "followUp", "nextTurn"]
 
 DiscoverReason: TypeAlias = Literal["startup", "reload"] | str
 
-
-class DoAbort(TypedDict):
-    """Stops the current run. Answered at once."""
-    type: Literal["abort"]
-    id: NotRequired["str"]
-    """Id of the request."""
-
-
-class DoAppendEntry(TypedDict):
-    """Stores data in the session; the model does not receive it."""
-    type: Literal["append_entry"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    extension: NotRequired["str"]
-    """Path of the extension that stores the data."""
-    customType: "str"
-    """Kind of the entry, named by the extension."""
-    data: NotRequired["JsonValue | None"]
-    """Data of the extension."""
-
-
-class DoCompact(TypedDict):
-    """Compacts the conversation. The answer with the result follows at the end."""
-    type: Literal["compact"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    customInstructions: NotRequired["str"]
-    """Extra instructions for the summary."""
-
-
-class DoFork(TypedDict):
-    """Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
-    prevented it.
-    """
-    type: Literal["fork"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    entryId: "str"
-    """Id of the message's entry."""
-
-
-class DoGetEntries(TypedDict):
-    """Returns the entries of the session."""
-    type: Literal["get_entries"]
-    id: "str"
-    """Id of the request."""
-
-
-class DoGetState(TypedDict):
-    """Returns the complete state."""
-    type: Literal["get_state"]
-    id: "str"
-    """Id of the request."""
-
-
-class DoNewSession(TypedDict):
-    """Starts a new session. Only allowed in commands. The answer states if an extension prevented it."""
-    type: Literal["new_session"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    parentSession: NotRequired["str"]
-    """File of the parent session."""
-
-
-class DoRegister(TypedDict):
-    """Registers the contributions of an extension again; replaces its earlier registration."""
-    type: Literal["register"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    offered: "OfferedExtension"
-    """New contributions of the extension."""
-
-
-class DoSendMessage(TypedDict):
-    """Adds an extension's message to the conversation."""
-    type: Literal["send_message"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    extension: NotRequired["str"]
-    """Path of the extension that sends the message."""
-    message: "ExtensionMessage"
-    """Message of the extension."""
-    triggerTurn: NotRequired["bool"]
-    """`true` to start a run if the agent is idle."""
-    deliverAs: NotRequired["DeliverAs"]
-    """Time of delivery during a run; `steer` if absent."""
-
-
-class DoSendUserMessage(TypedDict):
-    """Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
-    time of delivery.
-    """
-    type: Literal["send_user_message"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    extension: NotRequired["str"]
-    """Path of the extension that sends the message."""
-    content: "InputContent"
-    """Text and images of the message."""
-    deliverAs: NotRequired["DeliverAs"]
-    """Time of delivery: `steer` or `followUp`."""
-
-
-class DoSetActiveTools(TypedDict):
-    """Sets the tools that the model can call from the next request on. Unknown names are ignored."""
-    type: Literal["set_active_tools"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    tools: "Sequence[str]"
-    """Names of the tools."""
-
-
-class DoSetLabel(TypedDict):
-    """Sets or removes the label of a session entry."""
-    type: Literal["set_label"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    entryId: "str"
-    """Id of the entry."""
-    label: NotRequired["str | None"]
-    """The label; absent or null to remove it."""
-
-
-class DoSetModel(TypedDict):
-    """Switches to another model. Answered with `FoundResult`."""
-    type: Literal["set_model"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    provider: "str"
-    """Name of the provider."""
-    modelId: "str"
-    """Id of the model."""
-
-
-class DoSetSessionName(TypedDict):
-    """Sets the name of the session."""
-    type: Literal["set_session_name"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    name: "str"
-    """New name of the session."""
-
-
-class DoSetThinkingLevel(TypedDict):
-    """Sets the thinking level; an unsupported level becomes the nearest supported one."""
-    type: Literal["set_thinking_level"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    level: "ThinkingLevel"
-    """New thinking level."""
-
-
-class DoShutdown(TypedDict):
-    """Ends the agent as soon as it is idle. Answered at once."""
-    type: Literal["shutdown"]
-    id: NotRequired["str"]
-    """Id of the request."""
-
-
-class DoSwitchSession(TypedDict):
-    """Switches to another session. Only allowed in commands. The answer states if an extension prevented it."""
-    type: Literal["switch_session"]
-    id: NotRequired["str"]
-    """Id of the request."""
-    path: "str"
-    """Path of the session file."""
-
-
-class DoWaitForIdle(TypedDict):
-    """Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
-    for itself.
-    """
-    type: Literal["wait_for_idle"]
-    id: "str"
-    """Id of the request."""
-
 DoneReason: TypeAlias = Literal["stop", "length", "toolUse"]
+
+
+class EditorQuestion(TypedDict):
+    """Opens an editor for the user. Answered with `ValueResult`."""
+    type: Literal["editor"]
+    id: "str"
+    """Id of the request."""
+    extension: NotRequired["str"]
+    """Path of the extension that sends the request."""
+    during: NotRequired["str"]
+    """Id of the agent's request that the extension is handling."""
+    title: "str"
+    """Title of the editor."""
+    prefill: NotRequired["str"]
+    """Initial text of the editor."""
 
 ErrorReason: TypeAlias = Literal["aborted", "error"]
 
 
 class ExtensionAnswers(TypedDict):
     """The results of the agent's requests. A command has no result; the results of events are in [`HookAnswers`]."""
-    initialize: NotRequired["Initialized"]
+    initialize: NotRequired["InitializeResult"]
     """The extensions of the process."""
-    load: NotRequired["Initialized"]
+    load: NotRequired["InitializeResult"]
     """The additionally loaded extensions."""
     tool: NotRequired["ToolResult"]
     """Result of the tool."""
+
+
+class ExtensionEditorText(TypedDict):
+    """Puts text into the input editor."""
+    type: Literal["set_editor_text"]
+    extension: NotRequired["str"]
+    """Path of the extension that sets the text."""
+    text: "str"
+    """New text of the input editor."""
 
 
 class ExtensionFailed(TypedDict):
@@ -551,7 +372,7 @@ class ExtensionFailed(TypedDict):
     `extension_error` for it since pi@1.6 only.
     """
 
-ExtensionFrame: TypeAlias = "ExtensionResponse | ToolProgress | ExtensionFailed | ExtensionLog | AskSelect | AskConfirm | AskInput | AskEditor | AskWithdraw | ShowNotice | ShowStatus | ShowWidget | ShowTitle | ShowEditorText | DoSendMessage | DoSendUserMessage | DoAppendEntry | DoSetSessionName | DoSetLabel | DoSetActiveTools | DoSetModel | DoSetThinkingLevel | DoAbort | DoShutdown | DoCompact | DoWaitForIdle | DoNewSession | DoFork | DoSwitchSession | DoGetState | DoGetEntries | DoRegister | Mapping[str, JsonValue]"
+ExtensionFrame: TypeAlias = "ExtensionResponse | ToolProgress | ExtensionFailed | ExtensionLog | SelectQuestion | ConfirmQuestion | InputQuestion | EditorQuestion | QuestionWithdrawal | ExtensionNotice | ExtensionStatus | ExtensionWidget | ExtensionTitle | ExtensionEditorText | SendMessageAction | SendUserMessageAction | AppendEntryAction | SetSessionNameAction | SetLabelAction | SetActiveToolsAction | SetModelAction | SetThinkingLevelAction | AbortAction | ShutdownAction | CompactAction | WaitForIdleAction | NewSessionAction | ForkAction | SwitchSessionAction | GetStateAction | GetEntriesAction | RegisterAction | Mapping[str, JsonValue]"
 
 
 class ExtensionLog(TypedDict):
@@ -575,6 +396,17 @@ class ExtensionMessage(TypedDict):
     """Details for a client."""
 
 
+class ExtensionNotice(TypedDict):
+    """Shows a notice."""
+    type: Literal["notify"]
+    extension: NotRequired["str"]
+    """Path of the extension that shows the notice."""
+    message: "str"
+    """Text of the notice."""
+    notifyType: NotRequired["NotifyType"]
+    """Kind of the notice."""
+
+
 class ExtensionResponse(TypedDict):
     """The answer to a request of the agent: a result as in `ExtensionAnswers` and `HookAnswers`, or an error."""
     type: Literal["response"]
@@ -585,13 +417,65 @@ class ExtensionResponse(TypedDict):
     error: NotRequired["str"]
     """Error message of the request."""
 
+
+class ExtensionStatus(TypedDict):
+    """Sets or clears an entry of the status bar."""
+    type: Literal["set_status"]
+    extension: NotRequired["str"]
+    """Path of the extension that sets the entry."""
+    key: "str"
+    """Key of the entry."""
+    text: NotRequired["str"]
+    """Text of the entry; absent to clear it."""
+
+
+class ExtensionTitle(TypedDict):
+    """Sets the title of the window or tab."""
+    type: Literal["set_title"]
+    extension: NotRequired["str"]
+    """Path of the extension that sets the title."""
+    title: "str"
+    """New title of the window or tab."""
+
+
+class ExtensionWidget(TypedDict):
+    """Sets or clears a block of lines beside the editor."""
+    type: Literal["set_widget"]
+    extension: NotRequired["str"]
+    """Path of the extension that sets the block."""
+    key: "str"
+    """Key of the block."""
+    lines: NotRequired["Sequence[str]"]
+    """Lines of the block; absent to clear it."""
+    placement: NotRequired["WidgetPlacement"]
+    """Position of the block."""
+
 FlagKind: TypeAlias = Literal["boolean", "string"]
 
 
-class FoundResult(TypedDict):
-    """The outcome of a search."""
-    found: "bool"
-    """`true` if the target was found. If `false`, the request had no effect."""
+class ForkAction(TypedDict):
+    """Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
+    prevented it.
+    """
+    type: Literal["fork"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    entryId: "str"
+    """Id of the message's entry."""
+
+
+class GetEntriesAction(TypedDict):
+    """Returns the entries of the session."""
+    type: Literal["get_entries"]
+    id: "str"
+    """Id of the request."""
+
+
+class GetStateAction(TypedDict):
+    """Returns the complete state."""
+    type: Literal["get_state"]
+    id: "str"
+    """Id of the request."""
 
 
 class HookAnswers(TypedDict):
@@ -624,13 +508,13 @@ class HostAnswers(TypedDict):
     """The results of an extension's requests. Requests without a member are answered without a result."""
     select: NotRequired["ValueResult"]
     """The choice of the user."""
-    confirm: NotRequired["ConfirmedResult"]
+    confirm: NotRequired["ConfirmationResult"]
     """The answer of the user."""
     input: NotRequired["ValueResult"]
     """The entered text of the user."""
     editor: NotRequired["ValueResult"]
     """The edited text of the user."""
-    set_model: NotRequired["FoundResult"]
+    set_model: NotRequired["SetModelResult"]
     """`true` in `found` if the model exists and is available."""
     compact: NotRequired["CompactionResult"]
     """The result of a compaction."""
@@ -697,7 +581,7 @@ HostFrame: TypeAlias = "HostInitialize | HostLoad | HostEvent | HostCommand | Ho
 
 
 class HostInitialize(TypedDict):
-    """The first frame. The process answers with `Initialized` when its extensions are loaded. Before that, it sends
+    """The first frame. The process answers with `InitializeResult` when its extensions are loaded. Before that, it sends
     only notices and log lines.
     """
     type: Literal["initialize"]
@@ -721,7 +605,7 @@ class HostInitialize(TypedDict):
 
 class HostLoad(TypedDict):
     """Additional extensions to load, for example after a directory becomes trusted. Sent only to a process that
-    announced `loadsMore` in `Initialized`. Answered with `Initialized` for these extensions only. An empty list,
+    announced `loadsMore` in `InitializeResult`. Answered with `InitializeResult` for these extensions only. An empty list,
     answered with an empty list, checks that the process still responds.
     """
     type: Literal["load"]
@@ -809,13 +693,13 @@ class ImageContent(TypedDict):
     """The MIME type, as in `image/png`."""
 
 
-class Initialized(TypedDict):
+class InitializeResult(TypedDict):
     """The answer to `initialize` and `load`: the contributions of the loaded extensions."""
     protocol: "int"
     """Version of this protocol that the process uses, 1."""
     extensions: "Sequence[OfferedExtension]"
     """Contributions of each extension, one for each path of the request."""
-    watch: NotRequired["Sequence[Watched]"]
+    watch: NotRequired["Sequence[WatchTopic]"]
     """Kinds of updates that the process receives without a request."""
     loadsMore: NotRequired["bool"]
     """`true` if the process can load additional extensions on a `load` frame. Otherwise the agent sends no such
@@ -850,6 +734,23 @@ class InputHook(TypedDict):
     """Source of the input."""
 
 InputKind: TypeAlias = Literal["text", "image"] | str
+
+
+class InputQuestion(TypedDict):
+    """Requests a line of text from the user. Answered with `ValueResult`."""
+    type: Literal["input"]
+    id: "str"
+    """Id of the request."""
+    extension: NotRequired["str"]
+    """Path of the extension that sends the request."""
+    during: NotRequired["str"]
+    """Id of the agent's request that the extension is handling."""
+    title: "str"
+    """Text of the question."""
+    placeholder: NotRequired["str"]
+    """Grey text in the empty field."""
+    timeout: NotRequired["int"]
+    """Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent."""
 
 InputSource: TypeAlias = Literal["interactive", "rpc", "extension"] | str
 
@@ -939,6 +840,15 @@ class ModelSelectHook(TypedDict):
 
 ModelSource: TypeAlias = Literal["set", "cycle", "restore"] | str
 
+
+class NewSessionAction(TypedDict):
+    """Starts a new session. Only allowed in commands. The answer states if an extension prevented it."""
+    type: Literal["new_session"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    parentSession: NotRequired["str"]
+    """File of the parent session."""
+
 NotifyType: TypeAlias = Literal["info", "warning", "error"] | str
 
 
@@ -996,6 +906,22 @@ class OfferedTool(TypedDict):
     """Guidelines for the system prompt, present while the tool is active."""
 
 
+class QuestionWithdrawal(TypedDict):
+    """Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet."""
+    type: Literal["withdraw"]
+    question: "str"
+    """Id of the extension's request for the dialog."""
+
+
+class RegisterAction(TypedDict):
+    """Registers the contributions of an extension again; replaces its earlier registration."""
+    type: Literal["register"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    offered: "OfferedExtension"
+    """New contributions of the extension."""
+
+
 class ResourcesDiscoverAnswer(TypedDict):
     """The locations of additional skills and prompt templates: files, or folders of files. Relative paths start at the
     working directory.
@@ -1015,6 +941,53 @@ class ResourcesDiscoverHook(TypedDict):
     """The working directory."""
     reason: "DiscoverReason"
     """Reason for the search."""
+
+
+class SelectQuestion(TypedDict):
+    """Requests a choice of the user. Answered with `ValueResult`."""
+    type: Literal["select"]
+    id: "str"
+    """Id of the request."""
+    extension: NotRequired["str"]
+    """Path of the extension that sends the request."""
+    during: NotRequired["str"]
+    """Id of the agent's request that the extension is handling."""
+    title: "str"
+    """Text of the question."""
+    options: "Sequence[str]"
+    """Choices of the user."""
+    timeout: NotRequired["int"]
+    """Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent."""
+
+
+class SendMessageAction(TypedDict):
+    """Adds an extension's message to the conversation."""
+    type: Literal["send_message"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    extension: NotRequired["str"]
+    """Path of the extension that sends the message."""
+    message: "ExtensionMessage"
+    """Message of the extension."""
+    triggerTurn: NotRequired["bool"]
+    """`true` to start a run if the agent is idle."""
+    deliverAs: NotRequired["DeliverAs"]
+    """Time of delivery during a run; `steer` if absent."""
+
+
+class SendUserMessageAction(TypedDict):
+    """Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
+    time of delivery.
+    """
+    type: Literal["send_user_message"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    extension: NotRequired["str"]
+    """Path of the extension that sends the message."""
+    content: "InputContent"
+    """Text and images of the message."""
+    deliverAs: NotRequired["DeliverAs"]
+    """Time of delivery: `steer` or `followUp`."""
 
 
 class SessionBeforeCompactHook(TypedDict):
@@ -1102,57 +1075,66 @@ class SessionSwitchHook(TypedDict):
     """Path of the previous session's file, if it had one."""
 
 
-class ShowEditorText(TypedDict):
-    """Puts text into the input editor."""
-    type: Literal["set_editor_text"]
-    extension: NotRequired["str"]
-    """Path of the extension that sets the text."""
-    text: "str"
-    """New text of the input editor."""
+class SetActiveToolsAction(TypedDict):
+    """Sets the tools that the model can call from the next request on. Unknown names are ignored."""
+    type: Literal["set_active_tools"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    tools: "Sequence[str]"
+    """Names of the tools."""
 
 
-class ShowNotice(TypedDict):
-    """Shows a notice."""
-    type: Literal["notify"]
-    extension: NotRequired["str"]
-    """Path of the extension that shows the notice."""
-    message: "str"
-    """Text of the notice."""
-    notifyType: NotRequired["NotifyType"]
-    """Kind of the notice."""
+class SetLabelAction(TypedDict):
+    """Sets or removes the label of a session entry."""
+    type: Literal["set_label"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    entryId: "str"
+    """Id of the entry."""
+    label: NotRequired["str | None"]
+    """The label; absent or null to remove it."""
 
 
-class ShowStatus(TypedDict):
-    """Sets or clears an entry of the status bar."""
-    type: Literal["set_status"]
-    extension: NotRequired["str"]
-    """Path of the extension that sets the entry."""
-    key: "str"
-    """Key of the entry."""
-    text: NotRequired["str"]
-    """Text of the entry; absent to clear it."""
+class SetModelAction(TypedDict):
+    """Switches to another model. Answered with `SetModelResult`."""
+    type: Literal["set_model"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    provider: "str"
+    """Name of the provider."""
+    modelId: "str"
+    """Id of the model."""
 
 
-class ShowTitle(TypedDict):
-    """Sets the title of the window or tab."""
-    type: Literal["set_title"]
-    extension: NotRequired["str"]
-    """Path of the extension that sets the title."""
-    title: "str"
-    """New title of the window or tab."""
+class SetModelResult(TypedDict):
+    """The outcome of a search."""
+    found: "bool"
+    """`true` if the target was found. If `false`, the request had no effect."""
 
 
-class ShowWidget(TypedDict):
-    """Sets or clears a block of lines beside the editor."""
-    type: Literal["set_widget"]
-    extension: NotRequired["str"]
-    """Path of the extension that sets the block."""
-    key: "str"
-    """Key of the block."""
-    lines: NotRequired["Sequence[str]"]
-    """Lines of the block; absent to clear it."""
-    placement: NotRequired["WidgetPlacement"]
-    """Position of the block."""
+class SetSessionNameAction(TypedDict):
+    """Sets the name of the session."""
+    type: Literal["set_session_name"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    name: "str"
+    """New name of the session."""
+
+
+class SetThinkingLevelAction(TypedDict):
+    """Sets the thinking level; an unsupported level becomes the nearest supported one."""
+    type: Literal["set_thinking_level"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    level: "ThinkingLevel"
+    """New thinking level."""
+
+
+class ShutdownAction(TypedDict):
+    """Ends the agent as soon as it is idle. Answered at once."""
+    type: Literal["shutdown"]
+    id: NotRequired["str"]
+    """Id of the request."""
 
 StopReason: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
 
@@ -1182,6 +1164,15 @@ class StreamStart(TypedDict):
     """The message so far."""
 
 SwitchReason: TypeAlias = Literal["new", "resume"] | str
+
+
+class SwitchSessionAction(TypedDict):
+    """Switches to another session. Only allowed in commands. The answer states if an extension prevented it."""
+    type: Literal["switch_session"]
+    id: NotRequired["str"]
+    """Id of the request."""
+    path: "str"
+    """Path of the session file."""
 
 
 class TextContent(TypedDict):
@@ -1514,6 +1505,15 @@ class ValueResult(TypedDict):
     other: NotRequired["JsonValue"]
     """The client's answer if it is not text; `value` is then absent."""
 
-Watched: TypeAlias = Literal["state", "entries"] | str
+
+class WaitForIdleAction(TypedDict):
+    """Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
+    for itself.
+    """
+    type: Literal["wait_for_idle"]
+    id: "str"
+    """Id of the request."""
+
+WatchTopic: TypeAlias = Literal["state", "entries"] | str
 
 WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"] | str

@@ -132,7 +132,7 @@ protocol! {
     }
 
     /// The version of the protocol and the capabilities of the agent.
-    record AcpInitialized {
+    record AcpInitializeResult {
         /// Version of the protocol: the client's version if the agent supports it, otherwise the agent's newest
         /// version.
         protocolVersion: Count,
@@ -157,7 +157,7 @@ protocol! {
         clientCapabilities: OptNull<AcpClientCapabilities>,
         /// Name and version of the client.
         clientInfo: OptNull<AcpImplementation>,
-    }) -> AcpInitialized {
+    }) -> AcpInitializeResult {
         answer: Done;
         lane: Immediate;
         reads: true;

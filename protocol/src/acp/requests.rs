@@ -6,7 +6,7 @@ use crate::typed::{Any, Count, List, Map, Object, OptNull, Str};
 
 protocol! {
     /// The tool call for which the agent requests a permission.
-    record AcpAskedCall {
+    record AcpPermissionCall {
         /// Id of the tool call.
         toolCallId: Str,
         /// Title of the call for the user.
@@ -81,7 +81,7 @@ protocol! {
         /// Id of the session.
         sessionId: Str,
         /// Tool call that the permission concerns.
-        toolCall: AcpAskedCall,
+        toolCall: AcpPermissionCall,
         /// Choices of the user.
         options: List<AcpPermissionOption>,
     }) -> AcpPermissionAnswer {
@@ -121,7 +121,7 @@ protocol! {
     }
 
     /// Requests the user to fill in a form, in clients that show forms.
-    dialog elicit(AcpElicit {
+    dialog elicit(AcpElicitParams {
         /// Id of the session.
         sessionId: OptNull<Str>,
         /// Id of the tool call that the form concerns.

@@ -12,8 +12,8 @@ pub mod subagents;
 pub mod today;
 
 use crate::dialect::{
-    Behavior, Case, Chunks, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure, ResponseOrder,
-    Revision, RunEnd, Sign,
+    Behavior, Chunks, Dialect, DialogFrames, Edges, EndOfInput, Fingerprint, Framing, HandlerFailure,
+    NameCase, ResponseOrder, Revision, RunEnd,
 };
 use crate::dialects::pi;
 use crate::dsl::protocol;
@@ -361,7 +361,7 @@ const REVISIONS: &[Revision] = &[
         edges: EDGES,
         run_end: RUN_END,
         behavior: Behavior::FIRST,
-        shows: &[Sign::Event("ready")],
+        shows: &[Fingerprint::Event("ready")],
         excludes: &[],
         changes: &[],
     },
@@ -373,15 +373,15 @@ const REVISIONS: &[Revision] = &[
         run_end: RUN_END,
         behavior: Behavior::FIRST,
         shows: &[
-            Sign::EventMember("ready", "protocolVersion"),
-            Sign::EventMember("agent_end", "isTerminal"),
-            Sign::Event("available_commands_update"),
-            Sign::Event("advisor_cost_changed"),
-            Sign::Event("thinking_level_changed"),
+            Fingerprint::EventMember("ready", "protocolVersion"),
+            Fingerprint::EventMember("agent_end", "isTerminal"),
+            Fingerprint::Event("available_commands_update"),
+            Fingerprint::Event("advisor_cost_changed"),
+            Fingerprint::Event("thinking_level_changed"),
         ],
         excludes: &[
-            Sign::EventWithout("ready", "protocolVersion"),
-            Sign::EventWithout("agent_end", "isTerminal"),
+            Fingerprint::EventWithout("ready", "protocolVersion"),
+            Fingerprint::EventWithout("agent_end", "isTerminal"),
         ],
         changes: &[],
     },
@@ -396,7 +396,7 @@ pub const OMP: Dialect = Dialect {
     parent: Some(&pi::PI),
     without: &["fork", "get_fork_messages", "get_commands"],
     framing: Framing::Flat,
-    case: Case::Camel,
+    case: NameCase::Camel,
     events_open: true,
     event_members: &[],
     dialog_frames: DIALOG_FRAMES,

@@ -11,7 +11,7 @@ pub mod requests;
 pub mod types;
 
 use crate::dialect::{
-    BARRIER_LIMIT_MS, Barrier, Behavior, Case, Dialect, Edges, EndOfInput, Framing, HandlerFailure,
+    BARRIER_LIMIT_MS, Barrier, Behavior, Dialect, Edges, EndOfInput, Framing, HandlerFailure, NameCase,
     ResponseOrder, Revision, RunEnd, TextPieces,
 };
 use crate::model::{ErrorText, Field, Presence, Span, Ty};
@@ -55,7 +55,7 @@ pub const OPAL: Dialect = Dialect {
     parent: None,
     without: &[],
     framing: Framing::JsonRpc { notification: "agent/event" },
-    case: Case::Snake,
+    case: NameCase::Snake,
     events_open: true,
     event_members: &[Field {
         name: "session_id",

@@ -16,15 +16,15 @@ pub mod meaning;
 pub mod types;
 
 use crate::dialect::{
-    Barrier, Behavior, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing, HandlerFailure,
-    ResponseOrder, Revision, RunEnd, Sign, TextPieces,
+    Barrier, Behavior, Dialect, DialogFrames, Edges, EndOfInput, Fingerprint, Framing, HandlerFailure,
+    NameCase, ResponseOrder, Revision, RunEnd, TextPieces,
 };
 use crate::dsl::protocol;
 use crate::model::Timeout::Never;
 use crate::model::{ErrorText, Span};
 use crate::typed::{Count, List, Nothing, Num, Object, Opt, OptNull, Str};
 
-use live::{OperatorForked, OperatorSwitched};
+use live::{OperatorForkResult, OperatorSwitchResult};
 use types::{OperatorMessage, OperatorState, OperatorToolCall, OperatorToolResult};
 
 protocol! {
@@ -75,7 +75,7 @@ protocol! {
     }
 
     /// Starts a new session.
-    command new_session() -> OperatorSwitched {
+    command new_session() -> OperatorSwitchResult {
         result: [since "operator@live"];
         answer: Done;
         run: Replaces;
@@ -87,7 +87,7 @@ protocol! {
     command fork(OperatorForkParams {
         /// Id of the session entry.
         entry_id: Str,
-    }) -> OperatorForked {
+    }) -> OperatorForkResult {
         result: [since "operator@live"];
         answer: Done;
         run: Replaces;
@@ -104,7 +104,7 @@ protocol! {
     command switch_session(OperatorSwitchSessionParams {
         /// Path of the session file.
         session_file: Str as session_path since "operator@live",
-    }) -> OperatorSwitched {
+    }) -> OperatorSwitchResult {
         result: [since "operator@live"];
         answer: Done;
         run: Replaces;
@@ -264,19 +264,19 @@ const REVISIONS: &[Revision] = &[
         run_end: RunEnd { barrier: Some(STATE), state: None, gap_ms: 250, answer_ends: false },
         behavior: Behavior::FIRST,
         shows: &[
-            Sign::BareEvent,
-            Sign::AnswerBare("prompt"),
-            Sign::AnswerMember("new_session", "cancelled"),
-            Sign::AnswerMember("fork", "cancelled"),
-            Sign::AnswerMember("switch_session", "cancelled"),
-            Sign::AnswerMember("get_messages", "messages"),
-            Sign::AnswerMember("get_session_stats", "entry_count"),
+            Fingerprint::BareEvent,
+            Fingerprint::AnswerBare("prompt"),
+            Fingerprint::AnswerMember("new_session", "cancelled"),
+            Fingerprint::AnswerMember("fork", "cancelled"),
+            Fingerprint::AnswerMember("switch_session", "cancelled"),
+            Fingerprint::AnswerMember("get_messages", "messages"),
+            Fingerprint::AnswerMember("get_session_stats", "entry_count"),
         ],
         excludes: &[
-            Sign::WrappedEvent,
-            Sign::AnswerWithout("new_session", "cancelled"),
-            Sign::AnswerWithout("fork", "cancelled"),
-            Sign::AnswerWithout("switch_session", "cancelled"),
+            Fingerprint::WrappedEvent,
+            Fingerprint::AnswerWithout("new_session", "cancelled"),
+            Fingerprint::AnswerWithout("fork", "cancelled"),
+            Fingerprint::AnswerWithout("switch_session", "cancelled"),
         ],
         changes: &[],
     },
@@ -291,7 +291,7 @@ pub const OPERATOR: Dialect = Dialect {
     parent: None,
     without: &[],
     framing: Framing::Enveloped,
-    case: Case::Snake,
+    case: NameCase::Snake,
     events_open: true,
     event_members: &[],
     dialog_frames: Some(DialogFrames {

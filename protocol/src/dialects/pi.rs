@@ -13,8 +13,8 @@ pub mod matching;
 pub mod meaning;
 
 use crate::dialect::{
-    BARRIER_LIMIT_MS, Barrier, Behavior, Case, Dialect, DialogFrames, Edges, EndOfInput, Framing,
-    HandlerFailure, ResponseOrder, Revision, RunEnd, Sign, TextPieces,
+    BARRIER_LIMIT_MS, Barrier, Behavior, Dialect, DialogFrames, Edges, EndOfInput, Fingerprint, Framing,
+    HandlerFailure, NameCase, ResponseOrder, Revision, RunEnd, TextPieces,
 };
 use crate::model::{ErrorText, Span};
 use crate::types;
@@ -77,23 +77,23 @@ const REVISIONS: &[Revision] = &[
         run_end: RUN_END,
         behavior: Behavior::FIRST,
         shows: &[
-            Sign::AnswerMember("prompt", "disposition"),
-            Sign::AnswerMember("steer", "disposition"),
-            Sign::AnswerMember("follow_up", "disposition"),
-            Sign::EventMember("agent_end", "willRetry"),
-            Sign::EventMember("message_update", "usage"),
-            Sign::Event("agent_settled"),
-            Sign::Event("queue_update"),
-            Sign::Event("session_info_changed"),
-            Sign::Event("thinking_level_changed"),
-            Sign::Event("bash_execution_update"),
-            Sign::Event("compaction_start"),
+            Fingerprint::AnswerMember("prompt", "disposition"),
+            Fingerprint::AnswerMember("steer", "disposition"),
+            Fingerprint::AnswerMember("follow_up", "disposition"),
+            Fingerprint::EventMember("agent_end", "willRetry"),
+            Fingerprint::EventMember("message_update", "usage"),
+            Fingerprint::Event("agent_settled"),
+            Fingerprint::Event("queue_update"),
+            Fingerprint::Event("session_info_changed"),
+            Fingerprint::Event("thinking_level_changed"),
+            Fingerprint::Event("bash_execution_update"),
+            Fingerprint::Event("compaction_start"),
         ],
         excludes: &[
-            Sign::AnswerWithout("prompt", "disposition"),
-            Sign::EventWithout("agent_end", "willRetry"),
-            Sign::EventMember("message_update", "message"),
-            Sign::Event("auto_compaction_start"),
+            Fingerprint::AnswerWithout("prompt", "disposition"),
+            Fingerprint::EventWithout("agent_end", "willRetry"),
+            Fingerprint::EventMember("message_update", "message"),
+            Fingerprint::Event("auto_compaction_start"),
         ],
         changes: &[],
     },
@@ -135,7 +135,7 @@ pub const PI: Dialect = Dialect {
     parent: None,
     without: &[],
     framing: Framing::Flat,
-    case: Case::Camel,
+    case: NameCase::Camel,
     events_open: true,
     event_members: &[],
     dialog_frames: Some(DialogFrames {

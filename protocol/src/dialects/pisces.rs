@@ -2,7 +2,7 @@
 //!
 //! Source: the document "RPC Protocol Reference" of pisces 13.18.0.
 
-use crate::dialect::{Behavior, Case, Dialect, Framing, Revision};
+use crate::dialect::{Behavior, Dialect, Framing, NameCase, Revision};
 use crate::dialects::{omp, pi};
 use crate::dsl::protocol;
 use crate::model::Setting;
@@ -361,7 +361,7 @@ pub const PISCES: Dialect = Dialect {
     parent: Some(&omp::OMP),
     without: &[],
     framing: Framing::Flat,
-    case: Case::Camel,
+    case: NameCase::Camel,
     events_open: true,
     event_members: &[],
     dialog_frames: omp::DIALOG_FRAMES,

@@ -33,7 +33,7 @@ protocol! {
     }
 
     /// Adds an extension's message to the conversation.
-    record DoSendMessage(type = "send_message") {
+    record SendMessageAction(type = "send_message") {
         /// Id of the request.
         id: Opt<Str>,
         /// Path of the extension that sends the message.
@@ -53,7 +53,7 @@ protocol! {
 
     /// Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
     /// time of delivery.
-    record DoSendUserMessage(type = "send_user_message") {
+    record SendUserMessageAction(type = "send_user_message") {
         /// Id of the request.
         id: Opt<Str>,
         /// Path of the extension that sends the message.
@@ -67,7 +67,7 @@ protocol! {
     }
 
     /// Stores data in the session; the model does not receive it.
-    record DoAppendEntry(type = "append_entry") {
+    record AppendEntryAction(type = "append_entry") {
         /// Id of the request.
         id: Opt<Str>,
         /// Path of the extension that stores the data.
@@ -81,7 +81,7 @@ protocol! {
     }
 
     /// Sets the name of the session.
-    record DoSetSessionName(type = "set_session_name") {
+    record SetSessionNameAction(type = "set_session_name") {
         /// Id of the request.
         id: Opt<Str>,
         /// New name of the session.
@@ -91,7 +91,7 @@ protocol! {
     }
 
     /// Sets or removes the label of a session entry.
-    record DoSetLabel(type = "set_label") {
+    record SetLabelAction(type = "set_label") {
         /// Id of the request.
         id: Opt<Str>,
         /// Id of the entry.
@@ -103,7 +103,7 @@ protocol! {
     }
 
     /// Sets the tools that the model can call from the next request on. Unknown names are ignored.
-    record DoSetActiveTools(type = "set_active_tools") {
+    record SetActiveToolsAction(type = "set_active_tools") {
         /// Id of the request.
         id: Opt<Str>,
         /// Names of the tools.
@@ -112,8 +112,8 @@ protocol! {
         example {"type": "set_active_tools", "tools": ["read", "grep", "find", "ls"]}
     }
 
-    /// Switches to another model. Answered with `FoundResult`.
-    record DoSetModel(type = "set_model") {
+    /// Switches to another model. Answered with `SetModelResult`.
+    record SetModelAction(type = "set_model") {
         /// Id of the request.
         id: Opt<Str>,
         /// Name of the provider.
@@ -125,7 +125,7 @@ protocol! {
     }
 
     /// Sets the thinking level; an unsupported level becomes the nearest supported one.
-    record DoSetThinkingLevel(type = "set_thinking_level") {
+    record SetThinkingLevelAction(type = "set_thinking_level") {
         /// Id of the request.
         id: Opt<Str>,
         /// New thinking level.
@@ -135,7 +135,7 @@ protocol! {
     }
 
     /// Stops the current run. Answered at once.
-    record DoAbort(type = "abort") {
+    record AbortAction(type = "abort") {
         /// Id of the request.
         id: Opt<Str>,
         ;
@@ -143,7 +143,7 @@ protocol! {
     }
 
     /// Ends the agent as soon as it is idle. Answered at once.
-    record DoShutdown(type = "shutdown") {
+    record ShutdownAction(type = "shutdown") {
         /// Id of the request.
         id: Opt<Str>,
         ;
@@ -151,7 +151,7 @@ protocol! {
     }
 
     /// Compacts the conversation. The answer with the result follows at the end.
-    record DoCompact(type = "compact") {
+    record CompactAction(type = "compact") {
         /// Id of the request.
         id: Opt<Str>,
         /// Extra instructions for the summary.
@@ -162,7 +162,7 @@ protocol! {
 
     /// Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
     /// for itself.
-    record DoWaitForIdle(type = "wait_for_idle") {
+    record WaitForIdleAction(type = "wait_for_idle") {
         /// Id of the request.
         id: Str,
         ;
@@ -170,7 +170,7 @@ protocol! {
     }
 
     /// Starts a new session. Only allowed in commands. The answer states if an extension prevented it.
-    record DoNewSession(type = "new_session") {
+    record NewSessionAction(type = "new_session") {
         /// Id of the request.
         id: Opt<Str>,
         /// File of the parent session.
@@ -181,7 +181,7 @@ protocol! {
 
     /// Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
     /// prevented it.
-    record DoFork(type = "fork") {
+    record ForkAction(type = "fork") {
         /// Id of the request.
         id: Opt<Str>,
         /// Id of the message's entry.
@@ -191,7 +191,7 @@ protocol! {
     }
 
     /// Switches to another session. Only allowed in commands. The answer states if an extension prevented it.
-    record DoSwitchSession(type = "switch_session") {
+    record SwitchSessionAction(type = "switch_session") {
         /// Id of the request.
         id: Opt<Str>,
         /// Path of the session file.
@@ -201,7 +201,7 @@ protocol! {
     }
 
     /// Returns the complete state.
-    record DoGetState(type = "get_state") {
+    record GetStateAction(type = "get_state") {
         /// Id of the request.
         id: Str,
         ;
@@ -209,7 +209,7 @@ protocol! {
     }
 
     /// Returns the entries of the session.
-    record DoGetEntries(type = "get_entries") {
+    record GetEntriesAction(type = "get_entries") {
         /// Id of the request.
         id: Str,
         ;
@@ -217,7 +217,7 @@ protocol! {
     }
 
     /// Registers the contributions of an extension again; replaces its earlier registration.
-    record DoRegister(type = "register") {
+    record RegisterAction(type = "register") {
         /// Id of the request.
         id: Opt<Str>,
         /// New contributions of the extension.

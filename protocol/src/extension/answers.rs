@@ -2,7 +2,7 @@
 //! type of its result.
 
 use super::actions::ExtensionMessage;
-use super::registration::Initialized;
+use super::registration::InitializeResult;
 use super::state::{HostState, SessionEntries};
 use crate::dsl::protocol;
 use crate::typed::{Any, Bool, List, Opt, OptNull, Str};
@@ -22,7 +22,7 @@ protocol! {
     }
 
     /// The user's answer with yes or no.
-    record ConfirmedResult {
+    record ConfirmationResult {
         /// `true` for yes; `false` for no or if the user did not answer.
         confirmed: Bool,
         ;
@@ -30,7 +30,7 @@ protocol! {
     }
 
     /// The outcome of a search.
-    record FoundResult {
+    record SetModelResult {
         /// `true` if the target was found. If `false`, the request had no effect.
         found: Bool,
         ;
@@ -42,13 +42,13 @@ protocol! {
         /// The choice of the user.
         select: Opt<ValueResult>,
         /// The answer of the user.
-        confirm: Opt<ConfirmedResult>,
+        confirm: Opt<ConfirmationResult>,
         /// The entered text of the user.
         input: Opt<ValueResult>,
         /// The edited text of the user.
         editor: Opt<ValueResult>,
         /// `true` in `found` if the model exists and is available.
-        set_model: Opt<FoundResult>,
+        set_model: Opt<SetModelResult>,
         /// The result of a compaction.
         compact: Opt<CompactionResult>,
         /// Result of the new session; an extension can prevent it.
@@ -78,9 +78,9 @@ protocol! {
     /// The results of the agent's requests. A command has no result; the results of events are in [`HookAnswers`].
     record ExtensionAnswers {
         /// The extensions of the process.
-        initialize: Opt<Initialized>,
+        initialize: Opt<InitializeResult>,
         /// The additionally loaded extensions.
-        load: Opt<Initialized>,
+        load: Opt<InitializeResult>,
         /// Result of the tool.
         tool: Opt<ToolResult>,
     }

@@ -10,7 +10,7 @@ use crate::typed::{Count, List, Opt, Str};
 
 protocol! {
     /// Requests a choice of the user. Answered with `ValueResult`.
-    record AskSelect(type = "select") {
+    record SelectQuestion(type = "select") {
         /// Id of the request.
         id: Str,
         /// Path of the extension that sends the request.
@@ -30,8 +30,8 @@ protocol! {
         }
     }
 
-    /// Requests a yes or no of the user. Answered with `ConfirmedResult`.
-    record AskConfirm(type = "confirm") {
+    /// Requests a yes or no of the user. Answered with `ConfirmationResult`.
+    record ConfirmQuestion(type = "confirm") {
         /// Id of the request.
         id: Str,
         /// Path of the extension that sends the request.
@@ -49,7 +49,7 @@ protocol! {
     }
 
     /// Requests a line of text from the user. Answered with `ValueResult`.
-    record AskInput(type = "input") {
+    record InputQuestion(type = "input") {
         /// Id of the request.
         id: Str,
         /// Path of the extension that sends the request.
@@ -67,7 +67,7 @@ protocol! {
     }
 
     /// Opens an editor for the user. Answered with `ValueResult`.
-    record AskEditor(type = "editor") {
+    record EditorQuestion(type = "editor") {
         /// Id of the request.
         id: Str,
         /// Path of the extension that sends the request.
@@ -83,7 +83,7 @@ protocol! {
     }
 
     /// Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet.
-    record AskWithdraw(type = "withdraw") {
+    record QuestionWithdrawal(type = "withdraw") {
         /// Id of the extension's request for the dialog.
         question: Str,
         ;
@@ -91,7 +91,7 @@ protocol! {
     }
 
     /// Shows a notice.
-    record ShowNotice(type = "notify") {
+    record ExtensionNotice(type = "notify") {
         /// Path of the extension that shows the notice.
         extension: Opt<Str>,
         /// Text of the notice.
@@ -103,7 +103,7 @@ protocol! {
     }
 
     /// Sets or clears an entry of the status bar.
-    record ShowStatus(type = "set_status") {
+    record ExtensionStatus(type = "set_status") {
         /// Path of the extension that sets the entry.
         extension: Opt<Str>,
         /// Key of the entry.
@@ -115,7 +115,7 @@ protocol! {
     }
 
     /// Sets or clears a block of lines beside the editor.
-    record ShowWidget(type = "set_widget") {
+    record ExtensionWidget(type = "set_widget") {
         /// Path of the extension that sets the block.
         extension: Opt<Str>,
         /// Key of the block.
@@ -129,7 +129,7 @@ protocol! {
     }
 
     /// Sets the title of the window or tab.
-    record ShowTitle(type = "set_title") {
+    record ExtensionTitle(type = "set_title") {
         /// Path of the extension that sets the title.
         extension: Opt<Str>,
         /// New title of the window or tab.
@@ -139,7 +139,7 @@ protocol! {
     }
 
     /// Puts text into the input editor.
-    record ShowEditorText(type = "set_editor_text") {
+    record ExtensionEditorText(type = "set_editor_text") {
         /// Path of the extension that sets the text.
         extension: Opt<Str>,
         /// New text of the input editor.

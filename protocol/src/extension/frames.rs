@@ -1,13 +1,14 @@
 //! The frames that an extension process sends.
 
 use super::actions::{
-    DoAbort, DoAppendEntry, DoCompact, DoFork, DoGetEntries, DoGetState, DoNewSession, DoRegister,
-    DoSendMessage, DoSendUserMessage, DoSetActiveTools, DoSetLabel, DoSetModel, DoSetSessionName,
-    DoSetThinkingLevel, DoShutdown, DoSwitchSession, DoWaitForIdle,
+    AbortAction, AppendEntryAction, CompactAction, ForkAction, GetEntriesAction, GetStateAction,
+    NewSessionAction, RegisterAction, SendMessageAction, SendUserMessageAction, SetActiveToolsAction,
+    SetLabelAction, SetModelAction, SetSessionNameAction, SetThinkingLevelAction, ShutdownAction,
+    SwitchSessionAction, WaitForIdleAction,
 };
 use super::dialogs::{
-    AskConfirm, AskEditor, AskInput, AskSelect, AskWithdraw, ShowEditorText, ShowNotice, ShowStatus,
-    ShowTitle, ShowWidget,
+    ConfirmQuestion, EditorQuestion, ExtensionEditorText, ExtensionNotice, ExtensionStatus, ExtensionTitle,
+    ExtensionWidget, InputQuestion, QuestionWithdrawal, SelectQuestion,
 };
 use crate::dsl::protocol;
 use crate::typed::{Any, List, Opt, OptNull, Str};
@@ -85,10 +86,10 @@ protocol! {
     /// type is answered with an error.
     union ExtensionFrame(type, open) {
         ExtensionResponse, ToolProgress, ExtensionFailed, ExtensionLog,
-        AskSelect, AskConfirm, AskInput, AskEditor, AskWithdraw,
-        ShowNotice, ShowStatus, ShowWidget, ShowTitle, ShowEditorText,
-        DoSendMessage, DoSendUserMessage, DoAppendEntry, DoSetSessionName, DoSetLabel, DoSetActiveTools,
-        DoSetModel, DoSetThinkingLevel, DoAbort, DoShutdown, DoCompact, DoWaitForIdle, DoNewSession, DoFork,
-        DoSwitchSession, DoGetState, DoGetEntries, DoRegister
+        SelectQuestion, ConfirmQuestion, InputQuestion, EditorQuestion, QuestionWithdrawal,
+        ExtensionNotice, ExtensionStatus, ExtensionWidget, ExtensionTitle, ExtensionEditorText,
+        SendMessageAction, SendUserMessageAction, AppendEntryAction, SetSessionNameAction, SetLabelAction, SetActiveToolsAction,
+        SetModelAction, SetThinkingLevelAction, AbortAction, ShutdownAction, CompactAction, WaitForIdleAction, NewSessionAction, ForkAction,
+        SwitchSessionAction, GetStateAction, GetEntriesAction, RegisterAction
     }
 }

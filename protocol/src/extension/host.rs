@@ -12,7 +12,7 @@ protocol! {
         "rpc",
     }
 
-    /// The first frame. The process answers with `Initialized` when its extensions are loaded. Before that, it sends
+    /// The first frame. The process answers with `InitializeResult` when its extensions are loaded. Before that, it sends
     /// only notices and log lines.
     record HostInitialize(type = "initialize") {
         /// Id of the request.
@@ -40,7 +40,7 @@ protocol! {
     }
 
     /// Additional extensions to load, for example after a directory becomes trusted. Sent only to a process that
-    /// announced `loadsMore` in `Initialized`. Answered with `Initialized` for these extensions only. An empty list,
+    /// announced `loadsMore` in `InitializeResult`. Answered with `InitializeResult` for these extensions only. An empty list,
     /// answered with an empty list, checks that the process still responds.
     record HostLoad(type = "load") {
         /// Id of the request.

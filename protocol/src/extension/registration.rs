@@ -82,7 +82,7 @@ protocol! {
     }
 
     /// The kind of updates that an extension process receives without a request.
-    strings Watched(open) {
+    strings WatchTopic(open) {
         /// Changes of the state, as `state` frames.
         "state",
         /// Entries of the session, as `entries` frames.
@@ -90,13 +90,13 @@ protocol! {
     }
 
     /// The answer to `initialize` and `load`: the contributions of the loaded extensions.
-    record Initialized {
+    record InitializeResult {
         /// Version of this protocol that the process uses, 1.
         protocol: Count,
         /// Contributions of each extension, one for each path of the request.
         extensions: List<OfferedExtension>,
         /// Kinds of updates that the process receives without a request.
-        watch: Opt<List<Watched>>,
+        watch: Opt<List<WatchTopic>>,
         /// `true` if the process can load additional extensions on a `load` frame. Otherwise the agent sends no such
         /// frame.
         loadsMore: Opt<Bool>,

@@ -1,35 +1,35 @@
 //! The meaning of a dialect with its inheritance resolved.
 
-use super::{Act, Case, Constant, Meaning, On, Reader, Rule, Source};
+use super::{Case, Constant, Meaning, Reader, Reducer, Rule, RuleTarget, Source};
 use crate::index::Index;
 use crate::model::{RunEffect, RunRole};
 
 /// The meaning of a dialect's frames, including inherited rules and rules derived from the rows.
 #[derive(Debug)]
-pub struct Resolved {
+pub struct ResolvedMeaning {
     /// Readers with their cases.
     pub readers: Vec<(Reader, Vec<Case>)>,
     /// Rules, derived rules first.
     pub rules: Vec<Rule>,
     /// Rows without an effect on a conversation.
-    pub silent: Vec<On>,
+    pub silent: Vec<RuleTarget>,
     /// Commands whose answers provide the missed state to a late view.
     pub asks: Vec<&'static str>,
 }
 
-const OFF: &[super::Slot] = &[("on", Source::Is(Constant::Flag(false)))];
-const ON: &[super::Slot] = &[("on", Source::Is(Constant::Flag(true)))];
+const OFF: &[super::Binding] = &[("on", Source::Is(Constant::Flag(false)))];
+const ON: &[super::Binding] = &[("on", Source::Is(Constant::Flag(true)))];
 
-const OVER: &[super::Slot] = &[("over", Source::Is(Constant::Flag(true)))];
+const OVER: &[super::Binding] = &[("over", Source::Is(Constant::Flag(true)))];
 
 /// Resolves the meaning of a dialect's frames, for all its revisions.
-pub fn resolve(index: &Index) -> Resolved {
+pub fn resolve(index: &Index) -> ResolvedMeaning {
     let mut lineage = vec![index.dialect];
     while let Some(parent) = lineage.last().and_then(|dialect| dialect.parent) {
         lineage.push(parent);
     }
     let mut resolved =
-        Resolved { readers: Vec::new(), rules: of_rows(index), silent: Vec::new(), asks: Vec::new() };
+        ResolvedMeaning { readers: Vec::new(), rules: of_rows(index), silent: Vec::new(), asks: Vec::new() };
     let mut told: Vec<Rule> = Vec::new();
     for dialect in lineage.iter().rev() {
         let Meaning { readers, rules, silent, asks } = dialect.meaning;
@@ -45,11 +45,11 @@ pub fn resolve(index: &Index) -> Resolved {
         }
     }
     // A dialect's own rules about the end of a run replace the derived ones.
-    let own = |rule: &Rule| told.iter().any(|more| more.on == rule.on && more.act == Act::Work);
-    resolved.rules.retain(|rule| rule.act != Act::Work || !own(rule));
+    let own = |rule: &Rule| told.iter().any(|more| more.on == rule.on && more.reducer == Reducer::Work);
+    resolved.rules.retain(|rule| rule.reducer != Reducer::Work || !own(rule));
     resolved.rules.extend(told);
     // The outcome of a run is known before its end.
-    resolved.rules.sort_by_key(|rule| rule.act != Act::Outcome);
+    resolved.rules.sort_by_key(|rule| rule.reducer != Reducer::Outcome);
     resolved.rules.retain(|rule| has(index, rule.on));
     resolved.silent.retain(|on| has(index, *on));
     resolved.silent.dedup();
@@ -60,18 +60,20 @@ pub fn resolve(index: &Index) -> Resolved {
 fn of_rows(index: &Index) -> Vec<Rule> {
     let mut rules = Vec::new();
     for event in &index.events {
-        let on = On::Event(event.name);
-        let rule = Rule { on, when: &[], act: Act::Work, slots: OFF, over: None };
+        let on = RuleTarget::Event(event.name);
+        let rule = Rule { on, when: &[], reducer: Reducer::Work, bindings: OFF, over: None };
         match event.run {
             RunEffect::None | RunEffect::Holds | RunEffect::HoldsIf(_) => {}
-            RunEffect::Begins => rules.push(Rule { slots: ON, ..rule }),
+            RunEffect::Begins => rules.push(Rule { bindings: ON, ..rule }),
             RunEffect::MayEnd | RunEffect::Ends => rules.push(rule),
             RunEffect::MayEndIf(member) => {
-                let when: &'static [super::Test] = Box::leak(Box::new([super::Test::Not(member, "false")]));
+                let when: &'static [super::Condition] =
+                    Box::leak(Box::new([super::Condition::Not(member, "false")]));
                 rules.push(rule.when(when));
             }
             RunEffect::MayEndUnless(member) => {
-                let when: &'static [super::Test] = Box::leak(Box::new([super::Test::Not(member, "true")]));
+                let when: &'static [super::Condition] =
+                    Box::leak(Box::new([super::Condition::Not(member, "true")]));
                 rules.push(rule.when(when));
             }
         }
@@ -79,25 +81,30 @@ fn of_rows(index: &Index) -> Vec<Rule> {
     for command in &index.commands {
         match command.run {
             RunRole::Stops => {
-                let rule =
-                    Rule { on: On::Sent(command.wire), when: &[], act: Act::Abort, slots: &[], over: None };
+                let rule = Rule {
+                    on: RuleTarget::Sent(command.wire),
+                    when: &[],
+                    reducer: Reducer::Abort,
+                    bindings: &[],
+                    over: None,
+                };
                 rules.push(rule);
-                rules.push(Rule { on: On::Answer(command.wire), slots: OVER, ..rule });
-                rules.push(Rule { on: On::Refused(command.wire), slots: OVER, ..rule });
+                rules.push(Rule { on: RuleTarget::Answer(command.wire), bindings: OVER, ..rule });
+                rules.push(Rule { on: RuleTarget::Refused(command.wire), bindings: OVER, ..rule });
             }
             RunRole::Starts if index.revision.run_end.answer_ends => {
                 rules.push(Rule {
-                    on: On::Answer(command.wire),
+                    on: RuleTarget::Answer(command.wire),
                     when: &[],
-                    act: Act::Work,
-                    slots: OFF,
+                    reducer: Reducer::Work,
+                    bindings: OFF,
                     over: None,
                 });
                 rules.push(Rule {
-                    on: On::Refused(command.wire),
+                    on: RuleTarget::Refused(command.wire),
                     when: &[],
-                    act: Act::Work,
-                    slots: OFF,
+                    reducer: Reducer::Work,
+                    bindings: OFF,
                     over: None,
                 });
             }
@@ -106,12 +113,12 @@ fn of_rows(index: &Index) -> Vec<Rule> {
     }
     for dialog in &index.dialogs {
         if let Some(member) = dialog.withdraws {
-            let slots: &'static [super::Slot] = Box::leak(Box::new([("id", Source::At(member))]));
+            let slots: &'static [super::Binding] = Box::leak(Box::new([("id", Source::At(member))]));
             rules.push(Rule {
-                on: On::Dialog(dialog.wire),
+                on: RuleTarget::Dialog(dialog.wire),
                 when: &[],
-                act: Act::Withdraw,
-                slots,
+                reducer: Reducer::Withdraw,
+                bindings: slots,
                 over: None,
             });
         }
@@ -120,13 +127,13 @@ fn of_rows(index: &Index) -> Vec<Rule> {
 }
 
 /// Returns `true` if the dialect has the row.
-fn has(index: &Index, on: On) -> bool {
+fn has(index: &Index, on: RuleTarget) -> bool {
     match on {
-        On::Event(name) => index.events.iter().any(|event| event.name == name),
-        On::Sent(name) | On::Answer(name) | On::Refused(name) => {
+        RuleTarget::Event(name) => index.events.iter().any(|event| event.name == name),
+        RuleTarget::Sent(name) | RuleTarget::Answer(name) | RuleTarget::Refused(name) => {
             index.commands.iter().any(|command| command.wire == name)
         }
-        On::Dialog(name) => index.dialogs.iter().any(|dialog| dialog.wire == name),
+        RuleTarget::Dialog(name) => index.dialogs.iter().any(|dialog| dialog.wire == name),
     }
 }
 

@@ -246,7 +246,7 @@ protocol! {
     }
 
     /// The agent accepted the user's input.
-    record WordsTaken {
+    record InputReceipt {
         /// Disposition of the input.
         disposition: Disposition,
     }

@@ -99,7 +99,7 @@ protocol! {
 
     /// Waits until the scripted model has received a request. Continues at once if the agent plays the script itself,
     /// as its requests are then not observable.
-    record AskedStep {
+    record ModelRequestStep {
         /// Total number of requests that the model must have received.
         model_asked: Count,
         /// Pattern of a request's record: only matching requests are counted. By default all requests are counted.
@@ -185,7 +185,7 @@ protocol! {
 
     /// A step of the client.
     choice ScenarioStep {
-        Ready(ReadyStep), Send(SendStep), Raw(RawStep), Bytes(BytesStep), Wait(WaitStep), Asked(AskedStep),
+        Ready(ReadyStep), Send(SendStep), Raw(RawStep), Bytes(BytesStep), Wait(WaitStep), ModelRequest(ModelRequestStep),
         Pause(PauseStep), Quiet(QuietStep), Hold(HoldStep), Resume(ResumeStep), Shell(ShellStep), Close(CloseStep), Exit(ExitStep), Signal(SignalStep),
         Note(NoteStep)
     }

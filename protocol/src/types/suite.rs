@@ -23,13 +23,13 @@ protocol! {
     }
 
     /// The absence of a file: the suite does not write this file of the profile.
-    record FileAbsent(absent = true) {
+    record AbsentFile(absent = true) {
         ;
         example {"absent": true}
     }
 
     /// The content of a file: text (with variables that are substituted), bytes, a JSON value, or no file at all.
-    choice FileContent { Text(Str), Bytes(FileBytes), Json(FileJson), Absent(FileAbsent) }
+    choice FileContent { Text(Str), Bytes(FileBytes), Json(FileJson), Absent(AbsentFile) }
 
     /// The level of a check: the weight of its failure.
     strings CheckLevel(closed) {

@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::ask::{Asked, Neutral};
-use super::folded::Folded;
-use super::table::{Carrier, Table, neutral, table_of};
+use super::ask::{QuestionAdapter, QuestionHandler};
+use super::folded::ConversationTracker;
+use super::table::{CommandMapping, IntentTable, intent_spec, table_of};
 use super::{detect, write};
 use crate::client::{Limit, RpcClient};
 use crate::connection::Settings;
@@ -30,7 +30,7 @@ pub struct Options {
     /// The dialect, as `NAME` or `NAME@REVISION`. Without a name the client detects the dialect.
     pub dialect: Option<String>,
     /// Handler for the agent's questions. Without a handler the declared policy dismisses them.
-    pub asked: Option<Arc<dyn Asked>>,
+    pub on_question: Option<Arc<dyn QuestionHandler>>,
     /// Time limit for every call, in place of the limits of the commands.
     pub timeout: Option<Duration>,
     /// Receives every frame, with keys redacted.
@@ -55,8 +55,8 @@ impl Options {
 
     /// Sets the handler that answers the agent's questions.
     #[must_use]
-    pub fn asked(mut self, handler: impl Asked) -> Self {
-        self.asked = Some(Arc::new(handler));
+    pub fn on_question(mut self, handler: impl QuestionHandler) -> Self {
+        self.on_question = Some(Arc::new(handler));
         self
     }
 
@@ -93,10 +93,10 @@ pub struct Agent {
 /// State that the clones of an [`Agent`] share.
 pub(super) struct Shared {
     pub(super) client: dynamic::Client,
-    pub(super) table: &'static Table,
-    pub(super) folded: Arc<Folded>,
+    pub(super) table: &'static IntentTable,
+    pub(super) tracker: Arc<ConversationTracker>,
     /// Held while the first session opens, for dialects with several sessions per connection.
-    beginning: tokio::sync::Mutex<()>,
+    opening_lock: tokio::sync::Mutex<()>,
 }
 
 impl std::fmt::Debug for Agent {
@@ -126,23 +126,23 @@ impl Agent {
     /// # Errors
     /// As [`Agent::over`], and [`Error::Spawn`] if the program cannot be started.
     pub async fn spawn(child: ChildOptions, options: Options) -> Result<Self, Error> {
-        Self::over(Transport::from_child(child)?, options).await
+        Self::from_transport(Transport::from_child(child)?, options).await
     }
 
     /// Connects to the agent at the other end of a transport. Must be called on a tokio runtime.
     ///
     /// # Errors
-    /// [`Error::UnknownDialect`] and [`Error::UnknownRevision`] if the options name an unknown dialect or
+    /// [`Error::UnknownDialectError`] and [`Error::UnknownRevision`] if the options name an unknown dialect or
     /// revision. [`Error::NotRecognised`] if the options name no dialect and no received frame belongs to a
     /// known dialect.
-    pub async fn over(transport: Transport, options: Options) -> Result<Self, Error> {
+    pub async fn from_transport(transport: Transport, options: Options) -> Result<Self, Error> {
         let (spec, revision, transport) = match &options.dialect {
             Some(name) => {
                 let (spec, revision) = dynamic::client(name)?;
                 (spec, revision, transport)
             }
             None => {
-                let within = options.detect_within.unwrap_or(detect::FIRST);
+                let within = options.detect_within.unwrap_or(detect::FIRST_RESPONSE_TIMEOUT);
                 let found = detect(transport, within).await?;
                 (found.spec, None, found.transport)
             }
@@ -150,11 +150,11 @@ impl Agent {
         let unknown = || Error::UnknownDialect { asked: spec.name.to_owned(), known: dynamic::known() };
         let table = table_of(spec.name).ok_or_else(unknown)?;
         let view = View::open(spec.name).map_err(|_| unknown())?;
-        let folded = Arc::new(Folded::new(spec, view));
+        let folded = Arc::new(ConversationTracker::new(spec, view));
         let watched = folded.clone();
         let dialogs = options
-            .asked
-            .map(|handler| -> Arc<dyn dynamic::Dialogs> { Arc::new(Neutral { table, handler }) });
+            .on_question
+            .map(|handler| -> Arc<dyn dynamic::Dialogs> { Arc::new(QuestionAdapter { table, handler }) });
         let defaults = dynamic::Options::default();
         let settings = Settings {
             overflow: defaults.overflow,
@@ -163,7 +163,7 @@ impl Agent {
             timeout: options.timeout,
             tap: options.tap,
             dialogs: dialogs.map(|dialogs| dynamic::raw_dialogs(spec, dialogs)),
-            watch: Some(Arc::new(move |direction, text: &str| watched.take(direction, text))),
+            watch: Some(Arc::new(move |direction, text: &str| watched.fold_frame(direction, text))),
             revision,
         };
         let client = dynamic::Client::start_connection(spec, settings, transport);
@@ -173,7 +173,7 @@ impl Agent {
             ended.end(&end);
         });
         let beginning = tokio::sync::Mutex::default();
-        let shared = Arc::new(Shared { client, table, folded, beginning });
+        let shared = Arc::new(Shared { client, table, tracker: folded, opening_lock: beginning });
         Ok(Agent { shared, limits: RunLimits::default() })
     }
 
@@ -200,22 +200,22 @@ impl Agent {
     /// Returns `true` if the agent's dialect has a command for the intent. While the revision is unknown, a
     /// command of any revision suffices.
     #[must_use]
-    pub fn can(&self, intent: Intent) -> bool {
-        self.shared.table.carrier(self.spec(), intent).is_some()
+    pub fn supports(&self, intent: Intent) -> bool {
+        self.shared.table.mapping(self.spec(), intent).is_some()
     }
 
     /// Returns `true` if the agent's command for the intent takes the neutral parameter. While the revision is
     /// unknown, the command must take the parameter in every revision.
     #[must_use]
-    pub fn takes(&self, intent: Intent, param: &str) -> bool {
-        super::takes(self.spec(), intent, param)
+    pub fn accepts_param(&self, intent: Intent, param: &str) -> bool {
+        super::accepts_param(self.spec(), intent, param)
     }
 
     /// Returns `true` if the agent's command for the intent starts a run when the agent is idle. With such a
     /// command, a steering message or follow-up to an idle agent starts a run.
     #[must_use]
-    pub fn begins(&self, intent: Intent) -> bool {
-        let carrier = self.shared.table.carrier(self.spec(), intent);
+    pub fn starts_run(&self, intent: Intent) -> bool {
+        let carrier = self.shared.table.mapping(self.spec(), intent);
         let row = carrier.and_then(|carrier| self.spec().command(&carrier.command));
         row.is_some_and(|row| row.run == RunRole::Starts)
     }
@@ -225,9 +225,9 @@ impl Agent {
     pub fn conversation(&self) -> Arc<Conversation> {
         // A caller that knows of the end of the connection sees the end in the conversation too.
         if let Some(end) = self.shared.client.ended() {
-            self.shared.folded.end(&end);
+            self.shared.tracker.end(&end);
         }
-        self.shared.folded.conversation()
+        self.shared.tracker.conversation()
     }
 
     /// Returns the untyped client of the dialect, which sends any command by its wire name. It shares the
@@ -242,7 +242,7 @@ impl Agent {
     #[must_use]
     pub fn typed<D: Dialect>(&self) -> Option<RpcClient<D>> {
         (D::CLIENT.name == self.shared.client.spec().name)
-            .then(|| RpcClient::over(self.shared.client.clone()))
+            .then(|| RpcClient::from_dynamic(self.shared.client.clone()))
     }
 
     /// Returns the typed client, or `None` if the agent does not speak pi. The client shares the connection.
@@ -305,14 +305,14 @@ impl Agent {
         if let Some(followed) = self.conversation().session.id.clone() {
             return Ok(Some(followed));
         }
-        let _beginning = self.shared.beginning.lock().await;
+        let _beginning = self.shared.opening_lock.lock().await;
         if self.conversation().session.id.is_none() {
-            let members = match self.carrier(Intent::NewSession, &Map::new()) {
+            let members = match self.mapping(Intent::NewSession, &Map::new()) {
                 Ok(carrier) if carrier.command == opens => write::members(carrier, &Map::new()),
                 _ => Map::new(),
             };
-            let _opening = self.shared.folded.switch(opens);
-            self.ask(opens, members).await?;
+            let _opening = self.shared.tracker.mark_opening(opens);
+            self.request(opens, members).await?;
         }
         // Of several sessions that are opened at once, the session with the last response.
         Ok(self.conversation().session.id.clone())
@@ -331,17 +331,17 @@ impl Agent {
         intent: Intent,
         params: Map<String, Value>,
     ) -> Result<Map<String, Value>, Error> {
-        let carrier = self.carrier(intent, &params)?;
+        let carrier = self.mapping(intent, &params)?;
         let members = self.members(carrier, &params).await?;
         let opens = matches!(intent, Intent::NewSession | Intent::OpenSession)
             && self.spec().session_member.is_some();
-        let _opening = opens.then(|| self.shared.folded.switch(&carrier.command));
-        let data = self.ask(&carrier.command, members.clone()).await?;
+        let _opening = opens.then(|| self.shared.tracker.mark_opening(&carrier.command));
+        let data = self.request(&carrier.command, members.clone()).await?;
         Ok(write::results(self.shared.table, carrier, members, data))
     }
 
     /// Calls [`Agent::call`] and decodes the results into a record.
-    pub(super) async fn get<T: DeserializeOwned>(
+    pub(super) async fn call_as<T: DeserializeOwned>(
         &self,
         intent: Intent,
         params: Map<String, Value>,
@@ -357,20 +357,20 @@ impl Agent {
 
     /// Returns the command of an intent. Fails if there is no such command or the command lacks
     /// one of the parameters.
-    pub(super) fn carrier(
+    pub(super) fn mapping(
         &self,
         intent: Intent,
         params: &Map<String, Value>,
-    ) -> Result<&'static Carrier, Error> {
+    ) -> Result<&'static CommandMapping, Error> {
         let spec = self.spec();
         let lacks = |param: Option<&String>| Error::NotInDialect {
             intent: intent.name(),
             param: param.cloned(),
             dialect: spec.id(),
         };
-        let carrier = self.shared.table.carrier(spec, intent).ok_or_else(|| lacks(None))?;
-        let is_hint = |param: &str| neutral(intent).is_some_and(|row| row.is_hint(param));
-        let is_taken = |param: &String| carrier.taken(spec).any(|taken| taken == param) || is_hint(param);
+        let carrier = self.shared.table.mapping(spec, intent).ok_or_else(|| lacks(None))?;
+        let is_hint = |param: &str| intent_spec(intent).is_some_and(|row| row.is_hint(param));
+        let is_taken = |param: &String| carrier.params(spec).any(|taken| taken == param) || is_hint(param);
         match params.iter().find(|(param, value)| !value.is_null() && !is_taken(param)) {
             Some((param, _)) => Err(lacks(Some(param))),
             None => Ok(carrier),
@@ -380,7 +380,7 @@ impl Agent {
     /// Returns the parameters of a command, with the session if the command needs one.
     pub(super) async fn members(
         &self,
-        carrier: &Carrier,
+        carrier: &CommandMapping,
         params: &Map<String, Value>,
     ) -> Result<Map<String, Value>, Error> {
         let mut members = write::members(carrier, params);
@@ -395,7 +395,7 @@ impl Agent {
         Ok(members)
     }
 
-    async fn ask(&self, command: &str, members: Map<String, Value>) -> Result<Option<Value>, Error> {
+    async fn request(&self, command: &str, members: Map<String, Value>) -> Result<Option<Value>, Error> {
         let members = Value::Object(members).to_string();
         let data = self.shared.client.call(command, &members, Limit::Default).await?;
         read(command, data)

@@ -6,10 +6,10 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::table::Table;
-use crate::dialog::Members;
+use super::table::IntentTable;
+use crate::dialog::AnswerMembers;
 use crate::dynamic::Dialogs;
-use crate::view::meaning::Act;
+use crate::view::meaning::Reducer;
 use crate::view::read::{holds, read_all};
 
 /// A question of the agent.
@@ -60,44 +60,44 @@ impl From<Answer> for Value {
 }
 
 /// Handler for the questions of an agent of any dialect.
-pub trait Asked: Send + Sync + 'static {
+pub trait QuestionHandler: Send + Sync + 'static {
     /// Returns the answer to a question; `None` dismisses the question. The connection calls this on its own
     /// tasks, so the method must not block. The future is dropped if the agent withdraws its question or the
     /// connection ends.
-    fn ask(&self, question: Question) -> BoxFuture<'static, Option<Answer>>;
+    fn answer(&self, question: Question) -> BoxFuture<'static, Option<Answer>>;
 }
 
-impl<F> Asked for F
+impl<F> QuestionHandler for F
 where
     F: Fn(Question) -> BoxFuture<'static, Option<Answer>> + Send + Sync + 'static,
 {
-    fn ask(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
+    fn answer(&self, question: Question) -> BoxFuture<'static, Option<Answer>> {
         self(question)
     }
 }
 
 /// Adapter from a neutral handler to the dialogs of a dialect.
-pub(super) struct Neutral {
-    pub table: &'static Table,
-    pub handler: Arc<dyn Asked>,
+pub(super) struct QuestionAdapter {
+    pub table: &'static IntentTable,
+    pub handler: Arc<dyn QuestionHandler>,
 }
 
-impl Dialogs for Neutral {
-    fn ask(&self, method: &str, params: &str) -> BoxFuture<'static, Option<Members>> {
+impl Dialogs for QuestionAdapter {
+    fn answer(&self, method: &str, params: &str) -> BoxFuture<'static, Option<AnswerMembers>> {
         let question = question(self.table, method, params);
         let (Some(question), Some(member)) = (question, self.table.answers.get(method)) else {
             return async { None }.boxed();
         };
-        let answer = self.handler.ask(question);
+        let answer = self.handler.answer(question);
         async move { Some(Map::from_iter([(member.clone(), answer.await?.into())])) }.boxed()
     }
 }
 
 /// Converts a dialog into a question. Returns `None` if the dialog is no question.
-fn question(table: &Table, method: &str, params: &str) -> Option<Question> {
+fn question(table: &IntentTable, method: &str, params: &str) -> Option<Question> {
     let params: Value = crate::wire::decode(params).ok()?;
     let rules = table.meaning.dialogs.get(method)?;
-    let rule = rules.iter().find(|rule| rule.act == Act::Ask && holds(&rule.when, &params))?;
+    let rule = rules.iter().find(|rule| rule.act == Reducer::Ask && holds(&rule.when, &params))?;
     let mut slots = read_all(&table.meaning, &rule.slots, &params);
     slots.insert("method".into(), method.into());
     serde_json::from_value(Value::Object(slots)).ok()

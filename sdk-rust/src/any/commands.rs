@@ -4,7 +4,9 @@
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::results::{ClearedQueue, Forked, Given, KeptSession, ShellResult, State, Stats, Words};
+use super::results::{
+    ClearedQueue, CommandResults, ForkResult, ShellResult, State, Stats, StoredSession, UserInput,
+};
 use super::{Agent, Run};
 use crate::error::Error;
 use crate::generated::intents::Intent;
@@ -17,7 +19,7 @@ fn params(value: impl Serialize) -> Map<String, Value> {
     }
 }
 
-fn one(name: &str, value: impl Into<Value>) -> Map<String, Value> {
+fn single_param(name: &str, value: impl Into<Value>) -> Map<String, Value> {
     Map::from_iter([(name.to_owned(), value.into())])
 }
 
@@ -25,17 +27,17 @@ impl Agent {
     /// Sends a prompt and returns its run.
     ///
     /// # Errors
-    /// As for every call; [`Error::Refused`] if the agent is busy and does not queue prompts.
-    pub async fn prompt(&self, words: impl Into<Words>) -> Result<Run, Error> {
-        self.start(Intent::Prompt, params(words.into())).await
+    /// As for every call; [`Error::RefusedError`] if the agent is busy and does not queue prompts.
+    pub async fn prompt(&self, input: impl Into<UserInput>) -> Result<Run, Error> {
+        self.start(Intent::Prompt, params(input.into())).await
     }
 
     /// Aborts the current run and starts a run with this input.
     ///
     /// # Errors
     /// As for every call.
-    pub async fn abort_and_prompt(&self, words: impl Into<Words>) -> Result<Run, Error> {
-        self.start(Intent::AbortAndPrompt, params(words.into())).await
+    pub async fn abort_and_prompt(&self, input: impl Into<UserInput>) -> Result<Run, Error> {
+        self.start(Intent::AbortAndPrompt, params(input.into())).await
     }
 
     /// Sends a steering message to the current run. Returns `started`, `queued` or `handled` if the agent
@@ -43,8 +45,8 @@ impl Agent {
     ///
     /// # Errors
     /// As for every call.
-    pub async fn steer(&self, words: impl Into<Words>) -> Result<Option<String>, Error> {
-        Ok(self.given(Intent::Steer, params(words.into())).await?.outcome)
+    pub async fn steer(&self, input: impl Into<UserInput>) -> Result<Option<String>, Error> {
+        Ok(self.results(Intent::Steer, params(input.into())).await?.outcome)
     }
 
     /// Queues a follow-up, which the agent reads when it would otherwise stop. Returns the same outcome as
@@ -52,8 +54,8 @@ impl Agent {
     ///
     /// # Errors
     /// As for every call.
-    pub async fn follow_up(&self, words: impl Into<Words>) -> Result<Option<String>, Error> {
-        Ok(self.given(Intent::FollowUp, params(words.into())).await?.outcome)
+    pub async fn follow_up(&self, input: impl Into<UserInput>) -> Result<Option<String>, Error> {
+        Ok(self.results(Intent::FollowUp, params(input.into())).await?.outcome)
     }
 
     /// Aborts the current run.
@@ -61,7 +63,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn abort(&self) -> Result<(), Error> {
-        self.does(Intent::Abort, Map::new()).await
+        self.perform(Intent::Abort, Map::new()).await
     }
 
     /// Removes all queued input and returns it.
@@ -69,7 +71,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn clear_queue(&self) -> Result<ClearedQueue, Error> {
-        self.get(Intent::ClearQueue, Map::new()).await
+        self.call_as(Intent::ClearQueue, Map::new()).await
     }
 
     /// Starts a new session. Returns `false` if an extension of the agent prevented the change.
@@ -77,7 +79,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn new_session(&self) -> Result<bool, Error> {
-        self.moves(Intent::NewSession, Map::new()).await
+        self.change_session(Intent::NewSession, Map::new()).await
     }
 
     /// Opens a stored session, by its file if the agent's state has one, otherwise by its id. Returns false
@@ -86,15 +88,15 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn open_session(&self, session: &str) -> Result<bool, Error> {
-        self.moves(Intent::OpenSession, one("session", session)).await
+        self.change_session(Intent::OpenSession, single_param("session", session)).await
     }
 
     /// Returns the stored sessions.
     ///
     /// # Errors
     /// As for every call.
-    pub async fn list_sessions(&self) -> Result<Vec<KeptSession>, Error> {
-        Ok(self.given(Intent::ListSessions, Map::new()).await?.sessions)
+    pub async fn list_sessions(&self) -> Result<Vec<StoredSession>, Error> {
+        Ok(self.results(Intent::ListSessions, Map::new()).await?.sessions)
     }
 
     /// Deletes a stored session.
@@ -102,7 +104,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn delete_session(&self, session: &str) -> Result<(), Error> {
-        self.does(Intent::DeleteSession, one("session", session)).await
+        self.perform(Intent::DeleteSession, single_param("session", session)).await
     }
 
     /// Continues in a copy of the session. Returns `false` if an extension of the agent prevented the change.
@@ -110,15 +112,15 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn clone_session(&self) -> Result<bool, Error> {
-        self.moves(Intent::CloneSession, Map::new()).await
+        self.change_session(Intent::CloneSession, Map::new()).await
     }
 
     /// Continues from an earlier entry of the conversation.
     ///
     /// # Errors
     /// As for every call.
-    pub async fn fork(&self, entry: &str) -> Result<Forked, Error> {
-        self.get(Intent::Fork, one("entry", entry)).await
+    pub async fn fork(&self, entry: &str) -> Result<ForkResult, Error> {
+        self.call_as(Intent::Fork, single_param("entry", entry)).await
     }
 
     /// Returns the entries from which a fork can be made.
@@ -126,7 +128,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn fork_points(&self) -> Result<Vec<ForkPoint>, Error> {
-        Ok(self.given(Intent::ForkPoints, Map::new()).await?.points)
+        Ok(self.results(Intent::ForkPoints, Map::new()).await?.points)
     }
 
     /// Returns the activity and the settings of the agent.
@@ -134,7 +136,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn state(&self) -> Result<State, Error> {
-        self.get(Intent::State, Map::new()).await
+        self.call_as(Intent::State, Map::new()).await
     }
 
     /// Requests the messages of the conversation. After the response, [`Agent::conversation`] contains them
@@ -143,7 +145,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn messages(&self) -> Result<Vec<Message>, Error> {
-        Ok(self.given(Intent::Messages, Map::new()).await?.messages)
+        Ok(self.results(Intent::Messages, Map::new()).await?.messages)
     }
 
     /// Returns the text of the model's last message.
@@ -151,7 +153,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn last_text(&self) -> Result<Option<String>, Error> {
-        Ok(self.given(Intent::LastText, Map::new()).await?.text)
+        Ok(self.results(Intent::LastText, Map::new()).await?.text)
     }
 
     /// Returns the tokens and cost of the session.
@@ -159,7 +161,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn stats(&self) -> Result<Stats, Error> {
-        self.get(Intent::Stats, Map::new()).await
+        self.call_as(Intent::Stats, Map::new()).await
     }
 
     /// Returns the available models.
@@ -167,7 +169,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn models(&self) -> Result<Vec<Model>, Error> {
-        Ok(self.given(Intent::Models, Map::new()).await?.models)
+        Ok(self.results(Intent::Models, Map::new()).await?.models)
     }
 
     /// Selects a model.
@@ -175,7 +177,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn set_model(&self, provider: &str, id: &str) -> Result<(), Error> {
-        self.does(Intent::SetModel, params(json!({"provider": provider, "id": id}))).await
+        self.perform(Intent::SetModel, params(json!({"provider": provider, "id": id}))).await
     }
 
     /// Selects the next model and returns it, or `None` if there is no other model.
@@ -183,7 +185,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn cycle_model(&self) -> Result<Option<Model>, Error> {
-        Ok(self.given(Intent::CycleModel, Map::new()).await?.model)
+        Ok(self.results(Intent::CycleModel, Map::new()).await?.model)
     }
 
     /// Returns the available thinking levels.
@@ -191,7 +193,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn thinking_levels(&self) -> Result<Vec<String>, Error> {
-        Ok(self.given(Intent::ThinkingLevels, Map::new()).await?.levels)
+        Ok(self.results(Intent::ThinkingLevels, Map::new()).await?.levels)
     }
 
     /// Selects a thinking level.
@@ -199,7 +201,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn set_thinking(&self, level: &str) -> Result<(), Error> {
-        self.does(Intent::SetThinking, one("level", level)).await
+        self.perform(Intent::SetThinking, single_param("level", level)).await
     }
 
     /// Selects the next thinking level and returns it, or `None` if there is no other level.
@@ -207,7 +209,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn cycle_thinking(&self) -> Result<Option<String>, Error> {
-        Ok(self.given(Intent::CycleThinking, Map::new()).await?.thinking_level)
+        Ok(self.results(Intent::CycleThinking, Map::new()).await?.thinking_level)
     }
 
     /// Sets the delivery of steering messages: all at once or one at a time.
@@ -215,7 +217,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn set_steering_mode(&self, mode: &str) -> Result<(), Error> {
-        self.does(Intent::SetSteeringMode, one("mode", mode)).await
+        self.perform(Intent::SetSteeringMode, single_param("mode", mode)).await
     }
 
     /// Sets the delivery of follow-ups: all at once or one at a time.
@@ -223,7 +225,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn set_follow_up_mode(&self, mode: &str) -> Result<(), Error> {
-        self.does(Intent::SetFollowUpMode, one("mode", mode)).await
+        self.perform(Intent::SetFollowUpMode, single_param("mode", mode)).await
     }
 
     /// Sets the moment at which steering messages reach the run.
@@ -231,7 +233,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn set_interrupt_mode(&self, mode: &str) -> Result<(), Error> {
-        self.does(Intent::SetInterruptMode, one("mode", mode)).await
+        self.perform(Intent::SetInterruptMode, single_param("mode", mode)).await
     }
 
     /// Replaces older messages with a summary. Returns the summary if the agent sends it.
@@ -239,8 +241,8 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn compact(&self, instructions: Option<&str>) -> Result<Option<Message>, Error> {
-        let params = instructions.map(|text| one("instructions", text)).unwrap_or_default();
-        Ok(self.given(Intent::Compact, params).await?.message)
+        let params = instructions.map(|text| single_param("instructions", text)).unwrap_or_default();
+        Ok(self.results(Intent::Compact, params).await?.message)
     }
 
     /// Enables or disables automatic compaction.
@@ -248,7 +250,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn set_auto_compaction(&self, enabled: bool) -> Result<(), Error> {
-        self.does(Intent::SetAutoCompaction, one("enabled", enabled)).await
+        self.perform(Intent::SetAutoCompaction, single_param("enabled", enabled)).await
     }
 
     /// Enables or disables automatic retries of failed requests to the model.
@@ -256,7 +258,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn set_auto_retry(&self, enabled: bool) -> Result<(), Error> {
-        self.does(Intent::SetAutoRetry, one("enabled", enabled)).await
+        self.perform(Intent::SetAutoRetry, single_param("enabled", enabled)).await
     }
 
     /// Cancels the pending retry, and with it the run.
@@ -264,7 +266,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn abort_retry(&self) -> Result<(), Error> {
-        self.does(Intent::AbortRetry, Map::new()).await
+        self.perform(Intent::AbortRetry, Map::new()).await
     }
 
     /// Runs a shell command of the user; its output enters the conversation.
@@ -272,7 +274,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn bash(&self, command: &str) -> Result<ShellResult, Error> {
-        self.get(Intent::Bash, one("command", command)).await
+        self.call_as(Intent::Bash, single_param("command", command)).await
     }
 
     /// Runs a shell command of the user and hides its output from the model.
@@ -281,7 +283,7 @@ impl Agent {
     /// As for every call. [`Error::NotInDialect`], before any frame is sent, if the agent's command does not
     /// take `hidden`; [`Agent::takes`] reports this in advance.
     pub async fn bash_hidden(&self, command: &str) -> Result<ShellResult, Error> {
-        self.get(Intent::Bash, params(json!({"command": command, "hidden": true}))).await
+        self.call_as(Intent::Bash, params(json!({"command": command, "hidden": true}))).await
     }
 
     /// Stops the user's shell command.
@@ -289,7 +291,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn abort_bash(&self) -> Result<(), Error> {
-        self.does(Intent::AbortBash, Map::new()).await
+        self.perform(Intent::AbortBash, Map::new()).await
     }
 
     /// Exports the conversation as an HTML page and returns the path of the file.
@@ -297,8 +299,8 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn export(&self, path: Option<&str>) -> Result<Option<String>, Error> {
-        let params = path.map(|path| one("path", path)).unwrap_or_default();
-        Ok(self.given(Intent::Export, params).await?.path)
+        let params = path.map(|path| single_param("path", path)).unwrap_or_default();
+        Ok(self.results(Intent::Export, params).await?.path)
     }
 
     /// Sets the name of the session.
@@ -306,7 +308,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn set_session_name(&self, name: &str) -> Result<(), Error> {
-        self.does(Intent::SetSessionName, one("name", name)).await
+        self.perform(Intent::SetSessionName, single_param("name", name)).await
     }
 
     /// Returns the commands that a prompt can invoke with `/name`.
@@ -314,7 +316,7 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn commands(&self) -> Result<Vec<SlashCommand>, Error> {
-        Ok(self.given(Intent::Commands, Map::new()).await?.commands)
+        Ok(self.results(Intent::Commands, Map::new()).await?.commands)
     }
 
     /// Returns the entries of the session: `entries`, in the agent's own form, and `leaf`, the id of the
@@ -340,18 +342,18 @@ impl Agent {
     /// # Errors
     /// As for every call.
     pub async fn todos(&self) -> Result<Vec<Todo>, Error> {
-        Ok(self.given(Intent::Todos, Map::new()).await?.todos)
+        Ok(self.results(Intent::Todos, Map::new()).await?.todos)
     }
 
-    async fn given(&self, intent: Intent, params: Map<String, Value>) -> Result<Given, Error> {
-        self.get(intent, params).await
+    async fn results(&self, intent: Intent, params: Map<String, Value>) -> Result<CommandResults, Error> {
+        self.call_as(intent, params).await
     }
 
-    async fn does(&self, intent: Intent, params: Map<String, Value>) -> Result<(), Error> {
+    async fn perform(&self, intent: Intent, params: Map<String, Value>) -> Result<(), Error> {
         self.call(intent, params).await.map(drop)
     }
 
-    async fn moves(&self, intent: Intent, params: Map<String, Value>) -> Result<bool, Error> {
-        Ok(!self.given(intent, params).await?.cancelled)
+    async fn change_session(&self, intent: Intent, params: Map<String, Value>) -> Result<bool, Error> {
+        Ok(!self.results(intent, params).await?.cancelled)
     }
 }

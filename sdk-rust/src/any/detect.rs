@@ -17,16 +17,16 @@ use crate::spec::{Dialect, Framing, Spec};
 use crate::transport::Transport;
 
 /// Default time limit for the first response.
-pub(super) const FIRST: Duration = Duration::from_secs(20);
+pub(super) const FIRST_RESPONSE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Time limit for the other responses after the first one.
-const REST: Duration = Duration::from_millis(300);
+const LATER_RESPONSES_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Maximum number of lines read during detection.
-const LINES: usize = 300;
+const MAX_LINES: usize = 300;
 
 /// Prefix of the ids of detection requests.
-const ASKED: &str = "agentese-detect-";
+const PROBE_ID_PREFIX: &str = "agentese-detect-";
 
 /// A dialect and its score.
 struct Candidate {
@@ -36,7 +36,7 @@ struct Candidate {
 }
 
 /// Result of the detection.
-pub struct Detected {
+pub struct Detection {
     /// The tables of the dialect.
     pub spec: &'static Spec,
     /// The connection to the agent. It replays the frames that arrived besides the responses.
@@ -51,9 +51,9 @@ pub struct Detected {
 ///
 /// # Errors
 /// [`Error::NotRecognised`] if no received frame belongs to a known dialect.
-pub async fn detect(transport: Transport, first: Duration) -> Result<Detected, Error> {
+pub async fn detect(transport: Transport, first: Duration) -> Result<Detection, Error> {
     let Transport { reader, mut writer, child } = transport;
-    let questions = questions();
+    let questions = probes();
     let mut text = String::new();
     for question in &questions {
         text.push_str(&question.line);
@@ -70,8 +70,11 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<Detected, E
     let until = tokio::time::Instant::now() + first;
     loop {
         // A rejection carries little information; the response to the other request may be slow.
-        let limit =
-            if lines.iter().any(is_success) { until.min(tokio::time::Instant::now() + REST) } else { until };
+        let limit = if lines.iter().any(is_success) {
+            until.min(tokio::time::Instant::now() + LATER_RESPONSES_TIMEOUT)
+        } else {
+            until
+        };
         // After a timeout `line` keeps the bytes of an incomplete line.
         let read = tokio::time::timeout_at(limit, reader.read_until(b'\n', &mut line)).await;
         has_ended = matches!(read, Ok(Ok(0) | Err(_)));
@@ -88,17 +91,17 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<Detected, E
             others.extend_from_slice(&line);
         }
         line.clear();
-        if lines.len() >= LINES || is_clear(&lines, &questions) {
+        if lines.len() >= MAX_LINES || is_conclusive(&lines, &questions) {
             break;
         }
     }
     others.append(&mut line);
-    let found = weigh(&lines, &questions);
+    let found = best_dialect(&lines, &questions);
     let reader = Box::new(Cursor::new(others).chain(reader));
     match found {
         Some(spec) => {
             let transport = Transport { reader, writer, child };
-            Ok(Detected { spec, transport, is_answered: is_clear(&lines, &questions) })
+            Ok(Detection { spec, transport, is_answered: is_conclusive(&lines, &questions) })
         }
         None => {
             let reason = match lines.first() {
@@ -126,14 +129,14 @@ pub async fn detect(transport: Transport, first: Duration) -> Result<Detected, E
 }
 
 /// A command sent for detection.
-struct Question {
+struct ProbeRequest {
     id: String,
     command: String,
     line: String,
 }
 
 /// Returns the commands to send: one for each framing.
-fn questions() -> Vec<Question> {
+fn probes() -> Vec<ProbeRequest> {
     let mut asked: Vec<(bool, String)> = Vec::new();
     for spec in CLIENTS {
         let Some(probe) = probe_of(spec.name) else { continue };
@@ -143,12 +146,12 @@ fn questions() -> Vec<Question> {
         }
     }
     let line = |(place, (is_rpc, command)): (usize, (bool, String))| {
-        let id = format!("{ASKED}{place}");
+        let id = format!("{PROBE_ID_PREFIX}{place}");
         let frame = match is_rpc {
             true => json!({"jsonrpc": "2.0", "id": id, "method": command, "params": {}}),
             false => json!({"id": id, "type": command}),
         };
-        Question { id, command, line: frame.to_string() }
+        ProbeRequest { id, command, line: frame.to_string() }
     };
     asked.into_iter().enumerate().map(line).collect()
 }
@@ -161,7 +164,7 @@ fn is_rpc(spec: &Spec) -> bool {
 /// unknown commands without an id.
 fn is_answer(text: &str) -> bool {
     let Ok(frame) = crate::wire::decode::<Value>(text) else { return false };
-    let asked = frame["id"].as_str().is_some_and(|id| id.starts_with(ASKED));
+    let asked = frame["id"].as_str().is_some_and(|id| id.starts_with(PROBE_ID_PREFIX));
     // Events may have an `error` too.
     let fails = frame["success"] == false || !frame["error"].is_null();
     asked || frame["id"].is_null() && fails && is_response(&frame)
@@ -179,7 +182,7 @@ fn is_success(line: &FrameText) -> bool {
 }
 
 /// Returns `true` if one request succeeded and there are at least as many responses as requests.
-fn is_clear(lines: &[FrameText], questions: &[Question]) -> bool {
+fn is_conclusive(lines: &[FrameText], questions: &[ProbeRequest]) -> bool {
     let frames: Vec<Value> =
         lines.iter().filter_map(|line| crate::wire::decode(line.as_str()).ok()).collect();
     let good = lines.iter().any(is_success);
@@ -187,7 +190,7 @@ fn is_clear(lines: &[FrameText], questions: &[Question]) -> bool {
 }
 
 /// Returns the dialect with the best score, or `None` if no dialect matches.
-fn weigh(lines: &[FrameText], questions: &[Question]) -> Option<&'static Spec> {
+fn best_dialect(lines: &[FrameText], questions: &[ProbeRequest]) -> Option<&'static Spec> {
     let mut best: Option<Candidate> = None;
     for spec in CLIENTS {
         let score = lines.iter().map(|line| score(spec, line, questions)).sum();
@@ -200,61 +203,61 @@ fn weigh(lines: &[FrameText], questions: &[Question]) -> Option<&'static Spec> {
 }
 
 /// Returns the score of a line for a dialect.
-fn score(spec: &'static Spec, line: &FrameText, questions: &[Question]) -> i32 {
+fn score(spec: &'static Spec, line: &FrameText, questions: &[ProbeRequest]) -> i32 {
     let Ok(frame) = crate::wire::decode::<Value>(line.as_str()) else { return 0 };
     if (frame["jsonrpc"] == "2.0") != is_rpc(spec) {
         return -10;
     }
     let asked = questions.iter().find(|question| frame["id"] == *question.id);
     let asked = asked.map(|question| question.command.as_str());
-    match decode(spec, line, asked) {
+    match classify(spec, line, asked) {
         // A response without id and command reports an unknown line, in any dialect.
-        Ok(Said::Failure) => 0,
-        Ok(Said::Answer) => {
+        Ok(LineKind::Failure) => 0,
+        Ok(LineKind::Answer) => {
             let data = if is_rpc(spec) { &frame["result"] } else { &frame["data"] };
             let strange = undeclared(spec, asked.unwrap_or_default(), data);
             10 - 2 * i32::try_from(strange).unwrap_or(i32::MAX / 4)
         }
-        Ok(Said::Known) => 3,
-        Ok(Said::Unknown) => 0,
+        Ok(LineKind::Known) => 3,
+        Ok(LineKind::Unknown) => 0,
         Err(()) => -5,
     }
 }
 
 /// Kind of a line.
-enum Said {
+enum LineKind {
     Answer,
     Failure,
     Known,
     Unknown,
 }
 
-fn decode(spec: &Spec, line: &FrameText, asked: Option<&str>) -> Result<Said, ()> {
+fn classify(spec: &Spec, line: &FrameText, asked: Option<&str>) -> Result<LineKind, ()> {
     match spec.name {
         #[cfg(feature = "pi")]
-        name if name == crate::pi::SPEC.name => said::<crate::pi::Pi>(line, asked),
+        name if name == crate::pi::SPEC.name => classify_as::<crate::pi::Pi>(line, asked),
         #[cfg(feature = "omp")]
-        name if name == crate::omp::SPEC.name => said::<crate::omp::Omp>(line, asked),
+        name if name == crate::omp::SPEC.name => classify_as::<crate::omp::Omp>(line, asked),
         #[cfg(feature = "pisces")]
-        name if name == crate::pisces::SPEC.name => said::<crate::pisces::Pisces>(line, asked),
+        name if name == crate::pisces::SPEC.name => classify_as::<crate::pisces::Pisces>(line, asked),
         #[cfg(feature = "operator")]
-        name if name == crate::operator::SPEC.name => said::<crate::operator::Operator>(line, asked),
+        name if name == crate::operator::SPEC.name => classify_as::<crate::operator::Operator>(line, asked),
         #[cfg(feature = "opal")]
-        name if name == crate::opal::SPEC.name => said::<crate::opal::Opal>(line, asked),
+        name if name == crate::opal::SPEC.name => classify_as::<crate::opal::Opal>(line, asked),
         _ => Err(()),
     }
 }
 
-fn said<D: Dialect>(line: &FrameText, asked: Option<&str>) -> Result<Said, ()> {
-    use crate::wire::Eventful as _;
+fn classify_as<D: Dialect>(line: &FrameText, asked: Option<&str>) -> Result<LineKind, ()> {
+    use crate::wire::EventUnion as _;
 
     let frame = ServerFrame::<D>::decode(line, |_| asked.map(str::to_owned)).map_err(|_| ())?;
     Ok(match frame {
-        ServerFrame::Success { .. } => Said::Answer,
-        ServerFrame::Failure { .. } => Said::Failure,
-        ServerFrame::Event(event) if event.is_known() => Said::Known,
-        ServerFrame::Dialog { .. } => Said::Known,
-        ServerFrame::Event(_) | ServerFrame::UnknownDialog(_) => Said::Unknown,
+        ServerFrame::Success { .. } => LineKind::Answer,
+        ServerFrame::Failure { .. } => LineKind::Failure,
+        ServerFrame::Event(event) if event.is_known() => LineKind::Known,
+        ServerFrame::Dialog { .. } => LineKind::Known,
+        ServerFrame::Event(_) | ServerFrame::UnknownDialog(_) => LineKind::Unknown,
     })
 }
 
@@ -263,10 +266,10 @@ fn said<D: Dialect>(line: &FrameText, asked: Option<&str>) -> Result<Said, ()> {
 fn undeclared(spec: &Spec, command: &str, data: &Value) -> usize {
     let one: [&Spec; 1] = [spec];
     let revisions = if spec.revisions.is_empty() { &one[..] } else { spec.revisions };
-    revisions.iter().map(|revision| strange(revision, command, data)).min().unwrap_or(0)
+    revisions.iter().map(|revision| undeclared_in(revision, command, data)).min().unwrap_or(0)
 }
 
-fn strange(spec: &Spec, command: &str, data: &Value) -> usize {
+fn undeclared_in(spec: &Spec, command: &str, data: &Value) -> usize {
     let text = schema(&spec.id(), Side::Server).unwrap_or_default();
     let Ok(schema) = serde_json::from_str::<Value>(text) else { return 0 };
     let definitions = &schema["$defs"];
@@ -283,7 +286,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_event_with_an_error_is_told_again_and_a_refusal_is_not() {
+    async fn an_error_event_is_reported_and_a_rejection_is_not() {
         let (ours, mut theirs) = tokio::io::duplex(1 << 16);
         let (reader, writer) = tokio::io::split(ours);
         let event = r#"{"type":"extension_error","extensionPath":"/x.ts","event":"input","error":"no"}"#;
@@ -296,7 +299,7 @@ mod tests {
         }
         theirs.write_all(format!("{event}\n{}\n", refusals[0]).as_bytes()).await.unwrap();
         theirs.shutdown().await.unwrap();
-        let found = detect(Transport::from_io(reader, writer), FIRST).await.unwrap();
+        let found = detect(Transport::from_io(reader, writer), FIRST_RESPONSE_TIMEOUT).await.unwrap();
         let (mut reader, _, _) = found.transport.into_parts();
         let mut again = String::new();
         reader.read_to_string(&mut again).await.unwrap();
@@ -304,7 +307,7 @@ mod tests {
     }
 
     async fn reason(transport: Transport) -> String {
-        match detect(transport, FIRST).await {
+        match detect(transport, FIRST_RESPONSE_TIMEOUT).await {
             Err(Error::NotRecognised { reason }) => reason,
             Ok(found) => panic!("{}", found.spec.name),
             Err(error) => panic!("{error}"),
@@ -335,13 +338,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_that_may_still_come_is_told_of() {
+    async fn a_pending_answer_is_reported() {
         let data = json!({
             "thinkingLevel": "off", "isStreaming": false, "isCompacting": false, "steeringMode": "all",
             "followUpMode": "all", "sessionId": "one", "autoCompactionEnabled": true, "messageCount": 0,
             "pendingMessageCount": 0,
         });
-        let asked = questions().into_iter().find(|question| question.command == "get_state").unwrap();
+        let asked = probes().into_iter().find(|question| question.command == "get_state").unwrap();
         let answer = json!({
             "id": asked.id, "type": "response", "command": asked.command, "success": true, "data": data,
         });
@@ -351,7 +354,7 @@ mod tests {
             let (ours, mut theirs) = tokio::io::duplex(1 << 16);
             let (reader, writer) = tokio::io::split(ours);
             theirs.write_all(format!("{}\n", said.join("\n")).as_bytes()).await.unwrap();
-            let found = detect(Transport::from_io(reader, writer), FIRST).await.unwrap();
+            let found = detect(Transport::from_io(reader, writer), FIRST_RESPONSE_TIMEOUT).await.unwrap();
             assert_eq!(found.is_answered, is_answered, "{said:?}");
         }
     }

@@ -6,7 +6,7 @@ use super::event::Event;
 use crate::view::{Block, Conversation, Message, Role, RunState, ToolBlock, ToolState, Usage};
 
 /// The smallest difference in cost that causes an event, in US dollars.
-const LEAST_COST: f64 = 1e-9;
+const MIN_COST_CHANGE: f64 = 1e-9;
 
 /// Returns the events between two states of a conversation that are one frame apart. For callers that fold
 /// frames themselves.
@@ -40,7 +40,7 @@ pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
     for notice in &new.notices[first.map_or(0, |place| place + 1)..] {
         events.push(Event::Notice { notice: notice.clone() });
     }
-    if !used_the_same(&old.usage, &new.usage) || old.context != new.context {
+    if !usage_is_equal(&old.usage, &new.usage) || old.context != new.context {
         events.push(Event::Usage { usage: new.usage.clone(), context: new.context.clone() });
     }
     match (&old.run.retry, &new.run.retry) {
@@ -62,9 +62,9 @@ pub fn differences(old: &Conversation, new: &Conversation) -> Vec<Event> {
 
 /// Returns `true` if the tokens are equal and the costs are equal up to rounding from another order of
 /// addition.
-fn used_the_same(old: &Usage, new: &Usage) -> bool {
+fn usage_is_equal(old: &Usage, new: &Usage) -> bool {
     let cost = match (old.cost, new.cost) {
-        (Some(old), Some(new)) => (old - new).abs() < LEAST_COST,
+        (Some(old), Some(new)) => (old - new).abs() < MIN_COST_CHANGE,
         (old, new) => old == new,
     };
     cost && Usage { cost: None, ..old.clone() } == Usage { cost: None, ..new.clone() }
@@ -106,12 +106,12 @@ fn messages(old: &Conversation, new: &Conversation, events: &mut Vec<Event>) {
     for (place, message) in new.messages.iter().enumerate() {
         match old.messages.get(place) {
             Some(known) if Arc::ptr_eq(known, message) => {}
-            Some(known) => growth(known, message, events),
+            Some(known) => message_growth(known, message, events),
             None => {
                 events.push(Event::MessageBegan { message: message.key.clone(), role: message.role });
                 let begun = Message { state: crate::view::MessageState::Growing, ..Message::default() };
                 if message.is_growing() {
-                    growth(&begun, message, events);
+                    message_growth(&begun, message, events);
                 } else {
                     tools(&begun, message, events);
                     events.push(Event::MessageEnded { message: Arc::clone(message) });
@@ -122,11 +122,11 @@ fn messages(old: &Conversation, new: &Conversation, events: &mut Vec<Event>) {
 }
 
 /// Adds the events for the growth of a message and for the changes of its tools.
-fn growth(old: &Message, new: &Message, events: &mut Vec<Event>) {
+fn message_growth(old: &Message, new: &Message, events: &mut Vec<Event>) {
     // Only messages of the model arrive in pieces.
     if old.is_growing() && new.role == Role::Assistant {
         for (place, block) in new.blocks.iter().enumerate() {
-            grown(&new.key, place, old.blocks.get(place), block, events);
+            block_growth(&new.key, place, old.blocks.get(place), block, events);
         }
     }
     tools(old, new, events);
@@ -138,7 +138,7 @@ fn growth(old: &Message, new: &Message, events: &mut Vec<Event>) {
     }
 }
 
-fn grown(key: &str, block: usize, old: Option<&Block>, new: &Block, events: &mut Vec<Event>) {
+fn block_growth(key: &str, block: usize, old: Option<&Block>, new: &Block, events: &mut Vec<Event>) {
     let message = key.to_owned();
     let more = |old: &str, new: &str| new.strip_prefix(old).map(str::to_owned);
     let added = match (old, new) {
@@ -188,11 +188,11 @@ fn tools(old: &Message, new: &Message, events: &mut Vec<Event>) {
             Block::Tool(known) if known.call_id == tool.call_id => Some(known),
             _ => None,
         });
-        ran(known.map(|known| &**known), tool, events);
+        tool_run_events(known.map(|known| &**known), tool, events);
     }
 }
 
-fn ran(old: Option<&ToolBlock>, new: &ToolBlock, events: &mut Vec<Event>) {
+fn tool_run_events(old: Option<&ToolBlock>, new: &ToolBlock, events: &mut Vec<Event>) {
     let before = old.map_or(ToolState::Coming, |old| old.state);
     let call_id = || new.call_id.clone();
     let name = || new.name.clone();

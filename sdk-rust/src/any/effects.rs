@@ -1,23 +1,23 @@
 //! Effects of a dialect's rules on a conversation, independent of their names.
 
-use crate::view::meaning::{Act, Rule, Source};
+use crate::view::meaning::{Reducer, Rule, Source};
 
 /// An effect: the act, and the text that distinguishes kinds of the act.
-pub(super) type Effect = (Act, String);
+pub(super) type Effect = (Reducer, String);
 
 /// Returns the effect of a command. A command causes only requested compactions.
-pub(super) fn when_asked((act, kind): Effect) -> Effect {
+pub(super) fn of_command((act, kind): Effect) -> Effect {
     match act {
-        Act::Compacting | Act::Compacted => (act, ASKED.to_owned()),
+        Reducer::Compacting | Reducer::Compacted => (act, REQUESTED.to_owned()),
         act => (act, kind),
     }
 }
 
 /// The kind of a compaction that a client requested.
-const ASKED: &str = "asked";
+const REQUESTED: &str = "asked";
 
 /// The kind of the output of a running tool.
-pub(super) const SHOWN: &str = "output";
+pub(super) const TOOL_OUTPUT: &str = "output";
 
 /// Returns the effects of a rule: its act, with the constant that distinguishes kinds.
 pub(super) fn effects(rule: &Rule) -> Vec<Effect> {
@@ -26,31 +26,31 @@ pub(super) fn effects(rule: &Rule) -> Vec<Effect> {
         _ => String::new(),
     };
     match rule.act {
-        Act::Piece | Act::Block => vec![(rule.act, kind("type"))],
-        Act::Ask => vec![(rule.act, kind("kind"))],
-        Act::Entry => vec![(rule.act, kind("in"))],
-        Act::Retry => vec![(rule.act, kind("reason"))],
-        Act::Notice => vec![(rule.act, kind("text"))],
-        Act::Tool if rule.slots.contains_key(SHOWN) => vec![(rule.act, SHOWN.to_owned())],
+        Reducer::Piece | Reducer::Block => vec![(rule.act, kind("type"))],
+        Reducer::Ask => vec![(rule.act, kind("kind"))],
+        Reducer::Entry => vec![(rule.act, kind("in"))],
+        Reducer::Retry => vec![(rule.act, kind("reason"))],
+        Reducer::Notice => vec![(rule.act, kind("text"))],
+        Reducer::Tool if rule.slots.contains_key(TOOL_OUTPUT) => vec![(rule.act, TOOL_OUTPUT.to_owned())],
         // Each assigned member is an effect of its own.
-        Act::Set | Act::Keep => rule.slots.keys().map(|slot| (Act::Set, slot.clone())).collect(),
+        Reducer::Set | Reducer::Keep => rule.slots.keys().map(|slot| (Reducer::Set, slot.clone())).collect(),
         act => vec![(act, String::new())],
     }
 }
 
 /// Returns the acts with the same effect in a less direct form.
-pub(super) fn instead(act: Act) -> &'static [Act] {
+pub(super) fn fallback_reducers(act: Reducer) -> &'static [Reducer] {
     match act {
-        Act::Begin | Act::Message => &[Act::Piece, Act::Snapshot, Act::End],
-        Act::Snapshot => &[Act::Piece, Act::Block],
-        Act::Piece => &[Act::Snapshot, Act::Block, Act::End],
-        Act::Block => &[Act::Snapshot, Act::Piece, Act::End],
-        Act::End => &[Act::Work],
-        Act::Arrive => &[Act::Begin, Act::End],
-        Act::Tool => &[Act::End],
-        Act::Queue => &[Act::Waited],
-        Act::Usage => &[Act::End],
-        Act::Compacted | Act::Compacting => &[Act::Compacting, Act::Compacted],
+        Reducer::Begin | Reducer::Message => &[Reducer::Piece, Reducer::Snapshot, Reducer::End],
+        Reducer::Snapshot => &[Reducer::Piece, Reducer::Block],
+        Reducer::Piece => &[Reducer::Snapshot, Reducer::Block, Reducer::End],
+        Reducer::Block => &[Reducer::Snapshot, Reducer::Piece, Reducer::End],
+        Reducer::End => &[Reducer::Work],
+        Reducer::Arrive => &[Reducer::Begin, Reducer::End],
+        Reducer::Tool => &[Reducer::End],
+        Reducer::Queue => &[Reducer::Waited],
+        Reducer::Usage => &[Reducer::End],
+        Reducer::Compacted | Reducer::Compacting => &[Reducer::Compacting, Reducer::Compacted],
         _ => &[],
     }
 }

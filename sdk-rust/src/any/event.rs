@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::view::{
-    Block, Context, Message, Notice, OpenQuestion, Retry, Role, RunState, ToolState, Usage, Waiting,
+    Block, Context, Message, Notice, OpenQuestion, PendingInput, Retry, Role, RunState, ToolState, Usage,
 };
 
 /// One difference between the conversation before a frame and after it. The JSON form is the same in every
@@ -130,7 +130,7 @@ pub enum Event {
     /// The queue changed. The event contains all queued input.
     Queue {
         /// The queued input of the user.
-        waiting: Vec<Waiting>,
+        waiting: Vec<PendingInput>,
     },
     /// The agent sent a question.
     Asked {

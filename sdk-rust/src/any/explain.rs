@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::effects::{Effect, SHOWN, effects, instead, when_asked};
-use super::members::{self, Member, Members, Row};
-use super::table::{Carrier, Send, Table, Without, neutral, table_of};
+use super::effects::{Effect, TOOL_OUTPUT, effects, fallback_reducers, of_command};
+use super::members::{self, Member, MemberPartition, RowRef};
+use super::table::{CommandMapping, Fallback, IntentTable, ParamSource, intent_spec, table_of};
 use crate::error::Error;
 use crate::generated::intents::Intent;
 use crate::spec::{RunRole, Spec};
-use crate::view::meaning::{Act, Rule, Rules};
+use crate::view::meaning::{Reducer, Rule, Rules};
 
 pub use differences::Difference;
 
@@ -33,7 +33,7 @@ pub enum RowKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Fate {
+pub enum Fidelity {
     /// The agent has an equivalent.
     Carried,
     /// The translator derives the row from earlier frames, or some of it is missing.
@@ -45,13 +45,13 @@ pub enum Fate {
 /// Result of the translation of one row of the front end's dialect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct RowFate {
+pub struct RowFidelity {
     /// Kind of the row.
     pub kind: RowKind,
     /// Wire name of the row.
     pub row: String,
     /// Fidelity of the translation.
-    pub fate: Fate,
+    pub fate: Fidelity,
     /// Reason or method; empty if the row is carried completely.
     pub reason: String,
     /// The intents of the row; empty for events and dialogs.
@@ -77,7 +77,7 @@ pub struct RowFate {
 /// all revisions.
 ///
 /// # Errors
-/// [`Error::UnknownDialect`] if the feature of one of the dialects is off.
+/// [`Error::UnknownDialectError`] if the feature of one of the dialects is off.
 ///
 /// ```
 /// use agentese::any::{Fate, RowKind, explain};
@@ -88,23 +88,23 @@ pub struct RowFate {
 /// assert_eq!(export.fate, Fate::Lost);
 /// # Ok::<(), agentese::Error>(())
 /// ```
-pub fn explain(front: &Spec, agent: &Spec) -> Result<Vec<RowFate>, Error> {
-    let pair = Pair { front: side(front)?, agent: side(agent)? };
-    let commands = front.commands.iter().map(|row| (pair.command(row.wire), Row::Command(row.wire)));
-    let events = front.events.iter().map(|row| (pair.event(row.name), Row::Event(row.name)));
-    let dialogs = front.dialogs.iter().map(|row| (pair.dialog(row.wire), Row::Dialog(row.wire)));
+pub fn explain(front: &Spec, agent: &Spec) -> Result<Vec<RowFidelity>, Error> {
+    let pair = DialectPair { front: dialect_tables(front)?, agent: dialect_tables(agent)? };
+    let commands = front.commands.iter().map(|row| (pair.command(row.wire), RowRef::Command(row.wire)));
+    let events = front.events.iter().map(|row| (pair.event(row.name), RowRef::Event(row.name)));
+    let dialogs = front.dialogs.iter().map(|row| (pair.dialog(row.wire), RowRef::Dialog(row.wire)));
     let sides = ((front, pair.front.table), (agent, pair.agent.table));
-    let with_members = |(mut fate, row): (RowFate, Row<'_>)| {
+    let with_members = |(mut fate, row): (RowFidelity, RowRef<'_>)| {
         match (fate.fate, row) {
-            (Fate::Lost, Row::Command(wire)) => {
+            (Fidelity::Lost, RowRef::Command(wire)) => {
                 fate.changes = members::changed(sides.0, wire).into_iter().collect();
             }
-            (Fate::Lost, _) => {}
+            (Fidelity::Lost, _) => {}
             (_, row) => {
-                Members { told: fate.members, untold: fate.untold } =
+                MemberPartition { provided: fate.members, missing: fate.untold } =
                     members::members(sides.0, sides.1, &row);
-                if let Row::Command(wire) = row {
-                    fate.untaken = pair.untaken_params(wire);
+                if let RowRef::Command(wire) = row {
+                    fate.untaken = pair.unsupported_params(wire);
                     fate.differs = pair.differences(wire);
                 }
             }
@@ -114,37 +114,37 @@ pub fn explain(front: &Spec, agent: &Spec) -> Result<Vec<RowFate>, Error> {
     Ok(commands.chain(events).chain(dialogs).map(with_members).collect())
 }
 
-fn side(spec: &Spec) -> Result<Side<'_>, Error> {
+fn dialect_tables(spec: &Spec) -> Result<DialectTables<'_>, Error> {
     let known = || Error::UnknownDialect { asked: spec.name.to_owned(), known: crate::dynamic::known() };
-    Ok(Side { spec, table: table_of(spec.name).ok_or_else(known)? })
+    Ok(DialectTables { spec, table: table_of(spec.name).ok_or_else(known)? })
 }
 
-struct Side<'a> {
+struct DialectTables<'a> {
     spec: &'a Spec,
-    table: &'static Table,
+    table: &'static IntentTable,
 }
 
-impl Side<'_> {
+impl DialectTables<'_> {
     /// Returns all effects of the dialect's frames.
-    fn tells(&self) -> BTreeSet<Effect> {
+    fn all_effects(&self) -> BTreeSet<Effect> {
         let meaning = &self.table.meaning;
         let events = meaning.events.iter().filter(|(name, _)| self.spec.event(name).is_some());
         let dialogs = meaning.dialogs.iter().filter(|(name, _)| self.spec.dialog(name).is_some());
         let own = |rules: &'static Rules| rules.iter().filter(|(name, _)| self.spec.command(name).is_some());
         let commands = own(&meaning.sent).chain(own(&meaning.answers)).chain(own(&meaning.refused));
-        let asked = commands.flat_map(|(_, rules)| rules).flat_map(effects).map(when_asked);
+        let asked = commands.flat_map(|(_, rules)| rules).flat_map(effects).map(of_command);
         events.chain(dialogs).flat_map(|(_, rules)| rules).flat_map(effects).chain(asked).collect()
     }
 }
 
 /// Combines the fidelities of a command with several intents. If they differ, some of the command is missing.
 /// The result lists every reason with its intents.
-fn joined(fates: impl Iterator<Item = (Intent, (Fate, String))>) -> (Fate, String) {
+fn combine_fidelities(fates: impl Iterator<Item = (Intent, (Fidelity, String))>) -> (Fidelity, String) {
     let fates: Vec<_> = fates.collect();
     let fate = match &fates[..] {
-        [] => Fate::Lost,
+        [] => Fidelity::Lost,
         [(_, (first, _)), rest @ ..] if rest.iter().all(|(_, (fate, _))| fate == first) => *first,
-        _ => Fate::Approximated,
+        _ => Fidelity::Approximated,
     };
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
     for (intent, (_, reason)) in fates.iter().filter(|(_, (_, reason))| !reason.is_empty()) {
@@ -166,92 +166,102 @@ fn joined(fates: impl Iterator<Item = (Intent, (Fate, String))>) -> (Fate, Strin
 }
 
 /// Returns the result for an event or a dialog.
-fn row_of(kind: RowKind, name: &str, fate: Fate, reason: &str) -> RowFate {
+fn frame_row(kind: RowKind, name: &str, fate: Fidelity, reason: &str) -> RowFidelity {
     let (row, reason) = (name.to_owned(), reason.to_owned());
     let (intents, untaken, differs, changes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let (members, untold) = (Vec::new(), Vec::new());
-    RowFate { kind, row, fate, reason, intents, untaken, differs, members, untold, changes }
+    RowFidelity { kind, row, fate, reason, intents, untaken, differs, members, untold, changes }
 }
 
 /// Members of a conversation whose changes the translator stores and does not forward.
-const KEPT: &[&str] = &["todos"];
+const STORED_MEMBERS: &[&str] = &["todos"];
 
-struct Pair<'a> {
-    front: Side<'a>,
-    agent: Side<'a>,
+struct DialectPair<'a> {
+    front: DialectTables<'a>,
+    agent: DialectTables<'a>,
 }
 
-impl Pair<'_> {
-    fn is_same(&self) -> bool {
+impl DialectPair<'_> {
+    fn is_same_dialect(&self) -> bool {
         self.front.spec.name == self.agent.spec.name
     }
 
     /// Returns the intents of a command of the front end.
-    fn stands_for(&self, wire: &str) -> impl Iterator<Item = (Intent, &'static Carrier)> {
+    fn intents_of(&self, wire: &str) -> impl Iterator<Item = (Intent, &'static CommandMapping)> {
         let table = self.front.table;
         let carriers = Intent::ALL
             .iter()
-            .flat_map(|intent| table.carriers(*intent).iter().map(|carrier| (*intent, carrier)));
+            .flat_map(|intent| table.mappings(*intent).iter().map(|carrier| (*intent, carrier)));
         carriers.filter(move |(_, carrier)| carrier.command == wire)
     }
 
     /// Returns the command parameters that do not reach the agent, for all of its intents.
-    fn untaken_params(&self, wire: &str) -> Vec<String> {
-        let beside = self.front.table.beside.get(wire).filter(|_| !self.is_same());
+    fn unsupported_params(&self, wire: &str) -> Vec<String> {
+        let beside = self.front.table.companions.get(wire).filter(|_| !self.is_same_dialect());
         let mut names: BTreeSet<&String> = beside.into_iter().flatten().collect();
-        for (intent, front) in self.stands_for(wire) {
-            let untaken = self.untaken_slots(intent, front);
-            let is_untaken = |send: &Send| send.params().iter().any(|param| untaken.contains(&param));
+        for (intent, front) in self.intents_of(wire) {
+            let untaken = self.unsupported_slots(intent, front);
+            let is_untaken = |send: &ParamSource| send.params().iter().any(|param| untaken.contains(&param));
             names.extend(front.sends.iter().filter(|(_, send)| is_untaken(send)).map(|(name, _)| name));
         }
         names.into_iter().cloned().collect()
     }
 
-    fn command(&self, wire: &str) -> RowFate {
+    fn command(&self, wire: &str) -> RowFidelity {
         let table = self.front.table;
-        let stands_for: Vec<(Intent, &'static Carrier)> = self.stands_for(wire).collect();
+        let stands_for: Vec<(Intent, &'static CommandMapping)> = self.intents_of(wire).collect();
         let intents = stands_for.iter().map(|(intent, _)| intent.name()).collect();
-        let row = |(fate, reason): (Fate, String)| RowFate {
+        let row = |(fate, reason): (Fidelity, String)| RowFidelity {
             kind: RowKind::Command,
             row: wire.to_owned(),
             fate,
             reason,
             intents,
-            ..row_of(RowKind::Command, wire, fate, "")
+            ..frame_row(RowKind::Command, wire, fate, "")
         };
-        if self.is_same() && self.agent.spec.command(wire).is_some() {
-            let untaken = stands_for.iter().find_map(|(intent, front)| self.untaken(*intent, front));
-            return row(untaken.map_or((Fate::Carried, String::new()), |why| (Fate::Approximated, why)));
+        if self.is_same_dialect() && self.agent.spec.command(wire).is_some() {
+            let untaken =
+                stands_for.iter().find_map(|(intent, front)| self.describe_unsupported(*intent, front));
+            return row(
+                untaken.map_or((Fidelity::Carried, String::new()), |why| (Fidelity::Approximated, why))
+            );
         }
         if stands_for.is_empty() {
-            let own = table.own.get(wire);
-            let is_own = self.agent.table.own.contains_key(wire) && self.agent.spec.command(wire).is_some();
+            let own = table.dialect_only.get(wire);
+            let is_own =
+                self.agent.table.dialect_only.contains_key(wire) && self.agent.spec.command(wire).is_some();
             return row(match own {
-                _ if is_own => (Fate::Carried, String::new()),
-                Some(own) if own.by_front => (Fate::Approximated, own.reason.clone()),
-                Some(own) => (Fate::Lost, own.reason.clone()),
-                None => (Fate::Lost, "nothing is declared for it".to_owned()),
+                _ if is_own => (Fidelity::Carried, String::new()),
+                Some(own) if own.by_front => (Fidelity::Approximated, own.reason.clone()),
+                Some(own) => (Fidelity::Lost, own.reason.clone()),
+                None => (Fidelity::Lost, "nothing is declared for it".to_owned()),
             });
         }
-        let fate =
-            joined(stands_for.iter().map(|(intent, front)| (*intent, self.intent(wire, *intent, front))));
-        row(self.without_what_is_beside(wire, fate))
+        let fate = combine_fidelities(
+            stands_for.iter().map(|(intent, front)| (*intent, self.intent_fidelity(wire, *intent, front))),
+        );
+        row(self.adjust_for_companions(wire, fate))
     }
 
     /// Adjusts the fidelity of a command with parameters that only agents of its dialect support.
-    fn without_what_is_beside(&self, wire: &str, (fate, reason): (Fate, String)) -> (Fate, String) {
-        let beside = self.front.table.beside.get(wire).filter(|_| fate != Fate::Lost);
+    fn adjust_for_companions(&self, wire: &str, (fate, reason): (Fidelity, String)) -> (Fidelity, String) {
+        let beside = self.front.table.companions.get(wire).filter(|_| fate != Fidelity::Lost);
         let Some(beside) = beside else { return (fate, reason) };
         let names: Vec<String> = beside.iter().map(|param| format!("`{param}`")).collect();
         let mut reasons = vec![reason];
         reasons.retain(|reason| !reason.is_empty());
         reasons.push(format!("nobody hands on {}", names.join(", ")));
-        (Fate::Approximated, reasons.join("; "))
+        (Fidelity::Approximated, reasons.join("; "))
     }
 
-    fn intent(&self, wire: &str, intent: Intent, front: &'static Carrier) -> (Fate, String) {
-        let Some(carrier) = self.agent.table.carrier(self.agent.spec, intent) else {
-            return self.without(intent, front);
+    fn intent_fidelity(
+        &self,
+        wire: &str,
+        intent: Intent,
+        front: &'static CommandMapping,
+    ) -> (Fidelity, String) {
+        let Some(carrier) = self.agent.table.mapping(self.agent.spec, intent) else {
+            return self.fidelity_without_command(intent, front);
         };
         let untold: Vec<String> = front
             .gives
@@ -262,42 +272,42 @@ impl Pair<'_> {
             .into_iter()
             .collect();
         let mut reasons: Vec<String> =
-            self.otherwise(intent, front).into_iter().map(|differs| differs.says.clone()).collect();
-        let several = |side: &Side<'_>| side.spec.session_member.is_some();
+            self.divergences(intent, front).into_iter().map(|differs| differs.says.clone()).collect();
+        let several = |side: &DialectTables<'_>| side.spec.session_member.is_some();
         let begins = matches!(intent, Intent::NewSession | Intent::OpenSession);
         if begins && several(&self.front) && !several(&self.agent) {
             reasons.push("the agent has one session at a time".to_owned());
         }
-        reasons.extend(self.untaken(intent, front));
+        reasons.extend(self.describe_unsupported(intent, front));
         if !untold.is_empty() {
             reasons.push(format!("the answer to `{}` does not tell {}", carrier.command, untold.join(", ")));
         }
         // A response at the end of the work must be derived from the events of the work.
-        let role = |side: &Side<'_>, wire: &str| side.spec.command(wire).map(|row| row.run);
-        let ends = |side: &Side<'_>| side.spec.run_end.answer_ends;
+        let role = |side: &DialectTables<'_>, wire: &str| side.spec.command(wire).map(|row| row.run);
+        let ends = |side: &DialectTables<'_>| side.spec.run_end.answer_ends;
         if role(&self.front, wire) == Some(RunRole::Starts) && ends(&self.front) != ends(&self.agent) {
             reasons.push("the answer comes when the run is over in one of the dialects alone".to_owned());
         }
         match reasons.is_empty() {
-            true => (Fate::Carried, String::new()),
-            false => (Fate::Approximated, reasons.join("; ")),
+            true => (Fidelity::Carried, String::new()),
+            false => (Fidelity::Approximated, reasons.join("; ")),
         }
     }
 
     /// Returns the neutral parameters of the front end's command that the agent's command does not take.
     /// Empty if the agent has no command.
-    fn untaken_slots<'b>(&self, intent: Intent, front: &'b Carrier) -> Vec<&'b String> {
-        let Some(carrier) = self.agent.table.carrier(self.agent.spec, intent) else { return Vec::new() };
-        let taken: BTreeSet<&String> = carrier.taken(self.agent.spec).collect();
-        front.taken(self.front.spec).filter(|param| !taken.contains(param)).collect()
+    fn unsupported_slots<'b>(&self, intent: Intent, front: &'b CommandMapping) -> Vec<&'b String> {
+        let Some(carrier) = self.agent.table.mapping(self.agent.spec, intent) else { return Vec::new() };
+        let taken: BTreeSet<&String> = carrier.params(self.agent.spec).collect();
+        front.params(self.front.spec).filter(|param| !taken.contains(param)).collect()
     }
 
     /// Returns the untaken parameters as a sentence.
-    fn untaken(&self, intent: Intent, front: &Carrier) -> Option<String> {
+    fn describe_unsupported(&self, intent: Intent, front: &CommandMapping) -> Option<String> {
         let (side, spec) = (&self.agent, self.agent.spec);
-        let carrier = side.table.carrier(spec, intent)?;
-        let untaken = self.untaken_slots(intent, front);
-        let some = |revision: &&Spec| carrier.taken(revision).any(|param| untaken.contains(&param));
+        let carrier = side.table.mapping(spec, intent)?;
+        let untaken = self.unsupported_slots(intent, front);
+        let some = |revision: &&Spec| carrier.params(revision).any(|param| untaken.contains(&param));
         let partly = if spec.revisions.iter().any(some) { " in all revisions" } else { "" };
         let names: Vec<String> = untaken.iter().map(|param| format!("`{param}`")).collect();
         (!names.is_empty())
@@ -305,52 +315,53 @@ impl Pair<'_> {
     }
 
     /// Returns the fidelity of an intent without a command of the agent.
-    fn without(&self, intent: Intent, front: &Carrier) -> (Fate, String) {
+    fn fidelity_without_command(&self, intent: Intent, front: &CommandMapping) -> (Fidelity, String) {
         let also = |how: &str| {
             let also = front.alone.iter().map(|differs| differs.says.as_str());
-            (Fate::Approximated, std::iter::once(how).chain(also).collect::<Vec<_>>().join("; "))
+            (Fidelity::Approximated, std::iter::once(how).chain(also).collect::<Vec<_>>().join("; "))
         };
-        match neutral(intent).map(|row| &row.without) {
-            Some(Without::Lost { lost }) => (Fate::Lost, lost.clone()),
-            Some(Without::Seen { seen }) => also(seen),
-            Some(Without::Through { through, how }) => {
+        match intent_spec(intent).map(|row| &row.without) {
+            Some(Fallback::Lost { lost }) => (Fidelity::Lost, lost.clone()),
+            Some(Fallback::Seen { seen }) => also(seen),
+            Some(Fallback::Through { through, how }) => {
                 let has = |name: &String| {
                     let intent = Intent::ALL.iter().find(|intent| intent.name() == name);
-                    intent.is_some_and(|intent| self.agent.table.carrier(self.agent.spec, *intent).is_some())
+                    intent.is_some_and(|intent| self.agent.table.mapping(self.agent.spec, *intent).is_some())
                 };
                 match through.iter().find(|name| !has(name)) {
                     None => also(&how.says),
-                    Some(name) => (Fate::Lost, format!("the agent has no command for `{name}`")),
+                    Some(name) => (Fidelity::Lost, format!("the agent has no command for `{name}`")),
                 }
             }
-            None => (Fate::Lost, "nothing is declared for it".to_owned()),
+            None => (Fidelity::Lost, "nothing is declared for it".to_owned()),
         }
     }
 
-    fn event(&self, name: &str) -> RowFate {
+    fn event(&self, name: &str) -> RowFidelity {
         let rules = self.front.table.meaning.events.get(name);
         let told: BTreeSet<Effect> = rules.into_iter().flatten().flat_map(effects).collect();
-        let is_kept = |(act, member): &Effect| *act == Act::Set && KEPT.contains(&member.as_str());
-        if !self.is_same() && !told.is_empty() && told.iter().all(is_kept) {
-            return row_of(
+        let is_kept =
+            |(act, member): &Effect| *act == Reducer::Set && STORED_MEMBERS.contains(&member.as_str());
+        if !self.is_same_dialect() && !told.is_empty() && told.iter().all(is_kept) {
+            return frame_row(
                 RowKind::Event,
                 name,
-                Fate::Lost,
+                Fidelity::Lost,
                 "nobody passes on what the agent has still to do",
             );
         }
-        let same = self.agent.spec.event(name).is_some() && self.is_kin();
-        let is_made = self.front.table.made.iter().any(|made| made == name);
-        self.told(RowKind::Event, name, rules, same, is_made)
+        let same = self.agent.spec.event(name).is_some() && self.is_same_family();
+        let is_made = self.front.table.derived_events.iter().any(|made| made == name);
+        self.frame_fidelity(RowKind::Event, name, rules, same, is_made)
     }
 
-    fn dialog(&self, wire: &str) -> RowFate {
+    fn dialog(&self, wire: &str) -> RowFidelity {
         let rules = self.front.table.meaning.dialogs.get(wire);
-        let same = self.agent.spec.dialog(wire).is_some() && self.is_kin();
-        let row = self.told(RowKind::Dialog, wire, rules, same, false);
-        match self.front.table.by_tool.get(wire).filter(|_| !same && row.fate == Fate::Carried) {
-            Some(tool) => RowFate {
-                fate: Fate::Approximated,
+        let same = self.agent.spec.dialog(wire).is_some() && self.is_same_family();
+        let row = self.frame_fidelity(RowKind::Dialog, wire, rules, same, false);
+        match self.front.table.by_tool.get(wire).filter(|_| !same && row.fate == Fidelity::Carried) {
+            Some(tool) => RowFidelity {
+                fate: Fidelity::Approximated,
                 reason: format!("the agent has no tool `{tool}`: only what else it asks is asked so"),
                 ..row
             },
@@ -359,42 +370,50 @@ impl Pair<'_> {
     }
 
     /// Returns `true` if both dialects belong to one family, in which rows of one name have one meaning.
-    fn is_kin(&self) -> bool {
+    fn is_same_family(&self) -> bool {
         self.front.spec.framing == self.agent.spec.framing
     }
 
-    fn told(&self, kind: RowKind, name: &str, rules: Option<&Vec<Rule>>, same: bool, made: bool) -> RowFate {
-        let row = |fate, reason: &str| row_of(kind, name, fate, reason);
+    fn frame_fidelity(
+        &self,
+        kind: RowKind,
+        name: &str,
+        rules: Option<&Vec<Rule>>,
+        same: bool,
+        made: bool,
+    ) -> RowFidelity {
+        let row = |fate, reason: &str| frame_row(kind, name, fate, reason);
         if same {
-            return row(Fate::Carried, "");
+            return row(Fidelity::Carried, "");
         }
         if made {
-            return row(Fate::Approximated, "made from what other frames tell");
+            return row(Fidelity::Approximated, "made from what other frames tell");
         }
         let wanted: BTreeSet<Effect> = rules.into_iter().flatten().flat_map(effects).collect();
         if wanted.is_empty() {
-            return row(Fate::Lost, "the agent tells nothing of the kind");
+            return row(Fidelity::Lost, "the agent tells nothing of the kind");
         }
-        let tells = self.agent.tells();
+        let tells = self.agent.all_effects();
         let is_told = |effect: &&Effect| tells.contains(*effect);
         let told = wanted.iter().filter(is_told).count();
         let is_near = |(act, kind): &Effect| {
             // No other effect replaces the output of a running tool.
-            if kind == SHOWN {
+            if kind == TOOL_OUTPUT {
                 return false;
             }
-            let acts = instead(*act);
-            tells.iter().any(|(other, _)| other == act && !matches!(act, Act::Ask | Act::Entry | Act::Set))
-                || tells.iter().any(|(other, _)| acts.contains(other))
+            let acts = fallback_reducers(*act);
+            tells.iter().any(|(other, _)| {
+                other == act && !matches!(act, Reducer::Ask | Reducer::Entry | Reducer::Set)
+            }) || tells.iter().any(|(other, _)| acts.contains(other))
         };
         match () {
-            () if told == wanted.len() => row(Fate::Carried, ""),
-            () if told > 0 => row(Fate::Approximated, "the agent tells a part of it"),
+            () if told == wanted.len() => row(Fidelity::Carried, ""),
+            () if told > 0 => row(Fidelity::Approximated, "the agent tells a part of it"),
             () if wanted.iter().any(is_near) => {
-                row(Fate::Approximated, "made from what other frames of the agent tell")
+                row(Fidelity::Approximated, "made from what other frames of the agent tell")
             }
-            () if kind == RowKind::Dialog => row(Fate::Lost, "the agent never asks or shows that"),
-            () => row(Fate::Lost, "the agent tells nothing of the kind"),
+            () if kind == RowKind::Dialog => row(Fidelity::Lost, "the agent never asks or shows that"),
+            () => row(Fidelity::Lost, "the agent tells nothing of the kind"),
         }
     }
 }

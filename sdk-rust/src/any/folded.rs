@@ -11,65 +11,65 @@ use tokio::sync::mpsc;
 use super::differ::differences;
 use super::event::Event;
 use crate::framing::FrameText;
-use crate::route::{Routed, route};
+use crate::route::{RoutedFrame, route};
 use crate::spec::Spec;
 use crate::tap;
 use crate::termination::Termination;
 use crate::view::{Conversation, Direction, View};
 
 /// Maximum size of the events queued for one receiver, in bytes. A receiver with more is cut off.
-const MOST: usize = 64 << 20;
+const MAX_QUEUED_BYTES: usize = 64 << 20;
 
 /// Size of one event besides its text, in bytes.
-const ONE: usize = 128;
+const EVENT_OVERHEAD: usize = 128;
 
 /// The current conversation of a connection.
-pub(super) struct Folded {
+pub(super) struct ConversationTracker {
     spec: &'static Spec,
-    state: Mutex<State>,
+    state: Mutex<TrackerState>,
 }
 
-struct State {
+struct TrackerState {
     view: View,
-    listeners: Vec<Listener>,
+    subscribers: Vec<EventSubscriber>,
     /// The command of each pending call that opens another session, for dialects with several sessions per
     /// connection.
-    opening: Vec<String>,
+    opening_commands: Vec<String>,
     /// The ids, as JSON, of such commands. A response with one of these ids selects the session that it
     /// names.
-    asked: HashSet<String>,
+    opening_ids: HashSet<String>,
     is_over: bool,
 }
 
-struct Listener {
+struct EventSubscriber {
     /// `None` after the receiver was cut off. The receiver reads the queued events and then the end.
     sender: Option<mpsc::UnboundedSender<Event>>,
-    queue: Arc<Queue>,
+    queue: Arc<QueueCounters>,
 }
 
 #[derive(Default)]
-struct Queue {
+struct QueueCounters {
     bytes: AtomicUsize,
     cut: AtomicBool,
     dropped: AtomicUsize,
 }
 
 /// The receiving end of a queue of events.
-pub(super) struct Heard {
+pub(super) struct EventReceiver {
     receiver: mpsc::UnboundedReceiver<Event>,
-    queue: Arc<Queue>,
+    queue: Arc<QueueCounters>,
 }
 
-impl Heard {
+impl EventReceiver {
     /// Polls for the next event; ready with `None` at the end.
     pub fn poll(&mut self, context: &mut std::task::Context<'_>) -> std::task::Poll<Option<Event>> {
-        self.receiver.poll_recv(context).map(|event| self.taken(event))
+        self.receiver.poll_recv(context).map(|event| self.release_size(event))
     }
 
     /// Returns a queued event without waiting.
     pub fn ready(&mut self) -> Option<Event> {
         let event = self.receiver.try_recv().ok();
-        self.taken(event)
+        self.release_size(event)
     }
 
     /// Returns the number of dropped events if the receiver was cut off; otherwise `None`.
@@ -77,7 +77,7 @@ impl Heard {
         self.queue.cut.load(Ordering::Relaxed).then(|| self.queue.dropped.load(Ordering::Relaxed))
     }
 
-    fn taken(&self, event: Option<Event>) -> Option<Event> {
+    fn release_size(&self, event: Option<Event>) -> Option<Event> {
         if let Some(event) = &event {
             self.queue.bytes.fetch_sub(size(event), Ordering::Relaxed);
         }
@@ -87,22 +87,28 @@ impl Heard {
 
 /// Returns the approximate size of an event, in bytes. Messages are shared with the conversation.
 fn size(event: &Event) -> usize {
-    ONE + match event {
-        Event::TextGrew { text, .. } | Event::ThinkingGrew { text, .. } => text.len(),
-        Event::ArgumentsGrew { text, .. } => text.as_ref().map_or(ONE, String::len),
-        Event::ToolUpdated { output, .. } => output.len() * ONE,
-        _ => 0,
-    }
+    EVENT_OVERHEAD
+        + match event {
+            Event::TextGrew { text, .. } | Event::ThinkingGrew { text, .. } => text.len(),
+            Event::ArgumentsGrew { text, .. } => text.as_ref().map_or(EVENT_OVERHEAD, String::len),
+            Event::ToolUpdated { output, .. } => output.len() * EVENT_OVERHEAD,
+            _ => 0,
+        }
 }
 
-impl Folded {
+impl ConversationTracker {
     pub fn new(spec: &'static Spec, view: View) -> Self {
-        let state =
-            State { view, listeners: Vec::new(), opening: Vec::new(), asked: HashSet::new(), is_over: false };
-        Folded { spec, state: Mutex::new(state) }
+        let state = TrackerState {
+            view,
+            subscribers: Vec::new(),
+            opening_commands: Vec::new(),
+            opening_ids: HashSet::new(),
+            is_over: false,
+        };
+        ConversationTracker { spec, state: Mutex::new(state) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TrackerState> {
         // After a panic under the lock the view may lack a part of one frame, which is better than no view.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -112,21 +118,21 @@ impl Folded {
     }
 
     /// Subscribes to events from now on.
-    pub fn listen(&self) -> Heard {
+    pub fn subscribe(&self) -> EventReceiver {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(QueueCounters::default());
         let mut state = self.state();
         if !state.is_over {
-            state.listeners.push(Listener { sender: Some(sender), queue: queue.clone() });
+            state.subscribers.push(EventSubscriber { sender: Some(sender), queue: queue.clone() });
         }
-        Heard { receiver, queue }
+        EventReceiver { receiver, queue }
     }
 
     /// Marks a command as opening a session, for the lifetime of the returned guard. The session in its
     /// response becomes the current session. The first session takes over the state received before it.
-    pub fn switch(self: &Arc<Self>, command: &str) -> Opening {
-        self.state().opening.push(command.to_owned());
-        Opening { folded: self.clone(), command: command.to_owned() }
+    pub fn mark_opening(self: &Arc<Self>, command: &str) -> SessionOpenGuard {
+        self.state().opening_commands.push(command.to_owned());
+        SessionOpenGuard { tracker: self.clone(), command: command.to_owned() }
     }
 
     /// Ends the conversation and all subscriptions: open work ends, with this termination as the reason.
@@ -138,27 +144,28 @@ impl Folded {
         let before = state.view.conversation();
         state.view.close(&termination.to_string());
         let events = differences(&before, &state.view.conversation());
-        let mut listeners = std::mem::take(&mut state.listeners);
+        let mut listeners = std::mem::take(&mut state.subscribers);
         for event in events {
-            listeners.retain_mut(|listener| listener.hear(&event));
+            listeners.retain_mut(|listener| listener.deliver(&event));
         }
     }
 
     /// Folds a frame into the conversation.
-    pub fn take(&self, direction: tap::Direction, text: &str) {
+    pub fn fold_frame(&self, direction: tap::Direction, text: &str) {
         let Ok(frame) = crate::wire::decode::<Value>(text) else { return };
         let at = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|now| now.as_secs_f64() * 1000.0);
         let mut state = self.state();
-        let is_heard = !state.listeners.is_empty();
+        let is_heard = !state.subscribers.is_empty();
         // A second reference to the conversation forces a copy, so this function holds one only for a
         // comparison.
         if direction == tap::Direction::Sent {
-            state.note_sent(&frame);
+            state.record_sent(&frame);
         }
-        let is_opening = direction == tap::Direction::Received && !state.asked.is_empty();
+        let is_opening = direction == tap::Direction::Received && !state.opening_ids.is_empty();
         let before = (is_heard || is_opening).then(|| state.view.conversation());
         if is_opening
-            && let (Some(session), Some(before)) = (self.opened(&mut state.asked, text), &before)
+            && let (Some(session), Some(before)) =
+                (self.opened_session(&mut state.opening_ids, text), &before)
             && before.session.id.as_ref().is_some_and(|left| *left != session)
             && let Ok(view) = View::open(self.spec.name)
         {
@@ -173,14 +180,15 @@ impl Folded {
         state.view.frame(direction, &frame, at);
         let Some(before) = before.filter(|_| is_heard) else { return };
         for event in differences(&before, &state.view.conversation()) {
-            state.listeners.retain_mut(|listener| listener.hear(&event));
+            state.subscribers.retain_mut(|listener| listener.deliver(&event));
         }
     }
 
     /// Returns the opened session if the frame is the response to a command that opens a session.
-    fn opened(&self, asked: &mut HashSet<String>, text: &str) -> Option<String> {
+    fn opened_session(&self, asked: &mut HashSet<String>, text: &str) -> Option<String> {
         let member = self.spec.session_member?;
-        let Ok(Routed::Answer { id: Some(id), data, .. }) = route(self.spec, &FrameText::from(text)) else {
+        let Ok(RoutedFrame::Answer { id: Some(id), data, .. }) = route(self.spec, &FrameText::from(text))
+        else {
             return None;
         };
         let id: Value = crate::wire::decode(id.as_str()).ok()?;
@@ -193,45 +201,45 @@ impl Folded {
 }
 
 /// Guard of a session that is being opened; dropping the guard ends this state.
-pub(super) struct Opening {
-    folded: Arc<Folded>,
+pub(super) struct SessionOpenGuard {
+    tracker: Arc<ConversationTracker>,
     command: String,
 }
 
-impl Drop for Opening {
+impl Drop for SessionOpenGuard {
     fn drop(&mut self) {
-        let mut state = self.folded.state();
-        if let Some(place) = state.opening.iter().position(|command| *command == self.command) {
-            state.opening.swap_remove(place);
+        let mut state = self.tracker.state();
+        if let Some(place) = state.opening_commands.iter().position(|command| *command == self.command) {
+            state.opening_commands.swap_remove(place);
         }
         // Without a pending call a response changes nothing.
-        if state.opening.is_empty() {
-            state.asked.clear();
+        if state.opening_commands.is_empty() {
+            state.opening_ids.clear();
         }
     }
 }
 
-impl State {
+impl TrackerState {
     /// Records the id of a sent command if that command is opening a session.
-    fn note_sent(&mut self, frame: &Value) {
+    fn record_sent(&mut self, frame: &Value) {
         let command = frame.get("method").or_else(|| frame.get("type")).and_then(Value::as_str);
         if let (Some(command), Some(id)) = (command, frame.get("id"))
-            && self.opening.iter().any(|opening| opening == command)
+            && self.opening_commands.iter().any(|opening| opening == command)
         {
-            self.asked.insert(id.to_string());
+            self.opening_ids.insert(id.to_string());
         }
     }
 }
 
-impl Listener {
+impl EventSubscriber {
     /// Sends an event to the receiver, or counts the event if the receiver is cut off. Returns `false` if the
     /// receiver was dropped.
-    fn hear(&mut self, event: &Event) -> bool {
+    fn deliver(&mut self, event: &Event) -> bool {
         // The receiver holds the other reference to the queue.
         if Arc::strong_count(&self.queue) == 1 {
             return false;
         }
-        if self.queue.bytes.load(Ordering::Relaxed) > MOST {
+        if self.queue.bytes.load(Ordering::Relaxed) > MAX_QUEUED_BYTES {
             self.queue.cut.store(true, Ordering::Relaxed);
             self.sender = None;
         }
@@ -249,48 +257,48 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_cut_off_hears_how_many_events_it_did_not_get() {
+    fn a_detached_subscriber_gets_the_number_of_dropped_events() {
         let (sender, receiver) = mpsc::unbounded_channel();
-        let queue = Arc::new(Queue::default());
-        let mut listener = Listener { sender: Some(sender), queue: queue.clone() };
-        let mut heard = Heard { receiver, queue };
+        let queue = Arc::new(QueueCounters::default());
+        let mut listener = EventSubscriber { sender: Some(sender), queue: queue.clone() };
+        let mut heard = EventReceiver { receiver, queue };
         let event = || Event::TextGrew { message: String::new(), block: 0, text: String::new() };
-        assert!(listener.hear(&event()));
-        listener.queue.bytes.fetch_add(MOST, Ordering::Relaxed);
+        assert!(listener.deliver(&event()));
+        listener.queue.bytes.fetch_add(MAX_QUEUED_BYTES, Ordering::Relaxed);
         for missed in 1..4 {
-            assert!(listener.hear(&event()));
+            assert!(listener.deliver(&event()));
             assert_eq!(heard.cut_off(), Some(missed));
         }
         assert!(heard.ready().is_some() && heard.ready().is_none());
         // Reading does not restore the receiver: the cut is final.
         heard.queue.bytes.store(0, Ordering::Relaxed);
-        assert!(listener.hear(&event()) && heard.ready().is_none());
+        assert!(listener.deliver(&event()) && heard.ready().is_none());
         assert_eq!(heard.cut_off(), Some(4));
         drop(heard);
-        assert!(!listener.hear(&event()));
+        assert!(!listener.deliver(&event()));
     }
 
     /// Returns a connection with the current session `one`.
-    fn following() -> Arc<Folded> {
+    fn new_tracker() -> Arc<ConversationTracker> {
         let spec = crate::dynamic::spec("opal").unwrap();
-        Arc::new(Folded::new(spec, View::open(spec.name).unwrap().of_session("one")))
+        Arc::new(ConversationTracker::new(spec, View::open(spec.name).unwrap().of_session("one")))
     }
 
-    impl Folded {
+    impl ConversationTracker {
         fn sends(&self, id: &str, command: &str) {
             let frame = serde_json::json!({"jsonrpc": "2.0", "id": id, "method": command, "params": {}});
-            self.take(tap::Direction::Sent, &frame.to_string());
+            self.fold_frame(tap::Direction::Sent, &frame.to_string());
         }
 
         fn answered(&self, id: &str, session: &str) {
             let frame = serde_json::json!({"jsonrpc": "2.0", "id": id, "result": {"session_id": session}});
-            self.take(tap::Direction::Received, &frame.to_string());
+            self.fold_frame(tap::Direction::Received, &frame.to_string());
         }
 
         fn refused(&self, id: &str) {
             let frame =
                 serde_json::json!({"jsonrpc": "2.0", "id": id, "error": {"code": 1, "message": "no"}});
-            self.take(tap::Direction::Received, &frame.to_string());
+            self.fold_frame(tap::Direction::Received, &frame.to_string());
         }
 
         fn session(&self) -> Option<String> {
@@ -301,13 +309,13 @@ mod tests {
     const START: &str = "session/start";
 
     #[test]
-    fn the_session_is_followed_that_the_answer_to_the_command_that_opens_it_names() {
-        let folded = following();
+    fn the_session_named_by_the_opening_answer_is_followed() {
+        let folded = new_tracker();
         folded.sends("before", "session/list");
         // No call requested another session.
         folded.answered("before", "three");
         assert_eq!(folded.session().as_deref(), Some("one"));
-        let _opening = folded.switch(START);
+        let _opening = folded.mark_opening(START);
         folded.sends("new", START);
         // Responses to older calls arrive first, and once more after the new session.
         folded.answered("before", "one");
@@ -318,9 +326,9 @@ mod tests {
     }
 
     #[test]
-    fn of_two_sessions_that_are_opened_at_once_the_last_that_is_answered_is_followed() {
-        let folded = following();
-        let [one, other] = [folded.switch(START), folded.switch(START)];
+    fn of_two_concurrent_openings_the_last_answered_session_is_followed() {
+        let folded = new_tracker();
+        let [one, other] = [folded.mark_opening(START), folded.mark_opening(START)];
         folded.sends("a", START);
         folded.sends("b", START);
         folded.answered("b", "three");
@@ -333,7 +341,7 @@ mod tests {
         drop(one);
         assert_eq!(folded.session().as_deref(), Some("two"));
         // A cancelled call does not change the session.
-        let given_up = folded.switch(START);
+        let given_up = folded.mark_opening(START);
         folded.sends("c", START);
         drop(given_up);
         folded.answered("c", "four");
@@ -341,14 +349,14 @@ mod tests {
     }
 
     #[test]
-    fn a_first_session_leaves_what_was_told_before_it_and_takes_the_place_of_another() {
+    fn a_first_session_keeps_earlier_state_and_replaces_another_session() {
         let spec = crate::dynamic::spec("opal").unwrap();
-        let folded = Arc::new(Folded::new(spec, View::open(spec.name).unwrap()));
+        let folded = Arc::new(ConversationTracker::new(spec, View::open(spec.name).unwrap()));
         folded.sends("models", "models/list");
         let models =
             serde_json::json!({"jsonrpc": "2.0", "id": "models", "result": {"models": [{"id": "m"}]}});
-        folded.take(tap::Direction::Received, &models.to_string());
-        let _openings = [folded.switch(START), folded.switch(START)];
+        folded.fold_frame(tap::Direction::Received, &models.to_string());
+        let _openings = [folded.mark_opening(START), folded.mark_opening(START)];
         folded.sends("a", START);
         folded.sends("b", START);
         folded.answered("b", "other");
@@ -359,9 +367,9 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_opening_lets_no_older_answer_be_followed() {
-        let folded = following();
-        let [one, other] = [folded.switch(START), folded.switch(START)];
+    fn a_rejected_opening_ignores_older_answers() {
+        let folded = new_tracker();
+        let [one, other] = [folded.mark_opening(START), folded.mark_opening(START)];
         folded.sends("a", START);
         folded.sends("b", START);
         folded.answered("a", "two");

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::table::{Carrier, Table};
+use super::table::{CommandMapping, IntentTable};
 use crate::generated::intents::Intent;
 use crate::spec::Spec;
-use crate::view::meaning::{Act, Case, Rule, Rules, Source, Test};
+use crate::view::meaning::{Case, Condition, Reducer, Rule, Rules, Source};
 
 /// A member of a row's frames that comes from the agent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -27,50 +27,50 @@ pub struct Member {
 }
 
 /// Maximum depth of the walk; values may contain values of their own kind.
-const DEEPEST: usize = 6;
+const MAX_READER_DEPTH: usize = 6;
 
 /// Members that the translator produces itself: times and keys.
-const OWN: &[&str] = &["time", "at", "key"];
+const TRANSLATOR_MEMBERS: &[&str] = &["time", "at", "key"];
 
 /// Results of the agent's tools, which differ from the results of the tools of another family.
-const OF_TOOLS: &[&str] = &["tool.output", "tool.result", "tool.details", "tool.state", "message<tool>"];
+const TOOL_RESULTS: &[&str] = &["tool.output", "tool.result", "tool.details", "tool.state", "message<tool>"];
 
 /// The members of a row's frames.
-pub(super) struct Members {
+pub(super) struct MemberPartition {
     /// Members whose values the agent provides.
-    pub told: Vec<Member>,
+    pub provided: Vec<Member>,
     /// Members of the dialect that the agent does not provide.
-    pub untold: Vec<Member>,
+    pub missing: Vec<Member>,
 }
 
 /// Returns the members of the row's responses, events or dialogs that an agent with the given tables provides
 /// and lacks.
 pub(super) fn members(
-    front: (&Spec, &'static Table),
-    agent: (&Spec, &'static Table),
-    row: &Row<'_>,
-) -> Members {
-    let known = told(agent.0, agent.1);
+    front: (&Spec, &'static IntentTable),
+    agent: (&Spec, &'static IntentTable),
+    row: &RowRef<'_>,
+) -> MemberPartition {
+    let known = reported_places(agent.0, agent.1);
     let is_kin = front.0.framing == agent.0.framing;
     let leaves: BTreeSet<Member> = match row {
-        Row::Command(wire) => of_command(front.1, wire),
-        Row::Event(name) => of_rules(front.1, front.1.meaning.events.get(*name), Which::Named),
-        Row::Dialog(wire) => of_rules(front.1, front.1.meaning.dialogs.get(*wire), Which::Named),
+        RowRef::Command(wire) => of_command(front.1, wire),
+        RowRef::Event(name) => of_rules(front.1, front.1.meaning.events.get(*name), PlaceFilter::Named),
+        RowRef::Dialog(wire) => of_rules(front.1, front.1.meaning.dialogs.get(*wire), PlaceFilter::Named),
     }
     .into_iter()
     .collect();
     let comes = |leaf: &Member| {
-        let is_own = leaf.neutral.rsplit('.').next().is_some_and(|last| OWN.contains(&last));
-        let of_tools = !is_kin && OF_TOOLS.iter().any(|tool| leaf.neutral.starts_with(tool));
+        let is_own = leaf.neutral.rsplit('.').next().is_some_and(|last| TRANSLATOR_MEMBERS.contains(&last));
+        let of_tools = !is_kin && TOOL_RESULTS.iter().any(|tool| leaf.neutral.starts_with(tool));
         !is_own && !of_tools && names(&leaf.neutral).iter().any(|name| known.contains(name))
     };
     let (told, untold) = leaves.into_iter().partition(comes);
-    Members { told, untold }
+    MemberPartition { provided: told, missing: untold }
 }
 
 /// Returns the changes to the conversation by a successful command, as places in the neutral form; empty for
 /// a command that only reads. A place includes everything inside it.
-pub(super) fn changed(front: (&Spec, &'static Table), wire: &str) -> BTreeSet<String> {
+pub(super) fn changed(front: (&Spec, &'static IntentTable), wire: &str) -> BTreeSet<String> {
     if front.0.command(wire).is_none_or(|row| row.reads) {
         return BTreeSet::new();
     }
@@ -78,10 +78,10 @@ pub(super) fn changed(front: (&Spec, &'static Table), wire: &str) -> BTreeSet<St
     let rules = [&meaning.sent, &meaning.answers].into_iter().filter_map(|rules| rules.get(wire)).flatten();
     let places = |rule: &Rule| -> Vec<String> {
         match rule.act {
-            Act::Set | Act::Keep => rule.slots.keys().map(|slot| place(rule, slot)).collect(),
-            Act::ShellDone => added(front.1, rule),
-            Act::History | Act::Compacted | Act::Arrive => vec!["message".to_owned()],
-            Act::Replace => vec!["message".to_owned(), "session".to_owned()],
+            Reducer::Set | Reducer::Keep => rule.slots.keys().map(|slot| place(rule, slot)).collect(),
+            Reducer::ShellDone => added(front.1, rule),
+            Reducer::History | Reducer::Compacted | Reducer::Arrive => vec!["message".to_owned()],
+            Reducer::Replace => vec!["message".to_owned(), "session".to_owned()],
             _ => Vec::new(),
         }
     };
@@ -89,7 +89,7 @@ pub(super) fn changed(front: (&Spec, &'static Table), wire: &str) -> BTreeSet<St
 }
 
 /// Returns the places changed by a message that a rule adds: its kinds, and the number of messages.
-fn added(table: &'static Table, rule: &Rule) -> Vec<String> {
+fn added(table: &'static IntentTable, rule: &Rule) -> Vec<String> {
     let Some(Source::Read { read, .. }) = rule.slots.get("message") else { return Vec::new() };
     let cases = table.meaning.readers.get(read).into_iter().flat_map(|reader| &reader.cases);
     let kinds = cases.map(|case| format!("message{}", kind(case)));
@@ -97,7 +97,7 @@ fn added(table: &'static Table, rule: &Rule) -> Vec<String> {
 }
 
 /// A row, by its name on the wire.
-pub(super) enum Row<'a> {
+pub(super) enum RowRef<'a> {
     Command(&'a str),
     Event(&'a str),
     Dialog(&'a str),
@@ -105,18 +105,18 @@ pub(super) enum Row<'a> {
 
 /// Selection of places.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Which {
+enum PlaceFilter {
     All,
     /// Without places for a value of any kind, whose members are unknown.
     Named,
 }
 
 /// Returns everything that frames of a dialect report, as places in the neutral form.
-fn told(spec: &Spec, table: &'static Table) -> BTreeSet<String> {
+fn reported_places(spec: &Spec, table: &'static IntentTable) -> BTreeSet<String> {
     let meaning = &table.meaning;
     let known = |rules: &'static Rules, has: &dyn Fn(&str) -> bool| -> Vec<Member> {
         let rows = rules.iter().filter(|(name, _)| has(name));
-        rows.flat_map(|(_, rules)| of_rules(table, Some(rules), Which::All)).collect()
+        rows.flat_map(|(_, rules)| of_rules(table, Some(rules), PlaceFilter::All)).collect()
     };
     let is_command = |name: &str| spec.command(name).is_some();
     let mut leaves = known(&meaning.events, &|name| spec.event(name).is_some());
@@ -125,18 +125,18 @@ fn told(spec: &Spec, table: &'static Table) -> BTreeSet<String> {
         leaves.extend(known(rules, &is_command));
     }
     for intent in Intent::ALL {
-        if let Some(carrier) = table.carrier(spec, *intent) {
-            leaves.extend(gives(table, *intent, carrier, Which::All));
+        if let Some(carrier) = table.mapping(spec, *intent) {
+            leaves.extend(gives(table, *intent, carrier, PlaceFilter::All));
         }
     }
     leaves.into_iter().map(|leaf| leaf.neutral).collect()
 }
 
-fn of_command(table: &'static Table, wire: &str) -> Vec<Member> {
-    let mut leaves = of_rules(table, table.meaning.answers.get(wire), Which::Named);
+fn of_command(table: &'static IntentTable, wire: &str) -> Vec<Member> {
+    let mut leaves = of_rules(table, table.meaning.answers.get(wire), PlaceFilter::Named);
     for intent in Intent::ALL {
-        for carrier in table.carriers(*intent).iter().filter(|carrier| carrier.command == wire) {
-            leaves.extend(gives(table, *intent, carrier, Which::Named));
+        for carrier in table.mappings(*intent).iter().filter(|carrier| carrier.command == wire) {
+            leaves.extend(gives(table, *intent, carrier, PlaceFilter::Named));
         }
     }
     // The agent does not report values that the client sent.
@@ -144,8 +144,13 @@ fn of_command(table: &'static Table, wire: &str) -> Vec<Member> {
     leaves
 }
 
-fn gives(table: &'static Table, intent: Intent, carrier: &'static Carrier, which: Which) -> Vec<Member> {
-    let mut walk = Walk { table, which, only: Vec::new(), leaves: Vec::new() };
+fn gives(
+    table: &'static IntentTable,
+    intent: Intent,
+    carrier: &'static CommandMapping,
+    which: PlaceFilter,
+) -> Vec<Member> {
+    let mut walk = MemberWalk { table, which, only: Vec::new(), leaves: Vec::new() };
     for (slot, source) in &carrier.gives {
         let told = match slot.as_str() {
             // The number of messages.
@@ -162,15 +167,19 @@ fn gives(table: &'static Table, intent: Intent, carrier: &'static Carrier, which
     walk.leaves
 }
 
-fn of_rules(table: &'static Table, rules: Option<&'static Vec<Rule>>, which: Which) -> Vec<Member> {
+fn of_rules(
+    table: &'static IntentTable,
+    rules: Option<&'static Vec<Rule>>,
+    which: PlaceFilter,
+) -> Vec<Member> {
     let mut leaves = Vec::new();
     for rule in rules.into_iter().flatten() {
         let prefix = rule.over.as_ref().map(|list| format!("{list}[]")).unwrap_or_default();
         let only = rule.when.iter().filter_map(|test| match test {
-            Test::Is(path, word) => Some((join(&prefix, path), word.clone())),
+            Condition::Is(path, word) => Some((join(&prefix, path), word.clone())),
             _ => None,
         });
-        let mut walk = Walk { table, which, only: only.collect(), leaves: Vec::new() };
+        let mut walk = MemberWalk { table, which, only: only.collect(), leaves: Vec::new() };
         for (slot, source) in &rule.slots {
             walk.source(source, &prefix, &place(rule, slot), 0);
         }
@@ -186,17 +195,19 @@ fn place(rule: &Rule, slot: &str) -> String {
         _ => "",
     };
     match rule.act {
-        Act::Begin | Act::Snapshot | Act::End | Act::History | Act::ShellDone => "message".to_owned(),
-        Act::Message => format!("message<assistant>.{slot}"),
-        Act::Piece | Act::Block => format!("message<assistant>.blocks<{}>.{slot}", kind("type")),
-        Act::Compacted if slot == "message" => "message".to_owned(),
-        Act::Tool => format!("tool.{slot}"),
-        Act::Set | Act::Keep if slot == "models" => "model".to_owned(),
-        Act::Set | Act::Keep => slot.to_owned(),
-        Act::Work if slot == "on" => "working".to_owned(),
-        Act::Usage => "usage".to_owned(),
-        Act::Ask => format!("ask<{}>.{slot}", kind("kind")),
-        Act::Entry => format!("entry<{}>.{slot}", kind("in")),
+        Reducer::Begin | Reducer::Snapshot | Reducer::End | Reducer::History | Reducer::ShellDone => {
+            "message".to_owned()
+        }
+        Reducer::Message => format!("message<assistant>.{slot}"),
+        Reducer::Piece | Reducer::Block => format!("message<assistant>.blocks<{}>.{slot}", kind("type")),
+        Reducer::Compacted if slot == "message" => "message".to_owned(),
+        Reducer::Tool => format!("tool.{slot}"),
+        Reducer::Set | Reducer::Keep if slot == "models" => "model".to_owned(),
+        Reducer::Set | Reducer::Keep => slot.to_owned(),
+        Reducer::Work if slot == "on" => "working".to_owned(),
+        Reducer::Usage => "usage".to_owned(),
+        Reducer::Ask => format!("ask<{}>.{slot}", kind("kind")),
+        Reducer::Entry => format!("entry<{}>.{slot}", kind("in")),
         act => format!("{act:?}.{slot}"),
     }
 }
@@ -221,14 +232,14 @@ fn names(told: &str) -> Vec<String> {
     names
 }
 
-struct Walk {
-    table: &'static Table,
-    which: Which,
+struct MemberWalk {
+    table: &'static IntentTable,
+    which: PlaceFilter,
     only: Vec<(String, String)>,
     leaves: Vec<Member>,
 }
 
-impl Walk {
+impl MemberWalk {
     fn source(&mut self, source: &'static Source, prefix: &str, told: &str, depth: usize) {
         match source {
             Source::At(path)
@@ -251,14 +262,16 @@ impl Walk {
     }
 
     fn value(&mut self, reader: &str, prefix: &str, told: &str, depth: usize) {
-        let Some(reader) = self.table.meaning.readers.get(reader).filter(|_| depth < DEEPEST) else { return };
+        let Some(reader) = self.table.meaning.readers.get(reader).filter(|_| depth < MAX_READER_DEPTH) else {
+            return;
+        };
         for case in &reader.cases {
             let told = format!("{told}{}", kind(case));
             let has_tag = !reader.tag.is_empty() && !case.tag.starts_with('(');
             if has_tag {
                 self.only.push((join(prefix, &reader.tag), case.tag.clone()));
             }
-            let is_any = self.which == Which::Named && !reader.tag.is_empty();
+            let is_any = self.which == PlaceFilter::Named && !reader.tag.is_empty();
             let is_whole = |source: &Source| matches!(source, Source::At(path) if path.is_empty());
             for (slot, source) in case.gives.iter().filter(|(_, source)| !(is_any && is_whole(source))) {
                 // A list in the form of one text has no items.
@@ -302,10 +315,10 @@ fn join(prefix: &str, path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn members(front: &str, agent: &str, row: &Row<'_>) -> Vec<Member> {
+    fn members(front: &str, agent: &str, row: &RowRef<'_>) -> Vec<Member> {
         let side =
             |name: &str| (crate::dynamic::spec(name).unwrap(), super::super::table::table_of(name).unwrap());
-        super::members(side(front), side(agent), row).told
+        super::members(side(front), side(agent), row).provided
     }
 
     fn has(members: &[Member], path: &str, only: &[(&str, &str)]) -> bool {
@@ -320,32 +333,32 @@ mod tests {
     #[test]
     #[cfg(all(feature = "pi", feature = "opal"))]
     fn the_text_of_an_answer_comes_from_the_agent_and_its_prices_do_not() {
-        let end = members("pi", "opal", &Row::Event("message_end"));
+        let end = members("pi", "opal", &RowRef::Event("message_end"));
         let text = [("message.role", "assistant"), ("message.content[].type", "text")];
         assert!(has(&end, "message.content[].text", &text), "{end:#?}");
         assert!(!has(&end, "message.usage.costs", &[]), "{end:#?}");
         assert!(!end.iter().any(|member| member.path.ends_with("thinkingSignature")), "{end:#?}");
-        let state = members("pi", "opal", &Row::Command("get_state"));
+        let state = members("pi", "opal", &RowRef::Command("get_state"));
         assert!(has(&state, "data.sessionId", &[]), "{state:#?}");
         assert!(!state.iter().any(|member| member.path.contains("cost")), "{state:#?}");
     }
 
     #[test]
     #[cfg(all(feature = "pi", feature = "omp"))]
-    fn an_agent_of_the_family_tells_prices_and_its_own_tools() {
-        let state = members("pi", "omp", &Row::Command("get_state"));
+    fn an_agent_of_the_family_reports_prices_and_its_own_tools() {
+        let state = members("pi", "omp", &RowRef::Command("get_state"));
         assert!(has(&state, "data.model.cost", &[]), "{state:#?}");
-        let ended = members("pi", "omp", &Row::Event("tool_execution_end"));
+        let ended = members("pi", "omp", &RowRef::Event("tool_execution_end"));
         assert!(has(&ended, "toolName", &[]), "{ended:#?}");
         assert!(has(&ended, "result.details", &[]), "{ended:#?}");
-        let grows = members("pi", "omp", &Row::Event("message_update"));
+        let grows = members("pi", "omp", &RowRef::Event("message_update"));
         let written = [("assistantMessageEvent.type", "toolcall_delta")];
         assert!(has(&grows, "assistantMessageEvent.delta", &written), "{grows:#?}");
     }
 
     #[test]
     #[cfg(all(feature = "pi", feature = "opal"))]
-    fn an_agent_of_another_family_tells_its_own_tools_and_no_arguments_as_text() {
+    fn an_agent_of_another_family_reports_its_own_tools_and_no_argument_text() {
         let of =
             |name: &str| (crate::dynamic::spec(name).unwrap(), super::super::table::table_of(name).unwrap());
         for (row, path, only) in [
@@ -356,14 +369,15 @@ mod tests {
                 &[("assistantMessageEvent.type", "toolcall_delta")],
             ),
         ] {
-            let Members { told, untold } = super::members(of("pi"), of("opal"), &Row::Event(row));
+            let MemberPartition { provided: told, missing: untold } =
+                super::members(of("pi"), of("opal"), &RowRef::Event(row));
             assert!(has(&untold, path, only) && !has(&told, path, only), "{row}: {untold:#?}");
         }
     }
 
     #[test]
     #[cfg(feature = "pi")]
-    fn a_command_changes_what_its_rules_say_and_one_that_reads_nothing() {
+    fn changed_members_follow_the_rules_of_a_command() {
         let pi = (crate::dynamic::spec("pi").unwrap(), super::super::table::table_of("pi").unwrap());
         for (command, places) in [
             ("get_state", &[][..]),

@@ -9,7 +9,7 @@ use crate::view::{Context, ForkPoint, Message, Model, Session, SlashCommand, Tod
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub struct Words {
+pub struct UserInput {
     /// The text.
     pub text: String,
     /// Images of the input, for dialects that support images.
@@ -20,7 +20,7 @@ pub struct Words {
     pub when_busy: Option<String>,
 }
 
-impl Words {
+impl UserInput {
     /// Returns the input with an additional image.
     #[must_use]
     pub fn image(mut self, mime_type: impl Into<String>, data: impl Into<String>) -> Self {
@@ -29,9 +29,9 @@ impl Words {
     }
 }
 
-impl<T: Into<String>> From<T> for Words {
+impl<T: Into<String>> From<T> for UserInput {
     fn from(text: T) -> Self {
-        Words { text: text.into(), ..Words::default() }
+        UserInput { text: text.into(), ..UserInput::default() }
     }
 }
 
@@ -91,7 +91,7 @@ pub struct Stats {
 /// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[non_exhaustive]
-pub struct KeptSession {
+pub struct StoredSession {
     /// The argument for [`Agent::open_session`](super::Agent::open_session).
     pub session: String,
     /// Name of the session.
@@ -104,7 +104,7 @@ pub struct KeptSession {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
-pub struct Forked {
+pub struct ForkResult {
     /// `true` if an extension of the agent prevented the fork.
     pub cancelled: bool,
     /// The text of the input at the fork point.
@@ -140,10 +140,10 @@ pub struct ClearedQueue {
 /// Union of the results of all commands.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Given {
+pub(super) struct CommandResults {
     pub outcome: Option<String>,
     pub cancelled: bool,
-    pub sessions: Vec<KeptSession>,
+    pub sessions: Vec<StoredSession>,
     pub points: Vec<ForkPoint>,
     pub messages: Vec<Message>,
     pub message: Option<Message>,

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use super::agent::{Agent, read};
 use super::event::Event;
-use super::folded::Heard;
+use super::folded::EventReceiver;
 use super::write;
 use crate::client::Limit;
-use crate::dynamic::{self, Ended, EventStream};
+use crate::dynamic::{self, EndedRun, EventStream};
 use crate::error::Error;
 use crate::generated::intents::Intent;
 use crate::outcome::RunFailure;
@@ -24,13 +24,13 @@ use crate::view::{Message, Role};
 /// ends, or if unread events exceed 64 MiB.
 pub struct Events {
     client: dynamic::Client,
-    heard: Heard,
+    receiver: EventReceiver,
     is_over: bool,
 }
 
 impl Events {
-    pub(super) fn new(client: dynamic::Client, heard: Heard) -> Self {
-        Events { client, heard, is_over: false }
+    pub(super) fn new(client: dynamic::Client, receiver: EventReceiver) -> Self {
+        Events { client, receiver, is_over: false }
     }
 
     /// Returns the next event; at the end the reason, once, and then `None`. Dropping the future loses no
@@ -47,11 +47,11 @@ impl Stream for Events {
         if self.is_over {
             return Poll::Ready(None);
         }
-        if let Some(event) = ready!(self.heard.poll(context)) {
+        if let Some(event) = ready!(self.receiver.poll(context)) {
             return Poll::Ready(Some(Ok(event)));
         }
         self.is_over = true;
-        let error = match self.heard.cut_off() {
+        let error = match self.receiver.cut_off() {
             Some(dropped) => Error::Detached { dropped: u64::try_from(dropped).unwrap_or(u64::MAX) },
             None => Error::Terminated(self.client.ended().unwrap_or_else(|| Termination::new(Cause::Closed))),
         };
@@ -70,11 +70,11 @@ impl std::fmt::Debug for Events {
 pub struct Run {
     agent: Agent,
     raw: EventStream,
-    heard: Heard,
+    receiver: EventReceiver,
     results: Map<String, Value>,
     is_over: bool,
     /// `true` if the caller has received the failure of the run.
-    is_told: bool,
+    failure_returned: bool,
 }
 
 /// Result of a run.
@@ -102,8 +102,13 @@ impl RunResult {
 }
 
 impl Run {
-    pub(super) fn new(agent: Agent, raw: EventStream, heard: Heard, results: Map<String, Value>) -> Self {
-        Run { agent, raw, heard, results, is_over: false, is_told: false }
+    pub(super) fn new(
+        agent: Agent,
+        raw: EventStream,
+        receiver: EventReceiver,
+        results: Map<String, Value>,
+    ) -> Self {
+        Run { agent, raw, receiver, results, is_over: false, failure_returned: false }
     }
 
     /// Returns the agent of the run.
@@ -137,9 +142,9 @@ impl Run {
             }
         }
         if self.is_over {
-            return Poll::Ready(self.heard.ready());
+            return Poll::Ready(self.receiver.ready());
         }
-        match self.heard.poll(context) {
+        match self.receiver.poll(context) {
             Poll::Ready(Some(event)) => Poll::Ready(Some(event)),
             // No further event follows; the run's own stream has the reason.
             Poll::Ready(None) | Poll::Pending => Poll::Pending,
@@ -162,14 +167,14 @@ impl Run {
     /// Waits for the end of the run as [`Run::result`] does, and returns a failed run as a result.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it, [`Error::Terminated`] if
+    /// [`Error::RefusedError`] if the agent rejected the prompt after it had accepted it, [`Error::Terminated`] if
     /// the connection ended first.
     pub async fn wait(mut self) -> Result<RunResult, Error> {
         while std::future::poll_fn(|context| self.poll_event(context)).await.is_some() {}
         let conversation = self.agent.conversation();
         let of_model = |message: &&Arc<Message>| message.role == Role::Assistant;
         match self.raw.ended() {
-            Some(Ok(Ended { by, confirmed, aborted, failure })) => Ok(RunResult {
+            Some(Ok(EndedRun { ended_by: by, confirmed, aborted, failure })) => Ok(RunResult {
                 ended_by: *by,
                 confirmed: *confirmed,
                 message: conversation.messages.iter().rfind(of_model).cloned(),
@@ -186,14 +191,14 @@ impl Agent {
     /// Subscribes to all events from now on.
     #[must_use]
     pub fn events(&self) -> Events {
-        Events::new(self.shared.client.clone(), self.shared.folded.listen())
+        Events::new(self.shared.client.clone(), self.shared.tracker.subscribe())
     }
 
     /// Starts a run.
     pub(super) async fn start(&self, intent: Intent, params: Map<String, Value>) -> Result<Run, Error> {
-        let carrier = self.carrier(intent, &params)?;
+        let carrier = self.mapping(intent, &params)?;
         let members = self.members(carrier, &params).await?;
-        let heard = self.shared.folded.listen();
+        let heard = self.shared.tracker.subscribe();
         let text = Value::Object(members.clone()).to_string();
         let client = &self.shared.client;
         let (events, accepted) =
@@ -211,8 +216,8 @@ impl Stream for Run {
         if let Some(event) = ready!(self.poll_event(context)) {
             return Poll::Ready(Some(Ok(event)));
         }
-        let was_told = std::mem::replace(&mut self.is_told, true);
-        let failed = self.raw.over().and_then(|over| over.as_ref().err()).filter(|_| !was_told);
+        let was_told = std::mem::replace(&mut self.failure_returned, true);
+        let failed = self.raw.outcome().and_then(|over| over.as_ref().err()).filter(|_| !was_told);
         Poll::Ready(failed.cloned().map(Err))
     }
 }

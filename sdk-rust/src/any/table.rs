@@ -14,7 +14,7 @@ use crate::view::meaning::{Meaning, Reader, Sources};
 /// Source of a command parameter.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Send {
+pub(super) enum ParamSource {
     /// The neutral parameter of that name.
     From(String),
     /// A constant.
@@ -23,38 +23,38 @@ pub(super) enum Send {
     Joined { join: Vec<String>, with: String },
 }
 
-impl Send {
+impl ParamSource {
     /// Returns the neutral parameters that this source reads.
     pub fn params(&self) -> &[String] {
         match self {
-            Send::From(param) => std::slice::from_ref(param),
-            Send::Is { .. } => &[],
-            Send::Joined { join, .. } => join,
+            ParamSource::From(param) => std::slice::from_ref(param),
+            ParamSource::Is { .. } => &[],
+            ParamSource::Joined { join, .. } => join,
         }
     }
 }
 
 /// Mapping from an intent to a command.
 #[derive(Debug, Deserialize)]
-pub(super) struct Carrier {
+pub(super) struct CommandMapping {
     /// Wire name of the command.
     pub command: String,
-    pub sends: BTreeMap<String, Send>,
+    pub sends: BTreeMap<String, ParamSource>,
     /// Parameters that some revisions lack, with the revisions that have them.
     #[serde(default)]
     only: BTreeMap<String, Vec<String>>,
     pub gives: Sources,
     /// Differences from the intent.
     #[serde(default)]
-    pub differs: Vec<Differs>,
+    pub differs: Vec<Divergence>,
     /// Features that only agents of the dialect have, and a translator for an agent of another dialect lacks.
     #[serde(default)]
-    pub alone: Vec<Differs>,
+    pub alone: Vec<Divergence>,
 }
 
 /// A difference from an intent.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Differs {
+pub(super) struct Divergence {
     /// Description of the difference.
     pub says: String,
     /// Places in the neutral form that such a command changes in another way.
@@ -75,18 +75,18 @@ pub(super) struct Differs {
     pub of: Vec<String>,
 }
 
-impl Differs {
+impl Divergence {
     /// Returns `true` if the difference applies to an agent of that revision. For a client, which has all
     /// revisions, it suffices that the difference applies to one.
-    pub fn is_of(&self, agent: &Spec) -> bool {
+    pub fn applies_to(&self, agent: &Spec) -> bool {
         self.of.is_empty() || !agent.revisions.is_empty() || self.of.contains(&agent.id())
     }
 }
 
-impl Carrier {
+impl CommandMapping {
     /// Returns the neutral parameters that the command takes. For the tables of a client, which have all
     /// revisions, these are the parameters common to all.
-    pub fn taken<'a>(&'a self, spec: &Spec) -> impl Iterator<Item = &'a String> {
+    pub fn params<'a>(&'a self, spec: &Spec) -> impl Iterator<Item = &'a String> {
         let id = spec.revisions.is_empty().then(|| spec.id());
         let has = move |name: &String| match (self.only.get(name), &id) {
             (None, _) => true,
@@ -100,7 +100,7 @@ impl Carrier {
 /// Reason for a command without an intent.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Own {
+pub(super) struct DialectOnly {
     pub reason: String,
     /// `true` if the adapter of the dialect answers the command itself.
     pub by_front: bool,
@@ -108,10 +108,10 @@ pub(super) struct Own {
 
 /// The generated table of a dialect, as written.
 #[derive(Debug, Deserialize)]
-struct Written {
+struct TableFile {
     readers: HashMap<String, Reader>,
-    carriers: HashMap<String, Vec<Carrier>>,
-    own: HashMap<String, Own>,
+    carriers: HashMap<String, Vec<CommandMapping>>,
+    own: HashMap<String, DialectOnly>,
     made: Vec<String>,
     answers: HashMap<String, String>,
     beside: HashMap<String, Vec<String>>,
@@ -121,48 +121,56 @@ struct Written {
 
 /// Tables of a dialect for the client of any agent.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct IntentTable {
     /// Meanings of the frames, and readers of the values.
     pub meaning: Meaning,
     /// By the name of the intent.
-    carriers: HashMap<String, Vec<Carrier>>,
+    mappings: HashMap<String, Vec<CommandMapping>>,
     /// Commands without an intent.
-    pub own: HashMap<String, Own>,
+    pub dialect_only: HashMap<String, DialectOnly>,
     /// Events that an adapter of the dialect derives from other frames.
-    pub made: Vec<String>,
+    pub derived_events: Vec<String>,
     /// The member of a dialog's answer that contains the chosen or entered value.
     pub answers: HashMap<String, String>,
     /// Parameters of mapped commands that only agents of the dialect support.
-    pub beside: HashMap<String, Vec<String>>,
+    pub companions: HashMap<String, Vec<String>>,
     /// Dialogs sent by a tool of the dialect's agents, with the name of the tool.
     pub by_tool: HashMap<String, String>,
 }
 
-impl Table {
+impl IntentTable {
     /// Returns the command of an intent in a revision: the first command that the revision has.
-    pub fn carrier(&self, spec: &Spec, intent: Intent) -> Option<&Carrier> {
-        self.carriers(intent).iter().find(|carrier| spec.command(&carrier.command).is_some())
+    pub fn mapping(&self, spec: &Spec, intent: Intent) -> Option<&CommandMapping> {
+        self.mappings(intent).iter().find(|carrier| spec.command(&carrier.command).is_some())
     }
 
     /// Returns all commands of an intent.
-    pub fn carriers(&self, intent: Intent) -> &[Carrier] {
-        self.carriers.get(intent.name()).map_or(&[], Vec::as_slice)
+    pub fn mappings(&self, intent: Intent) -> &[CommandMapping] {
+        self.mappings.get(intent.name()).map_or(&[], Vec::as_slice)
     }
 }
 
 /// Returns the table of a dialect, or `None` if its feature is off.
-pub(super) fn table_of(dialect: &str) -> Option<&'static Table> {
+pub(super) fn table_of(dialect: &str) -> Option<&'static IntentTable> {
     // Tables are parsed on demand: most programs need one of them.
-    static READ: [OnceLock<Option<Table>>; TABLES.len()] = [const { OnceLock::new() }; TABLES.len()];
+    static READ: [OnceLock<Option<IntentTable>>; TABLES.len()] = [const { OnceLock::new() }; TABLES.len()];
     let place = TABLES.iter().position(|(name, _)| *name == dialect)?;
     let read = || {
         let (name, text) = TABLES[place];
-        let written: Written = serde_json::from_str(text).ok()?;
+        let written: TableFile = serde_json::from_str(text).ok()?;
         let (_, meaning) = MEANINGS.iter().find(|(dialect, _)| *dialect == name)?;
         let mut meaning: Meaning = serde_json::from_str(meaning).ok()?;
         meaning.readers.extend(written.readers);
-        let Written { carriers, own, made, answers, beside, by_tool, .. } = written;
-        Some(Table { meaning, carriers, own, made, answers, beside, by_tool })
+        let TableFile { carriers, own, made, answers, beside, by_tool, .. } = written;
+        Some(IntentTable {
+            meaning,
+            mappings: carriers,
+            dialect_only: own,
+            derived_events: made,
+            answers,
+            companions: beside,
+            by_tool,
+        })
     };
     READ[place].get_or_init(read).as_ref()
 }
@@ -181,32 +189,32 @@ pub(super) fn probe_of(dialect: &str) -> Option<String> {
 /// Returns `true` if a dialect has a command for an intent. For the tables of a client, a command in any
 /// revision suffices.
 #[must_use]
-pub fn carries(spec: &Spec, intent: Intent) -> bool {
-    table_of(spec.name).is_some_and(|table| table.carrier(spec, intent).is_some())
+pub fn supports(spec: &Spec, intent: Intent) -> bool {
+    table_of(spec.name).is_some_and(|table| table.mapping(spec, intent).is_some())
 }
 
 /// Returns `true` if a dialect's command for an intent takes that neutral parameter. For the tables of a
 /// client, the command must take the parameter in all revisions.
 #[must_use]
-pub fn takes(spec: &Spec, intent: Intent, param: &str) -> bool {
-    let carrier = table_of(spec.name).and_then(|table| table.carrier(spec, intent));
-    carrier.is_some_and(|carrier| carrier.taken(spec).any(|taken| taken == param))
+pub fn accepts_param(spec: &Spec, intent: Intent, param: &str) -> bool {
+    let carrier = table_of(spec.name).and_then(|table| table.mapping(spec, intent));
+    carrier.is_some_and(|carrier| carrier.params(spec).any(|taken| taken == param))
 }
 
 /// Fallback for an intent without a command of the agent.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Without {
+pub(super) enum Fallback {
     Lost { lost: String },
     Seen { seen: String },
-    Through { through: Vec<String>, how: Differs },
+    Through { through: Vec<String>, how: Divergence },
 }
 
 /// The neutral form of an intent.
 #[derive(Debug, Deserialize)]
-pub(super) struct Neutral {
+pub(super) struct IntentSpec {
     params: Vec<Param>,
-    pub without: Without,
+    pub without: Fallback,
 }
 
 #[derive(Debug, Deserialize)]
@@ -216,7 +224,7 @@ struct Param {
     hint: bool,
 }
 
-impl Neutral {
+impl IntentSpec {
     /// Returns `true` if a parameter is omitted for a command that does not take it. Any other parameter causes
     /// an error in that case.
     pub fn is_hint(&self, param: &str) -> bool {
@@ -225,8 +233,8 @@ impl Neutral {
 }
 
 /// Returns the neutral form of an intent.
-pub(super) fn neutral(intent: Intent) -> Option<&'static Neutral> {
-    static READ: OnceLock<HashMap<String, Neutral>> = OnceLock::new();
+pub(super) fn intent_spec(intent: Intent) -> Option<&'static IntentSpec> {
+    static READ: OnceLock<HashMap<String, IntentSpec>> = OnceLock::new();
     let rows = READ.get_or_init(|| {
         let rows: Map<String, Value> = serde_json::from_str(NEUTRAL).unwrap_or_default();
         rows.into_iter().filter_map(|(name, row)| Some((name, serde_json::from_value(row).ok()?))).collect()
@@ -244,29 +252,30 @@ mod tests {
         for client in CLIENTS {
             let table = table_of(client.name).unwrap();
             assert!(client.command(&probe_of(client.name).unwrap()).is_some());
-            assert!(table.carrier(client, Intent::Prompt).is_some());
+            assert!(table.mapping(client, Intent::Prompt).is_some());
         }
-        assert!(Intent::ALL.iter().all(|intent| neutral(*intent).is_some()));
+        assert!(Intent::ALL.iter().all(|intent| intent_spec(*intent).is_some()));
     }
 
     #[test]
     #[cfg(all(feature = "pi", feature = "omp"))]
     fn a_revision_has_its_own_parameters() {
-        let hidden = |spec: &Spec| takes(spec, Intent::Bash, "hidden");
+        let hidden = |spec: &Spec| accepts_param(spec, Intent::Bash, "hidden");
         let revisions = crate::pi::CLIENT.revisions;
         assert!(!hidden(revisions[0]) && hidden(revisions[1]));
         assert!(!hidden(&crate::pi::CLIENT), "an agent of a revision that is not known may not take it");
         assert!(!hidden(&crate::omp::CLIENT), "omp has the command from pi without that parameter");
-        assert!(takes(&crate::omp::CLIENT, Intent::Bash, "command"));
+        assert!(accepts_param(&crate::omp::CLIENT, Intent::Bash, "command"));
     }
 
     #[test]
     #[cfg(feature = "operator")]
-    fn a_parameter_with_another_name_is_taken_all_the_same() {
+    fn a_renamed_parameter_is_accepted() {
         let client = &crate::operator::CLIENT;
         for spec in client.revisions.iter().copied().chain([client]) {
             assert!(
-                takes(spec, Intent::Prompt, "text") && takes(spec, Intent::OpenSession, "session"),
+                accepts_param(spec, Intent::Prompt, "text")
+                    && accepts_param(spec, Intent::OpenSession, "session"),
                 "{}",
                 spec.id()
             );
@@ -278,7 +287,7 @@ mod tests {
     fn a_revision_has_its_own_commands() {
         let table = table_of("pi").unwrap();
         let revisions = crate::pi::CLIENT.revisions;
-        assert!(table.carrier(revisions[0], Intent::Tree).is_none());
-        assert_eq!(table.carrier(revisions[1], Intent::Tree).unwrap().command, "get_tree");
+        assert!(table.mapping(revisions[0], Intent::Tree).is_none());
+        assert_eq!(table.mapping(revisions[1], Intent::Tree).unwrap().command, "get_tree");
     }
 }

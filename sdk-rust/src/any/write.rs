@@ -2,17 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::table::{Carrier, Send, Table};
+use super::table::{CommandMapping, IntentTable, ParamSource};
 use crate::view::read::read_all;
 
 /// Returns the parameters of a command.
-pub(super) fn members(carrier: &Carrier, neutral: &Map<String, Value>) -> Map<String, Value> {
+pub(super) fn members(carrier: &CommandMapping, neutral: &Map<String, Value>) -> Map<String, Value> {
     let mut members = Map::new();
     for (name, send) in &carrier.sends {
         let value = match send {
-            Send::From(param) => neutral.get(param).filter(|value| !value.is_null()).cloned(),
-            Send::Is { is } => Some(is.clone()),
-            Send::Joined { join, with } => {
+            ParamSource::From(param) => neutral.get(param).filter(|value| !value.is_null()).cloned(),
+            ParamSource::Is { is } => Some(is.clone()),
+            ParamSource::Joined { join, with } => {
                 let parts: Vec<&str> = join.iter().filter_map(|param| neutral.get(param)?.as_str()).collect();
                 (!parts.is_empty()).then(|| parts.join(with).into())
             }
@@ -24,14 +24,14 @@ pub(super) fn members(carrier: &Carrier, neutral: &Map<String, Value>) -> Map<St
 
 /// Returns the neutral results of a response; a name with a dot is a member of an object.
 pub(super) fn results(
-    table: &Table,
-    carrier: &Carrier,
+    table: &IntentTable,
+    mapping: &CommandMapping,
     params: Map<String, Value>,
     data: Option<Value>,
 ) -> Map<String, Value> {
     let answer = json!({"params": params, "data": data});
     let mut results = Map::new();
-    for (name, value) in read_all(&table.meaning, &carrier.gives, &answer) {
+    for (name, value) in read_all(&table.meaning, &mapping.gives, &answer) {
         match name.split_once('.') {
             None => {
                 results.insert(name, value);

@@ -14,15 +14,15 @@ use futures::Stream;
 use futures::future::BoxFuture;
 
 use crate::connection::{Connection, EventFrame, EventQueue, RunEnded, Settings};
-use crate::dialog::{AnySink, Members, Misfit};
+use crate::dialog::{AnswerMembers, DialogError, RawDialogHandler};
 use crate::error::Error;
 use crate::framing::{DEFAULT_MAX_LINE, FrameText};
-use crate::outcome::{RunFailure, Verdict};
+use crate::outcome::{RunFailure, RunOutcome};
 use crate::queue::{DEFAULT_CAP, Overflow, QueueEnd};
 use crate::run_limits::RunLimits;
 use crate::run_tracker::EndedBy;
 use crate::scan::Outline;
-use crate::spec::{Answer, EventSpec, Spec, revision_names, revision_of};
+use crate::spec::{AnswerTiming, EventSpec, Spec, revision_names, revision_of};
 use crate::tap::Tap;
 use crate::termination::{Cause, Termination};
 use crate::transport::{ChildOptions, ProcessGroup, Transport};
@@ -35,7 +35,7 @@ pub use crate::generated::{CLIENTS, REVISIONS, SPECS};
 /// revision for `NAME@latest`.
 ///
 /// # Errors
-/// [`Error::UnknownDialect`] or [`Error::UnknownRevision`]; both list the known names.
+/// [`Error::UnknownDialectError`] or [`Error::UnknownRevision`]; both list the known names.
 pub fn spec(name: &str) -> Result<&'static Spec, Error> {
     let (revisions, revision) = revisions(name)?;
     Ok(revision.unwrap_or(revisions[0]))
@@ -79,26 +79,30 @@ pub(crate) fn known() -> &'static str {
 pub trait Dialogs: Send + Sync + 'static {
     /// Returns the answer to a question; `None` dismisses the question. The connection calls this on its own tasks, so
     /// the method must not block. The future is dropped if the agent withdraws its question or the connection ends.
-    fn ask(&self, method: &str, params: &str) -> BoxFuture<'static, Option<Members>>;
+    fn answer(&self, method: &str, params: &str) -> BoxFuture<'static, Option<AnswerMembers>>;
 }
 
-struct Raw {
+struct DynamicDialogHandler {
     spec: &'static Spec,
     dialogs: Arc<dyn Dialogs>,
 }
 
-impl AnySink for Raw {
-    fn ask(&self, method: &str, params: &str) -> Result<BoxFuture<'static, Option<Members>>, Misfit> {
+impl RawDialogHandler for DynamicDialogHandler {
+    fn answer(
+        &self,
+        method: &str,
+        params: &str,
+    ) -> Result<BoxFuture<'static, Option<AnswerMembers>>, DialogError> {
         if self.spec.dialog(method).is_none() {
-            return Err(Misfit::Unknown);
+            return Err(DialogError::Unknown);
         }
-        Ok(self.dialogs.ask(method, params))
+        Ok(self.dialogs.answer(method, params))
     }
 }
 
 /// Converts a handler of raw dialogs into the form that a connection takes.
-pub(crate) fn raw_dialogs(spec: &'static Spec, dialogs: Arc<dyn Dialogs>) -> Arc<dyn AnySink> {
-    Arc::new(Raw { spec, dialogs })
+pub(crate) fn raw_dialogs(spec: &'static Spec, dialogs: Arc<dyn Dialogs>) -> Arc<dyn RawDialogHandler> {
+    Arc::new(DynamicDialogHandler { spec, dialogs })
 }
 
 /// Options of a new client; see [`Builder`](crate::Builder) for each of them.
@@ -296,7 +300,7 @@ impl Client {
         let queue = self.connection.shared.start_run(command, members, session.clone(), meter)?;
         let run = FollowedRun { token: queue.token, session: session.unwrap_or_default() };
         let stream = EventStream::new(self.clone(), queue.events, Some(run));
-        let at_the_end = self.spec.command(command).is_some_and(|spec| spec.answer == Answer::Done);
+        let at_the_end = self.spec.command(command).is_some_and(|spec| spec.answer == AnswerTiming::Done);
         let limit = self.limit(command, limit);
         let connection = self.connection.shared.clone();
         let command = command.to_owned();
@@ -414,16 +418,16 @@ pub struct EventStream {
     queue: EventQueue,
     run: Option<FollowedRun>,
     last: Option<Event>,
-    over: Option<Result<EndedBy, Error>>,
-    ended: Option<Ended>,
+    outcome: Option<Result<EndedBy, Error>>,
+    ended: Option<EndedRun>,
 }
 
 /// The end of a run, successful or failed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Ended {
+pub struct EndedRun {
     /// Cause of the end.
-    pub by: EndedBy,
+    pub ended_by: EndedBy,
     /// `true` if no further event can follow; see [`RunResult`](crate::RunResult).
     pub confirmed: bool,
     /// `true` if any client or the user aborted the run.
@@ -432,20 +436,20 @@ pub struct Ended {
     pub failure: Option<RunFailure>,
 }
 
-impl From<RunEnded> for Ended {
-    fn from(RunEnded { outcome, verdict }: RunEnded) -> Self {
-        let aborted = verdict == Verdict::Aborted;
+impl From<RunEnded> for EndedRun {
+    fn from(RunEnded { completion: outcome, run_outcome: verdict }: RunEnded) -> Self {
+        let aborted = verdict == RunOutcome::Aborted;
         let failure = match verdict {
-            Verdict::Failed(failure) => Some(failure),
+            RunOutcome::Failed(failure) => Some(failure),
             _ => None,
         };
-        Ended { by: outcome.ended_by, confirmed: outcome.confirmed, aborted, failure }
+        EndedRun { ended_by: outcome.ended_by, confirmed: outcome.confirmed, aborted, failure }
     }
 }
 
 impl EventStream {
     fn new(client: Client, queue: EventQueue, run: Option<FollowedRun>) -> Self {
-        EventStream { client, queue, run, last: None, over: None, ended: None }
+        EventStream { client, queue, run, last: None, outcome: None, ended: None }
     }
 
     /// Passes the next events to `take`: up to `most`, and up to `bytes` bytes with the event that reaches the limit.
@@ -458,7 +462,7 @@ impl EventStream {
         most: usize,
         bytes: usize,
     ) -> Poll<usize> {
-        if self.over.is_some() {
+        if self.outcome.is_some() {
             return Poll::Ready(0);
         }
         let EventStream { queue, run, last, .. } = self;
@@ -479,7 +483,7 @@ impl EventStream {
 
     /// Polls for the next event; ready with `None` at the end, when [`EventStream::over`] returns the cause.
     pub fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        if self.over.is_some() {
+        if self.outcome.is_some() {
             return Poll::Ready(None);
         }
         Poll::Ready(match ready!(self.queue.poll_recv(context)) {
@@ -504,13 +508,13 @@ impl EventStream {
 
     fn end(&mut self, reason: QueueEnd<Result<RunEnded, Error>>) {
         let ended = match reason {
-            QueueEnd::Closed(ended) => ended.map(Ended::from),
+            QueueEnd::Closed(ended) => ended.map(EndedRun::from),
             QueueEnd::Detached { dropped } => Err(Error::Detached { dropped }),
             QueueEnd::Abandoned => Err(Error::Terminated(Termination::new(Cause::Closed))),
         };
-        self.over = Some(match &ended {
-            Ok(Ended { failure: Some(failure), .. }) => Err(Error::RunFailed(Box::new(failure.clone()))),
-            Ok(ended) => Ok(ended.by),
+        self.outcome = Some(match &ended {
+            Ok(EndedRun { failure: Some(failure), .. }) => Err(Error::RunFailed(Box::new(failure.clone()))),
+            Ok(ended) => Ok(ended.ended_by),
             Err(error) => Err(error.clone()),
         });
         self.ended = ended.ok();
@@ -523,17 +527,17 @@ impl EventStream {
 
     /// Returns the outcome after the end of the stream, once all events were read. A failed run is an
     /// [`Error::RunFailed`].
-    pub fn over(&self) -> Option<&Result<EndedBy, Error>> {
-        self.over.as_ref()
+    pub fn outcome(&self) -> Option<&Result<EndedBy, Error>> {
+        self.outcome.as_ref()
     }
 
     /// Returns the end of the run, also of a failed run, once all events were read; `None` before.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if the
+    /// [`Error::RefusedError`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if the
     /// connection ended first. [`Error::Detached`] if the stream was cut off.
-    pub fn ended(&self) -> Option<Result<&Ended, &Error>> {
-        match (&self.ended, &self.over) {
+    pub fn ended(&self) -> Option<Result<&EndedRun, &Error>> {
+        match (&self.ended, &self.outcome) {
             (Some(ended), _) => Some(Ok(ended)),
             (None, Some(Err(error))) => Some(Err(error)),
             _ => None,
@@ -558,11 +562,11 @@ impl Stream for EventStream {
     type Item = Result<Event, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let was_over = self.over.is_some();
+        let was_over = self.outcome.is_some();
         Poll::Ready(match ready!(self.poll_event(context)) {
             Some(event) => Some(Ok(event)),
             None if was_over => None,
-            None => match &self.over {
+            None => match &self.outcome {
                 Some(Err(error)) => Some(Err(error.clone())),
                 _ => None,
             },
@@ -572,6 +576,6 @@ impl Stream for EventStream {
 
 impl std::fmt::Debug for EventStream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EventStream").field("over", &self.over).finish_non_exhaustive()
+        f.debug_struct("EventStream").field("over", &self.outcome).finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 
 use futures::Stream;
 
-use crate::dynamic::{self, Ended, EventStream};
+use crate::dynamic::{self, EndedRun, EventStream};
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::outcome::RunFailure;
@@ -53,7 +53,7 @@ impl<D: Dialect> RawEvent<D> {
     /// Decodes the event.
     ///
     /// # Errors
-    /// [`Error::Decode`] if a declared event does not fit its declaration.
+    /// [`Error::LineDecoder`] if a declared event does not fit its declaration.
     pub fn decode(&self) -> Result<D::Event, Error> {
         crate::wire::decode(self.event.body().as_str()).map_err(|error| Error::Decode {
             what: format!("the event `{}`", self.event.kind()),
@@ -106,7 +106,7 @@ impl<D: Dialect> Stream for Events<D> {
 
 impl<D: Dialect> std::fmt::Debug for Events<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Events").field("over", &self.events.over()).finish_non_exhaustive()
+        f.debug_struct("Events").field("over", &self.events.outcome()).finish_non_exhaustive()
     }
 }
 
@@ -202,13 +202,13 @@ impl<D: Dialect> Run<D> {
     /// seconds](crate::run_tracker::STOP_WITHIN) plus the time of one state request.
     ///
     /// # Errors
-    /// [`Error::Refused`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if
+    /// [`Error::RefusedError`] if the agent rejected the prompt after it had accepted it. [`Error::Terminated`] if
     /// the connection ended first. [`Error::Detached`] if this handle was cut off.
     pub async fn wait(mut self) -> Result<RunResult<D>, Error> {
         while self.next_raw().await.is_some() {}
         let last = self.events.last().cloned().map(RawEvent::new);
         match self.events.ended() {
-            Some(Ok(Ended { by, confirmed, aborted, failure })) => Ok(RunResult {
+            Some(Ok(EndedRun { ended_by: by, confirmed, aborted, failure })) => Ok(RunResult {
                 ended_by: *by,
                 confirmed: *confirmed,
                 last,
@@ -256,7 +256,7 @@ impl<D: Dialect> std::fmt::Debug for Run<D> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Run")
             .field("command", &self.command)
-            .field("over", &self.events.over())
+            .field("over", &self.events.outcome())
             .finish_non_exhaustive()
     }
 }

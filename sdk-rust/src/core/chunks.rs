@@ -13,93 +13,93 @@ use crate::spec::Chunks;
 
 /// The received part of a frame.
 #[derive(Debug)]
-struct Pending {
+struct PendingFrame {
     id: String,
     count: u64,
     length: u64,
-    came: u64,
+    received: u64,
     bytes: Vec<u8>,
 }
 
 /// Effect of one line.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Step {
+pub struct AssemblyResult {
     /// A frame that is now complete.
-    pub whole: Option<FrameText>,
+    pub completed: Option<FrameText>,
     /// Reason for dropping a frame or a piece.
-    pub fault: Option<String>,
+    pub error: Option<String>,
 }
 
-impl Step {
+impl AssemblyResult {
     fn fault(fault: impl Into<String>) -> Self {
-        Step { whole: None, fault: Some(fault.into()) }
+        AssemblyResult { completed: None, error: Some(fault.into()) }
     }
 }
 
 /// Assembler for one frame at a time.
 #[derive(Debug, Default)]
 pub struct Assembler {
-    pending: Option<Pending>,
+    pending: Option<PendingFrame>,
 }
 
 impl Assembler {
     /// Ends the incomplete frame because of a line that is no piece, or because of the end of the connection.
     /// Returns the report for the lost frame, or `None` if no frame was incomplete.
     pub fn interrupted(&mut self, by: &str) -> Option<String> {
-        let Pending { id, count, came, .. } = self.pending.take()?;
+        let PendingFrame { id, count, received: came, .. } = self.pending.take()?;
         Some(format!("{came} of {count} pieces of {id} came, then {by}"))
     }
 
     /// Adds the piece in the object of an event.
-    pub fn take(&mut self, chunks: &Chunks, body: &str) -> Step {
-        let piece = match Piece::read(chunks, body) {
+    pub fn take(&mut self, chunks: &Chunks, body: &str) -> AssemblyResult {
+        let piece = match Chunk::read(chunks, body) {
             Ok(piece) => piece,
             Err(reason) => {
                 let told = self.interrupted("a piece that cannot be read");
-                return Step::fault(also(told, reason));
+                return AssemblyResult::fault(join_reasons(told, reason));
             }
         };
-        let is_next = |pending: &Pending| {
+        let is_next = |pending: &PendingFrame| {
             let same = (&pending.id, pending.count, pending.length) == (&piece.id, piece.count, piece.length);
-            same && pending.came == piece.index
+            same && pending.received == piece.index
         };
         let mut told = None;
         if !self.pending.as_ref().is_some_and(is_next) {
             told = self.interrupted(&format!("piece {} of {}", piece.index, piece.id));
             if piece.index > 0 {
                 let alone = || format!("piece {} of {} came without those before it", piece.index, piece.id);
-                return Step::fault(told.unwrap_or_else(alone));
+                return AssemblyResult::fault(told.unwrap_or_else(alone));
             }
-            let Piece { id, count, length, .. } = piece;
-            self.pending = Some(Pending { id, count, length, came: 0, bytes: Vec::new() });
+            let Chunk { id, count, length, .. } = piece;
+            self.pending = Some(PendingFrame { id, count, length, received: 0, bytes: Vec::new() });
         }
-        let Some(pending) = &mut self.pending else { return Step::default() };
+        let Some(pending) = &mut self.pending else { return AssemblyResult::default() };
         pending.bytes.extend_from_slice(&piece.bytes);
-        pending.came += 1;
+        pending.received += 1;
         let (came, length) = (pending.bytes.len() as u64, pending.length);
-        let is_whole = pending.came == pending.count;
+        let is_whole = pending.received == pending.count;
         if came > length || (is_whole && came < length) {
             let fault = format!("the pieces of {} have {came} bytes and should have {length}", pending.id);
             self.pending = None;
-            return Step::fault(also(told, fault));
+            return AssemblyResult::fault(join_reasons(told, fault));
         }
         if !is_whole {
-            return Step { whole: None, fault: told };
+            return AssemblyResult { completed: None, error: told };
         }
         let whole = self.pending.take().map(|pending| FrameText::from_utf8(Bytes::from(pending.bytes)));
         match whole {
-            Some(Ok(whole)) => Step { whole: Some(whole), fault: told },
-            _ => Step::fault(also(told, "the pieces of a frame are not UTF-8".to_owned())),
+            Some(Ok(whole)) => AssemblyResult { completed: Some(whole), error: told },
+            _ => AssemblyResult::fault(join_reasons(told, "the pieces of a frame are not UTF-8".to_owned())),
         }
     }
 }
 
 /// Joins an earlier report, if any, with a further reason.
-fn also(told: Option<String>, reason: String) -> String {
+fn join_reasons(told: Option<String>, reason: String) -> String {
     told.map_or_else(|| reason.clone(), |told| format!("{told}; {reason}"))
 }
 
-struct Piece {
+struct Chunk {
     id: String,
     index: u64,
     count: u64,
@@ -107,7 +107,7 @@ struct Piece {
     bytes: Vec<u8>,
 }
 
-impl Piece {
+impl Chunk {
     fn read(chunks: &Chunks, body: &str) -> Result<Self, String> {
         let (mut id, mut data) = (None, None);
         let mut numbers = [None; 3];
@@ -138,7 +138,7 @@ impl Piece {
         if bytes.is_empty() {
             return Err(format!("piece {index} of {id} is empty"));
         }
-        Ok(Piece { id, index, count, length, bytes })
+        Ok(Chunk { id, index, count, length, bytes })
     }
 }
 
@@ -170,8 +170,8 @@ mod tests {
         let mut assembler = Assembler::default();
         for piece in pieces {
             let step = assembler.take(chunks(), &piece.to_string());
-            wholes.extend(step.whole.map(|frame| frame.as_str().to_owned()));
-            faults.extend(step.fault);
+            wholes.extend(step.completed.map(|frame| frame.as_str().to_owned()));
+            faults.extend(step.error);
         }
         faults.extend(assembler.interrupted("the end"));
         (wholes, faults)
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f25_a_missing_a_repeated_and_a_reordered_piece_are_told_and_the_next_frame_is_read() {
+    fn fm_f25_missing_repeated_and_reordered_pieces_are_reported_and_the_next_frame_is_read() {
         let good = pieces('b', 20);
         let [one, two, three] = <[_; 3]>::try_from(pieces('a', 20)).unwrap();
         let told = "1 of 3 pieces of a came, then piece 2 of a";
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f25_a_wrong_frame_that_interrupts_another_is_told_with_it() {
+    fn fm_f25_a_wrong_frame_that_interrupts_another_is_reported_with_it() {
         let [one, ..] = <[_; 3]>::try_from(pieces('a', 20)).unwrap();
         let mut wrong = pieces('b', FRAME.len())[0].clone();
         wrong["byteLength"] = 70.into();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f25_what_is_too_long_or_no_piece_is_refused_before_it_is_kept() {
+    fn fm_f25_overlong_or_malformed_pieces_are_rejected_before_buffering() {
         let [first, ..] = <[_; 3]>::try_from(pieces('a', 20)).unwrap();
         let with = |name: &str, value: serde_json::Value| {
             let mut piece = first.clone();

@@ -66,11 +66,11 @@ impl Connection {
     /// pending work.
     pub async fn close(&self) -> Termination {
         self.shared.closing.store(true, Ordering::Relaxed);
-        self.shared.send_end().await;
+        self.shared.close_stdin().await;
         match &self.child {
             Some(child) => {
                 let exit = child.shutdown().await;
-                self.shared.read_last_words().await;
+                self.shared.drain_output().await;
                 let termination =
                     Termination::new(Cause::Exited(exit.clone())).with_stderr_tail(exit.stderr_tail);
                 self.shared.settle(termination)

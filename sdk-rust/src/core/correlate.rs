@@ -12,16 +12,16 @@ const ABANDONED: usize = 256;
 
 /// The unanswered calls, oldest first.
 #[derive(Debug)]
-pub struct Table<T> {
+pub struct PendingCalls<T> {
     next: u64,
-    calls: BTreeMap<u64, Call<T>>,
+    calls: BTreeMap<u64, PendingCall<T>>,
     by_id: HashMap<String, u64>,
     /// Number of abandoned calls.
     abandoned: usize,
 }
 
 #[derive(Debug)]
-struct Call<T> {
+struct PendingCall<T> {
     id: String,
     command: String,
     /// The waiter; `None` for an abandoned call.
@@ -30,7 +30,7 @@ struct Call<T> {
 
 /// A call with its response.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Settled<T> {
+pub struct SettledCall<T> {
     /// The call's id.
     pub id: String,
     /// The command.
@@ -41,16 +41,16 @@ pub struct Settled<T> {
     pub attributed: bool,
 }
 
-impl<T> Default for Table<T> {
+impl<T> Default for PendingCalls<T> {
     fn default() -> Self {
-        Table { next: 0, calls: BTreeMap::new(), by_id: HashMap::new(), abandoned: 0 }
+        PendingCalls { next: 0, calls: BTreeMap::new(), by_id: HashMap::new(), abandoned: 0 }
     }
 }
 
-impl<T> Table<T> {
+impl<T> PendingCalls<T> {
     /// Creates an empty table.
     pub fn new() -> Self {
-        Table::default()
+        PendingCalls::default()
     }
 
     /// Adds a call. The caller is responsible for unique ids.
@@ -58,11 +58,11 @@ impl<T> Table<T> {
         let id = id.into();
         self.next += 1;
         self.by_id.insert(id.clone(), self.next);
-        self.calls.insert(self.next, Call { id, command: command.into(), waiter: Some(waiter) });
+        self.calls.insert(self.next, PendingCall { id, command: command.into(), waiter: Some(waiter) });
     }
 
     /// Removes the call with that id and returns it, or `None` if there is no such call.
-    pub fn settle(&mut self, id: &str) -> Option<Settled<T>> {
+    pub fn settle(&mut self, id: &str) -> Option<SettledCall<T>> {
         let position = *self.by_id.get(id)?;
         self.take(position, false)
     }
@@ -75,7 +75,7 @@ impl<T> Table<T> {
         command: Option<&str>,
         catch_all: &str,
         unlikely: impl Fn(&str, Option<&T>) -> bool,
-    ) -> Option<Settled<T>> {
+    ) -> Option<SettledCall<T>> {
         let position = match command {
             Some(command) if command != catch_all => {
                 *self.calls.iter().find(|(_, call)| call.command == command)?.0
@@ -91,25 +91,26 @@ impl<T> Table<T> {
 
     /// Returns the id of the only call with a waiter, restricted to `command` if present. Returns `None` if
     /// there are several calls or no call.
-    pub fn only(&self, command: Option<&str>) -> Option<&str> {
-        let is_it =
-            |call: &&Call<T>| call.waiter.is_some() && command.is_none_or(|command| call.command == command);
+    pub fn only_waiting(&self, command: Option<&str>) -> Option<&str> {
+        let is_it = |call: &&PendingCall<T>| {
+            call.waiter.is_some() && command.is_none_or(|command| call.command == command)
+        };
         let mut calls = self.calls.values().filter(is_it);
         let call = calls.next()?;
         calls.next().is_none().then_some(&call.id)
     }
 
     /// Returns `true` if the call with that id has a waiter.
-    pub fn waits(&self, id: &str) -> bool {
+    pub fn has_waiter(&self, id: &str) -> bool {
         let call = self.by_id.get(id).and_then(|position| self.calls.get(position));
         call.is_some_and(|call| call.waiter.is_some())
     }
 
-    fn take(&mut self, position: u64, attributed: bool) -> Option<Settled<T>> {
+    fn take(&mut self, position: u64, attributed: bool) -> Option<SettledCall<T>> {
         let call = self.calls.remove(&position)?;
         self.by_id.remove(&call.id);
         self.abandoned -= usize::from(call.waiter.is_none());
-        Some(Settled { id: call.id, command: call.command, waiter: call.waiter, attributed })
+        Some(SettledCall { id: call.id, command: call.command, waiter: call.waiter, attributed })
     }
 
     /// Marks a call as abandoned and returns its waiter. The table still assigns a late response to the call.
@@ -151,8 +152,8 @@ impl<T> Table<T> {
 mod tests {
     use super::*;
 
-    fn table() -> Table<u8> {
-        let mut table = Table::new();
+    fn table() -> PendingCalls<u8> {
+        let mut table = PendingCalls::new();
         table.insert("a", "bash", 1);
         table.insert("b", "compact", 2);
         table.insert("c", "bash", 3);
@@ -212,8 +213,8 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_nobody_waits_for_do_not_pile_up() {
-        let mut table = Table::new();
+    fn abandoned_calls_do_not_accumulate() {
+        let mut table = PendingCalls::new();
         for n in 0..1000 {
             table.insert(n.to_string(), "bash", n);
             table.abandon(&n.to_string());

@@ -6,43 +6,47 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::spec::{Dialect, Framing, Spec};
-use crate::wire::{Envelope, Named};
+use crate::wire::{Envelope, NamedUnion};
 
 /// The members of an answer, without its id.
-pub type Members = Map<String, Value>;
+pub type AnswerMembers = Map<String, Value>;
 
 /// Returns an answer with one member.
-pub fn member(name: &str, value: impl Into<Value>) -> Members {
+pub fn member(name: &str, value: impl Into<Value>) -> AnswerMembers {
     Map::from_iter([(name.to_owned(), value.into())])
 }
 
 /// Returns an answer with the members of a record.
-pub fn members(answer: &impl serde::Serialize) -> Members {
+pub fn members(answer: &impl serde::Serialize) -> AnswerMembers {
     match serde_json::to_value(answer) {
         Ok(Value::Object(members)) => members,
-        _ => Members::new(),
+        _ => AnswerMembers::new(),
     }
 }
 
 /// Handler for the dialogs of one dialect. Every implementation of the dialect's `Dialogs` implements this trait.
-pub trait DialogSink<D: Dialect>: Send + Sync + 'static {
+pub trait DialogHandler<D: Dialect>: Send + Sync + 'static {
     /// Returns the answer to a question; `None` dismisses it. For a notice returns `None`, and nothing is sent.
     ///
     /// The future is dropped if the agent withdraws its question or the connection ends.
-    fn ask(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<Members>>;
+    fn answer(self: Arc<Self>, dialog: D::Dialog) -> BoxFuture<'static, Option<AnswerMembers>>;
 }
 
 /// A handler without its dialect's type, for the connection.
-pub(crate) trait AnySink: Send + Sync {
+pub(crate) trait RawDialogHandler: Send + Sync {
     /// Decodes a dialog and requests its answer from the handler.
     ///
     /// # Errors
     /// The reason why the dialog does not fit its declaration.
-    fn ask(&self, method: &str, params: &str) -> Result<BoxFuture<'static, Option<Members>>, Misfit>;
+    fn answer(
+        &self,
+        method: &str,
+        params: &str,
+    ) -> Result<BoxFuture<'static, Option<AnswerMembers>>, DialogError>;
 }
 
 /// Reason why a dialog has no answer of a handler.
-pub(crate) enum Misfit {
+pub(crate) enum DialogError {
     /// The dialog is not declared.
     Unknown,
     /// The dialog does not fit its declaration.
@@ -51,16 +55,20 @@ pub(crate) enum Misfit {
     Failed(String),
 }
 
-pub(crate) struct TypedSink<D: Dialect>(pub Arc<dyn DialogSink<D>>);
+pub(crate) struct TypedDialogHandler<D: Dialect>(pub Arc<dyn DialogHandler<D>>);
 
-impl<D: Dialect> AnySink for TypedSink<D> {
-    fn ask(&self, method: &str, params: &str) -> Result<BoxFuture<'static, Option<Members>>, Misfit> {
+impl<D: Dialect> RawDialogHandler for TypedDialogHandler<D> {
+    fn answer(
+        &self,
+        method: &str,
+        params: &str,
+    ) -> Result<BoxFuture<'static, Option<AnswerMembers>>, DialogError> {
         let dialog = match D::Dialog::decode(method, params, envelope(D::CLIENT)) {
-            None => return Err(Misfit::Unknown),
-            Some(Err(error)) => return Err(Misfit::Malformed(error.to_string())),
+            None => return Err(DialogError::Unknown),
+            Some(Err(error)) => return Err(DialogError::Malformed(error.to_string())),
             Some(Ok(dialog)) => dialog,
         };
-        Ok(self.0.clone().ask(dialog))
+        Ok(self.0.clone().answer(dialog))
     }
 }
 
@@ -76,10 +84,11 @@ pub(crate) fn envelope(spec: &Spec) -> Envelope {
 ///
 /// # Errors
 /// The wrong member and the reason.
-pub(crate) fn check_answer(spec: &Spec, method: &str, members: &Members) -> Result<(), String> {
+pub(crate) fn check_answer(spec: &Spec, method: &str, members: &AnswerMembers) -> Result<(), String> {
     let Some(declared) = spec.dialog(method) else { return Ok(()) };
     // A handler may dismiss the question with the dialect's own fallback.
-    let fallback = declared.fallback.and_then(|fallback| serde_json::from_str::<Members>(fallback).ok());
+    let fallback =
+        declared.fallback.and_then(|fallback| serde_json::from_str::<AnswerMembers>(fallback).ok());
     if fallback.is_some_and(|fallback| fallback == *members) {
         return Ok(());
     }
@@ -106,7 +115,7 @@ fn is_of_kind(value: &Value, kind: &str) -> bool {
 }
 
 /// Returns the frame that answers a question.
-pub(crate) fn answer_frame(spec: &Spec, id: &str, method: &str, members: &Members) -> String {
+pub(crate) fn answer_frame(spec: &Spec, id: &str, method: &str, members: &AnswerMembers) -> String {
     let body = Value::Object(members.clone()).to_string();
     let own = spec.dialog(method).and_then(|dialog| dialog.frames?.answer);
     match own.or(spec.dialog_frames.map(|frames| frames.answer)) {
@@ -178,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_policy_dismisses_refuses_or_says_that_nobody_is_there() {
+    fn the_policy_dismisses_rejects_or_reports_a_missing_handler() {
         let dismissed = r#"{"type":"extension_ui_response","id":"u","cancelled":true}"#;
         assert_eq!(policy_frame(&pi::SPEC, "\"u\"", "select").unwrap(), dismissed);
         assert_eq!(policy_frame(&pi::SPEC, "\"u\"", "never_heard_of").unwrap(), dismissed);

@@ -19,7 +19,7 @@ pub enum Error {
     Spawn(Arc<SpawnError>),
     /// The agent rejected the command.
     #[error(transparent)]
-    Refused(Box<Refused>),
+    Refused(Box<RefusedError>),
     /// The request to the model failed, after the agent's own retries.
     #[error(transparent)]
     RunFailed(Box<RunFailure>),
@@ -160,7 +160,7 @@ pub enum Error {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{}{message}", .command.as_ref().map(|c| format!("`{c}` failed: ")).unwrap_or_default())]
 #[non_exhaustive]
-pub struct Refused {
+pub struct RefusedError {
     /// The command named in the response.
     pub command: Option<String>,
     /// The agent's error message.
@@ -266,7 +266,7 @@ impl Error {
     }
 
     /// Returns the agent's rejection if the agent rejected the command.
-    pub fn refused(&self) -> Option<&Refused> {
+    pub fn refused(&self) -> Option<&RefusedError> {
         match self {
             Error::Refused(refused) => Some(refused),
             _ => None,

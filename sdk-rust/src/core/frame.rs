@@ -15,9 +15,9 @@ pub use client::{ClientFrame, EmptyParams};
 pub(crate) use client::{client_line, command_envelope};
 
 use crate::framing::FrameText;
-use crate::route::{Routed, route};
+use crate::route::{RoutedFrame, route};
 use crate::spec::{Dialect, Framing, ResponseOrder, Spec};
-use crate::wire::{Answered, Named};
+use crate::wire::{NamedUnion, ReplyUnion};
 
 /// Reason for rejecting a text as a frame of its dialect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -85,10 +85,10 @@ impl<D: Dialect> ServerFrame<D> {
         frame: &FrameText,
         command_of: impl Fn(&Value) -> Option<String>,
     ) -> Result<Self, FrameError> {
-        let sealed = crate::redact::sealed(frame.as_str()).map(FrameText::from);
+        let sealed = crate::redact::strip_payload(frame.as_str()).map(FrameText::from);
         let frame = sealed.as_ref().unwrap_or(frame);
         match route(D::CLIENT, frame).map_err(FrameError::new)? {
-            Routed::Answer { id, command, success: true, data, error: _ } => {
+            RoutedFrame::Answer { id, command, success: true, data, error: _ } => {
                 let id = id.as_ref().map(value).transpose()?;
                 let command = command
                     .or_else(|| command_of(id.as_ref()?))
@@ -99,7 +99,7 @@ impl<D: Dialect> ServerFrame<D> {
                     .map_err(FrameError::new)?;
                 Ok(ServerFrame::Success { id, command, reply, empty })
             }
-            Routed::Answer { id, command, success: false, error, .. } => {
+            RoutedFrame::Answer { id, command, success: false, error, .. } => {
                 let error = error
                     .as_ref()
                     .map(value)
@@ -115,11 +115,11 @@ impl<D: Dialect> ServerFrame<D> {
                 }
                 Ok(ServerFrame::Failure { id: id.as_ref().map(value).transpose()?, command, error })
             }
-            Routed::Event { body, .. } => {
+            RoutedFrame::Event { body, .. } => {
                 let body = body.as_ref().unwrap_or(frame);
                 crate::wire::decode(body.as_str()).map(ServerFrame::Event).map_err(FrameError::new)
             }
-            Routed::Dialog { id, method, params } => {
+            RoutedFrame::Dialog { id, method, params } => {
                 let id = value(&id)?;
                 if !(id.is_string() || id.is_i64()) {
                     return Err(FrameError::new("`id` is neither a string nor a number"));
@@ -265,9 +265,9 @@ pub(crate) fn event_ends(spec: &Spec) -> (Cow<'static, str>, &'static str) {
     }
 }
 
-struct Members<'a, N>(&'a [(&'a str, Value)], &'a N);
+struct FrameBody<'a, N>(&'a [(&'a str, Value)], &'a N);
 
-impl<N: Named> serde::Serialize for Members<'_, N> {
+impl<N: NamedUnion> serde::Serialize for FrameBody<'_, N> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for (name, value) in self.0 {
@@ -278,19 +278,19 @@ impl<N: Named> serde::Serialize for Members<'_, N> {
     }
 }
 
-pub(crate) fn dialog_line<N: Named>(spec: &Spec, id: &Value, dialog: &N) -> Result<String, FrameError> {
+pub(crate) fn dialog_line<N: NamedUnion>(spec: &Spec, id: &Value, dialog: &N) -> Result<String, FrameError> {
     let method = Value::from(dialog.name());
     if let Some(own) = spec.dialog(dialog.name()).and_then(|dialog| dialog.frames) {
         let head = [("type", Value::from(own.request)), ("id", id.clone())];
-        return serde_json::to_string(&Members(&head, dialog)).map_err(FrameError::new);
+        return serde_json::to_string(&FrameBody(&head, dialog)).map_err(FrameError::new);
     }
     match spec.dialog_frames {
         Some(frames) => {
             let head = [("type", Value::from(frames.request)), ("id", id.clone()), ("method", method)];
-            serde_json::to_string(&Members(&head, dialog)).map_err(FrameError::new)
+            serde_json::to_string(&FrameBody(&head, dialog)).map_err(FrameError::new)
         }
         None => {
-            let params = serde_json::to_string(&Members(&[], dialog)).map_err(FrameError::new)?;
+            let params = serde_json::to_string(&FrameBody(&[], dialog)).map_err(FrameError::new)?;
             // A dialog without an answer is a notification.
             let id = match spec.dialog(dialog.name()).is_none_or(|dialog| dialog.answered) {
                 true => format!("\"id\":{id},"),

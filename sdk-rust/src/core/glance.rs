@@ -6,7 +6,7 @@ use crate::scan;
 
 /// The readable members of a line that identify its receiver.
 #[derive(Debug, Default, PartialEq)]
-pub struct Glance<'a> {
+pub struct FrameHeader<'a> {
     /// The raw id.
     pub id: Option<&'a str>,
     /// The type.
@@ -19,11 +19,11 @@ pub struct Glance<'a> {
 
 /// Reads these members of the outermost object. Values are skipped without descending, so the nesting is not limited.
 /// The text after the first structural error is not read.
-pub fn glance(text: &str) -> Glance<'_> {
-    let mut glance = Glance::default();
+pub fn read_header(text: &str) -> FrameHeader<'_> {
+    let mut glance = FrameHeader::default();
     let Some(start) = text.find('{') else { return glance };
     glance.is_own = text[..start].chars().all(|it| it.is_whitespace() || it == '\u{feff}');
-    let mut rest = Rest { text, at: start + 1 };
+    let mut rest = MemberReader { text, at: start + 1 };
     while let Some((name, value)) = rest.member() {
         match name {
             "\"id\"" => glance.id = Some(value),
@@ -35,22 +35,22 @@ pub fn glance(text: &str) -> Glance<'_> {
     glance
 }
 
-struct Rest<'a> {
+struct MemberReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl<'a> Rest<'a> {
+impl<'a> MemberReader<'a> {
     /// Returns the next member with a complete value.
     fn member(&mut self) -> Option<(&'a str, &'a str)> {
-        self.white(b',');
+        self.skip_separators(b',');
         let name = self.value()?;
-        self.white(b':');
+        self.skip_separators(b':');
         Some((name, self.value()?))
     }
 
     /// Skips white space and a separator.
-    fn white(&mut self, separator: u8) {
+    fn skip_separators(&mut self, separator: u8) {
         let bytes = self.text.as_bytes();
         while bytes.get(self.at).is_some_and(|byte| byte.is_ascii_whitespace() || *byte == separator) {
             self.at += 1;
@@ -107,21 +107,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn type_and_id_are_read_whatever_stands_between_them() {
+    fn type_and_id_are_read_across_other_members() {
         let deep = "[".repeat(100_000);
         let closed = "]".repeat(100_000);
         for value in ["1e", "{bad, [}]", r#""a \" b""#, "[1, {\"id\": 3}]", &format!("{deep}{closed}")] {
             let text = format!(r#"{{"data": {value}, "id": "a", "type" : "response"}} and more"#);
-            let glance = glance(&text);
+            let glance = read_header(&text);
             assert_eq!((glance.id, glance.kind.as_deref()), (Some(r#""a""#), Some("response")), "{text:.60}");
         }
-        let cut = glance(r#"{"id":7,"method":"x","result":{"data":"xxxx"#);
+        let cut = read_header(r#"{"id":7,"method":"x","result":{"data":"xxxx"#);
         assert_eq!((cut.id, cut.method.as_deref(), cut.kind), (Some("7"), Some("x"), None));
         for nothing in ["", "{", "{}", "{{{{", "no frame", "{\"id", "{\"id\":", "}{,,,:::"] {
-            assert_eq!(glance(nothing).id, None, "{nothing}");
+            assert_eq!(read_header(nothing).id, None, "{nothing}");
         }
         // A truncated number may be the beginning of another one.
-        assert_eq!(glance(r#"{"jsonrpc":"2.0","id":1"#).id, None);
+        assert_eq!(read_header(r#"{"jsonrpc":"2.0","id":1"#).id, None);
     }
 
     #[test]
@@ -131,7 +131,11 @@ mod tests {
             [("", true), (" \t", true), ("\u{feff}", true), ("got ", false), ("\"", false)]
         {
             let text = format!("{before}{frame}");
-            assert_eq!((glance(&text).id, glance(&text).is_own), (Some(r#""a""#), is_own), "{text}");
+            assert_eq!(
+                (read_header(&text).id, read_header(&text).is_own),
+                (Some(r#""a""#), is_own),
+                "{text}"
+            );
         }
     }
 }

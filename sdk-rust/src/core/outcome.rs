@@ -6,7 +6,7 @@ use crate::scan;
 
 /// Report of an event about the outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum ReportedOutcome {
     /// The request to the model failed.
     Failed,
     /// A client or the user aborted the run.
@@ -19,7 +19,7 @@ pub enum Told {
 
 /// A condition on a member, which is found by the names that lead to it. Null is treated as absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Test {
+pub enum OutcomeTest {
     /// The member has that value, as text.
     Is(&'static [&'static str], &'static str),
     /// The member is present.
@@ -27,7 +27,7 @@ pub enum Test {
 }
 
 /// The path of a member, and the report for each of its values.
-pub type OutcomeWords = (&'static [&'static str], &'static [(&'static str, Told)]);
+pub type ValueOutcomes = (&'static [&'static str], &'static [(&'static str, ReportedOutcome)]);
 
 /// The report of an event, and the paths of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,11 +35,11 @@ pub struct OutcomeRule {
     /// The list whose items the rule applies to; if `None`, the rule applies to the event itself.
     pub over: Option<&'static [&'static str]>,
     /// Conditions, all of which must hold.
-    pub when: &'static [Test],
+    pub when: &'static [OutcomeTest],
     /// The report; with `words`, the report for any value that is not among them.
-    pub told: Told,
+    pub outcome: ReportedOutcome,
     /// A member, and the reports for its values.
-    pub words: Option<OutcomeWords>,
+    pub value_outcomes: Option<ValueOutcomes>,
     /// Paths of the reason: the first member with a value applies.
     pub message: &'static [&'static [&'static str]],
     /// The reason if no member contains one.
@@ -69,8 +69,8 @@ const NO_REASON: &str = "the agent does not say why";
 
 /// The outcome of a run so far.
 #[derive(Debug, Clone, Default)]
-pub struct Standing {
-    told: Option<Told>,
+pub struct OutcomeTracker {
+    reported: Option<ReportedOutcome>,
     message: Option<String>,
     code: Option<String>,
     retryable: bool,
@@ -80,7 +80,7 @@ pub struct Standing {
 
 /// The outcome of a run after its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RunOutcome {
     /// The run completed.
     Done,
     /// A client or the user aborted the run.
@@ -89,9 +89,9 @@ pub enum Verdict {
     Failed(RunFailure),
 }
 
-impl Standing {
+impl OutcomeTracker {
     /// Applies an event according to these rules.
-    pub fn hear(&mut self, rules: &[OutcomeRule], body: &str) {
+    pub fn apply_event(&mut self, rules: &[OutcomeRule], body: &str) {
         for rule in rules {
             let Some(list) = rule.over else {
                 self.apply(rule, body);
@@ -108,36 +108,36 @@ impl Standing {
     }
 
     /// Records the agent's acknowledgement of an abort.
-    pub fn stop(&mut self) {
+    pub fn record_abort(&mut self) {
         self.is_stopped = true;
     }
 
     /// Records the rejection of the prompt during its run.
-    pub fn refuse(&mut self, message: &str, code: Option<String>) {
-        if self.told != Some(Told::Failed) {
-            self.told = Some(Told::Failed);
+    pub fn record_rejection(&mut self, message: &str, code: Option<String>) {
+        if self.reported != Some(ReportedOutcome::Failed) {
+            self.reported = Some(ReportedOutcome::Failed);
             self.message = Some(message.to_owned());
         }
         self.code = self.code.take().or(code);
     }
 
     /// Returns `true` if the reports so far contain a failure or an abort.
-    pub fn is_amiss(&self) -> bool {
-        matches!(self.told, Some(Told::Failed | Told::Aborted))
+    pub fn is_unsuccessful(&self) -> bool {
+        matches!(self.reported, Some(ReportedOutcome::Failed | ReportedOutcome::Aborted))
     }
 
     /// Returns the outcome for a run that is over now.
-    pub fn verdict(&self) -> Verdict {
-        match self.told {
-            Some(Told::Aborted) => Verdict::Aborted,
-            Some(Told::Failed) if !self.is_stopped => Verdict::Failed(RunFailure {
+    pub fn outcome(&self) -> RunOutcome {
+        match self.reported {
+            Some(ReportedOutcome::Aborted) => RunOutcome::Aborted,
+            Some(ReportedOutcome::Failed) if !self.is_stopped => RunOutcome::Failed(RunFailure {
                 message: self.message.clone().unwrap_or_else(|| NO_REASON.to_owned()),
                 code: self.code.clone(),
                 retryable: self.retryable,
             }),
-            Some(Told::Fine) => Verdict::Done,
-            _ if self.is_stopped => Verdict::Aborted,
-            _ => Verdict::Done,
+            Some(ReportedOutcome::Fine) => RunOutcome::Done,
+            _ if self.is_stopped => RunOutcome::Aborted,
+            _ => RunOutcome::Done,
         }
     }
 
@@ -145,38 +145,39 @@ impl Standing {
         if !rule.when.iter().all(|test| test.holds(value)) {
             return;
         }
-        let said = rule.words.and_then(|(path, words)| {
-            let word = word(find(value, path)?)?;
+        let said = rule.value_outcomes.and_then(|(path, words)| {
+            let word = scalar_text(find(value, path)?)?;
             words.iter().find(|(known, _)| *known == word).map(|(_, told)| *told)
         });
-        match said.unwrap_or(rule.told) {
+        match said.unwrap_or(rule.outcome) {
             // A failure persists until the next answer of the model.
-            Told::Retried => self.retryable = true,
-            Told::Failed => {
+            ReportedOutcome::Retried => self.retryable = true,
+            ReportedOutcome::Failed => {
                 let message = first(value, rule.message)
                     .or_else(|| (!rule.text.is_empty()).then(|| rule.text.to_owned()));
-                if self.told != Some(Told::Failed) {
+                if self.reported != Some(ReportedOutcome::Failed) {
                     (self.message, self.code) = (None, None);
                 }
-                self.told = Some(Told::Failed);
+                self.reported = Some(ReportedOutcome::Failed);
                 self.message = message.or_else(|| self.message.take());
                 self.code = first(value, rule.code).or_else(|| self.code.take());
                 self.retryable |= rule.retryable;
             }
             told => {
                 let is_stopped = self.is_stopped;
-                *self = Standing { told: Some(told), is_stopped, ..Standing::default() };
+                *self = OutcomeTracker { reported: Some(told), is_stopped, ..OutcomeTracker::default() };
             }
         }
     }
 }
 
-impl Test {
+impl OutcomeTest {
     fn holds(&self, value: &str) -> bool {
-        let is = |path, wanted: &str| find(value, path).and_then(word).is_some_and(|word| word == wanted);
+        let is =
+            |path, wanted: &str| find(value, path).and_then(scalar_text).is_some_and(|word| word == wanted);
         match *self {
-            Test::Is(path, wanted) => is(path, wanted),
-            Test::Has(path) => find(value, path).is_some(),
+            OutcomeTest::Is(path, wanted) => is(path, wanted),
+            OutcomeTest::Has(path) => find(value, path).is_some(),
         }
     }
 }
@@ -198,7 +199,7 @@ pub(crate) fn find<'a>(value: &'a str, path: &[&str]) -> Option<&'a str> {
 }
 
 /// Returns a value in the notation of the rules.
-pub(crate) fn word(raw: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn scalar_text(raw: &str) -> Option<Cow<'_, str>> {
     match raw.as_bytes().first()? {
         b'"' => scan::string(raw),
         b'{' | b'[' => None,
@@ -209,7 +210,7 @@ pub(crate) fn word(raw: &str) -> Option<Cow<'_, str>> {
 /// Returns the first of these members that has a value, as text.
 fn first(value: &str, paths: &[&[&str]]) -> Option<String> {
     let found = paths.iter().find_map(|path| find(value, path))?;
-    Some(word(found).map_or_else(|| found.to_owned(), Cow::into_owned))
+    Some(scalar_text(found).map_or_else(|| found.to_owned(), Cow::into_owned))
 }
 
 #[cfg(test)]
@@ -224,19 +225,19 @@ mod tests {
         assert!(cases.len() > 12);
         for case in cases {
             let (spec, _) = crate::dynamic::client(case["dialect"].as_str().unwrap()).unwrap();
-            let mut standing = Standing::default();
+            let mut standing = OutcomeTracker::default();
             for event in case["events"].as_array().unwrap() {
                 if event == "stopped" {
-                    standing.stop();
+                    standing.record_abort();
                     continue;
                 }
                 let rules = spec.event(event["type"].as_str().unwrap()).unwrap().outcome;
-                standing.hear(rules, &event.to_string());
+                standing.apply_event(rules, &event.to_string());
             }
-            let verdict = match standing.verdict() {
-                Verdict::Done => serde_json::json!("done"),
-                Verdict::Aborted => serde_json::json!("aborted"),
-                Verdict::Failed(failure) => serde_json::json!({
+            let verdict = match standing.outcome() {
+                RunOutcome::Done => serde_json::json!("done"),
+                RunOutcome::Aborted => serde_json::json!("aborted"),
+                RunOutcome::Failed(failure) => serde_json::json!({
                     "message": failure.message, "code": failure.code, "retryable": failure.retryable,
                 }),
             };

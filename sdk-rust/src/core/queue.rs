@@ -49,11 +49,11 @@ pub enum Overflow {
 /// Identifies items that may replace each other. If two keys are equal, the newer item makes the older item
 /// redundant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key(pub u64);
+pub struct CoalesceKey(pub u64);
 
 /// Outcome of a push.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pushed {
+pub enum PushResult {
     /// The item is in the queue.
     Queued,
     /// The item is in the queue and replaces an older item.
@@ -130,7 +130,7 @@ enum End<R> {
 struct Item<T> {
     value: T,
     size: usize,
-    key: Option<Key>,
+    key: Option<CoalesceKey>,
 }
 
 impl<T, R> Shared<T, R> {
@@ -145,13 +145,13 @@ impl<T, R> State<T, R> {
         self.items.is_empty() || self.bytes.saturating_add(size) <= cap
     }
 
-    fn drop_one(&mut self, outcome: Pushed) -> Pushed {
+    fn count_dropped(&mut self, outcome: PushResult) -> PushResult {
         self.dropped += 1;
         outcome
     }
 
     /// Returns the newest queued item that an item with this key may replace.
-    fn replaceable(&mut self, key: Option<Key>) -> Option<&mut Item<T>> {
+    fn replaceable(&mut self, key: Option<CoalesceKey>) -> Option<&mut Item<T>> {
         key?;
         self.items.iter_mut().rev().take_while(|item| item.key.is_some()).find(|item| item.key == key)
     }

@@ -1,12 +1,12 @@
 //! Frames of another dialect: an agent that speaks one never answers a client of the other.
 
 use crate::generated::recognition::DIALECTS;
-use crate::scan::{self, Wanted, inner, member};
+use crate::scan::{self, MemberSet, inner, member};
 use crate::spec::{Framing, Spec};
 
 /// Frames that identify a dialect to clients of dialects with another framing.
 #[derive(Debug, Clone, Copy)]
-pub struct Recognised {
+pub struct DialectVocabulary {
     /// The dialect.
     pub name: &'static str,
     /// The method of the notifications that carry events, in JSON-RPC.
@@ -17,7 +17,7 @@ pub struct Recognised {
     pub questions: &'static [&'static str],
 }
 
-static SHOWN: Wanted<8> = Wanted::new([
+static CLASSIFYING_MEMBERS: MemberSet<8> = MemberSet::new([
     member("jsonrpc"),
     member("type"),
     member("method"),
@@ -31,10 +31,10 @@ static SHOWN: Wanted<8> = Wanted::new([
 /// Returns the dialects that have the frame, if the dialect of `spec` cannot have it. Empty for any other
 /// text.
 pub fn other_dialects(spec: &Spec, frame: &str) -> Vec<&'static str> {
-    let Ok(found) = scan::scan(frame, &SHOWN) else { return Vec::new() };
+    let Ok(found) = scan::scan(frame, &CLASSIFYING_MEMBERS) else { return Vec::new() };
     let kind = found.string(1);
     let is_rpc = matches!(spec.framing, Framing::JsonRpc { .. });
-    let fits = |dialect: &&Recognised| match (is_rpc, &kind) {
+    let fits = |dialect: &&DialectVocabulary| match (is_rpc, &kind) {
         // A line with a type and without members of JSON-RPC.
         (true, Some(kind)) if dialect.notification.is_none() && found.get(0).is_none() => match &**kind {
             "response" => found.boolean(5).is_some(),

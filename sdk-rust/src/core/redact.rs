@@ -6,8 +6,8 @@ mod sealing;
 
 use std::borrow::Cow;
 
-pub use sealing::sealed;
-pub(crate) use sealing::{may_be_sealed, sealed_by};
+pub use sealing::strip_payload;
+pub(crate) use sealing::{may_have_secret_payload, strip_payload_by_outline};
 
 pub use crate::generated::secrets::REDACTED;
 use crate::generated::secrets::{KEYS, MEMBERS, SUFFIX_LENGTH};
@@ -27,7 +27,7 @@ pub struct KeyShape {
 }
 
 /// The first bytes of all key prefixes, so that most positions of a text need one look-up.
-static FIRST: [bool; 256] = {
+static KEY_FIRST_BYTES: [bool; 256] = {
     let mut first = [false; 256];
     let mut at = 0;
     while at < KEYS.len() {
@@ -44,7 +44,7 @@ static FIRST: [bool; 256] = {
 
 /// Properties of a text that affect the search for keys.
 #[derive(Debug, Clone, Copy)]
-struct Reading {
+struct SearchOptions {
     /// `true` for the content of a JSON string: the letter of an escape is no part of the following key.
     escaped: bool,
     /// `true` if the end was cut off: the beginning of a key at the end may be a key.
@@ -63,7 +63,7 @@ pub(crate) fn redact_beginning(frame: &str) -> Cow<'_, str> {
 }
 
 fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {
-    if let Some(shown) = sealed(frame) {
+    if let Some(shown) = strip_payload(frame) {
         return Cow::Owned(shown);
     }
     let mut out = String::new();
@@ -118,17 +118,17 @@ fn redact_frame(frame: &str, cut: bool) -> Cow<'_, str> {
 ///
 /// The text is plain, without the escapes of JSON; see [`redact`] for frames.
 pub fn redact_text(text: &str) -> Cow<'_, str> {
-    without_keys(text, Reading { escaped: false, cut: false }).map_or(Cow::Borrowed(text), Cow::Owned)
+    without_keys(text, SearchOptions { escaped: false, cut: false }).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Redacts the raw content of a JSON string; `None` if it contains no keys. If a key in it has escapes, the
 /// whole string is replaced.
 fn string_without_keys(text: &str, cut: bool) -> Option<String> {
-    let shown = without_keys(text, Reading { escaped: true, cut });
+    let shown = without_keys(text, SearchOptions { escaped: true, cut });
     if memchr::memchr(b'\\', text.as_bytes()).is_none() {
         return shown;
     }
-    match without_keys(&unescaped(text), Reading { escaped: false, cut }) {
+    match without_keys(&unescaped(text), SearchOptions { escaped: false, cut }) {
         Some(expected) if unescaped(shown.as_deref().unwrap_or(text)) != expected => {
             Some(REDACTED.to_owned())
         }
@@ -171,14 +171,14 @@ fn unescaped(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns the string with its keys replaced, or `None` if it contains no keys.
-fn without_keys(text: &str, reading: Reading) -> Option<String> {
+fn without_keys(text: &str, reading: SearchOptions) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out = String::new();
     let (mut copied, mut at) = (0, 0);
     let mut at_word = true;
     while let Some(&byte) = bytes.get(at) {
         if at_word
-            && FIRST[usize::from(byte)]
+            && KEY_FIRST_BYTES[usize::from(byte)]
             && let Some((start, end)) = key_at(bytes, at, reading.cut)
         {
             out.push_str(&text[copied..start]);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::scan::{self, Wanted, member};
+use crate::scan::{self, MemberSet, member};
 use crate::spec::Spec;
 
 /// Returns the line of a command with the parameter names of the agent's `revision`; `line` has the names of
@@ -64,7 +64,7 @@ pub(crate) fn renamed<'a>(members: &'a str, names: &[(&'static str, &'static str
 
 /// Returns the value of a member, or `None` if the object has the other name too.
 fn value<'a>(object: &'a str, name: &'static str, later: &'static str) -> Option<&'a str> {
-    let found = scan::scan(object, &Wanted::new([member(name), member(later)])).ok()?;
+    let found = scan::scan(object, &MemberSet::new([member(name), member(later)])).ok()?;
     found.get(0).filter(|_| found.get(1).is_none())
 }
 
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_or_has_the_name_already_stays() {
+    fn absent_and_already_renamed_members_stay() {
         for members in ["{}", r#"{"other":1}"#, r#"{"message":"hi"}"#, r#"{"text":"a","message":"b"}"#] {
             assert_eq!(renamed(members, NAMES), members);
             assert_eq!(with_both(members, NAMES), members);

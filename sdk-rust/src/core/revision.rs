@@ -3,16 +3,16 @@
 //! The declaration contains frames that only younger or only older revisions send. Each received one reduces the
 //! possible revisions; calls never wait for the result.
 
-use crate::scan::{self, Wanted, member};
-use crate::spec::{Sign, Spec};
+use crate::scan::{self, MemberSet, member};
+use crate::spec::{Fingerprint, Spec};
 
 /// Knowledge of an agent's revision.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct RevisionDetector {
     /// All revisions of the dialect, oldest first; empty if the tables are those of one revision.
     revisions: &'static [&'static Spec],
     /// Index of the revision in the client's options.
-    told: Option<usize>,
+    named: Option<usize>,
     /// Index of the oldest revision that the frames allow; `youngest` is the index of the youngest.
     oldest: usize,
     youngest: usize,
@@ -24,18 +24,18 @@ pub struct Known {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contradiction {
     /// The revision in the options, as `pi@0.55`.
-    pub told: String,
+    pub named: String,
     /// The revision to which the frame belongs.
     pub seen: String,
 }
 
-impl Known {
+impl RevisionDetector {
     /// Creates the state before the first frame. `told` is the revision in the options.
     pub fn new(client: &'static Spec, told: Option<&'static Spec>) -> Self {
         let revisions = client.revisions;
         let told = told.and_then(|told| revisions.iter().position(|spec| spec.revision == told.revision));
         let youngest = revisions.len().saturating_sub(1);
-        let mut known = Known { revisions, told, oldest: 0, youngest, settled: false };
+        let mut known = RevisionDetector { revisions, named: told, oldest: 0, youngest, settled: false };
         known.settled = !known.is_open();
         known
     }
@@ -54,7 +54,7 @@ impl Known {
     /// Returns the revision in the options, or the only possible one. Of revisions with the same frames returns the
     /// oldest.
     pub fn revision(&self) -> Option<&'static Spec> {
-        let place = self.told.or((!self.is_open()).then_some(self.oldest))?;
+        let place = self.named.or((!self.is_open()).then_some(self.oldest))?;
         self.revisions.get(place).copied()
     }
 
@@ -65,35 +65,39 @@ impl Known {
         }
         let signs = self.revisions.iter().flat_map(|spec| spec.shows.iter().chain(spec.excludes));
         let asked = signs.filter_map(|sign| match sign {
-            Sign::EventMember(name, member) | Sign::EventWithout(name, member) if *name == kind => {
+            Fingerprint::EventMember(name, member) | Fingerprint::EventWithout(name, member)
+                if *name == kind =>
+            {
                 Some(*member)
             }
             _ => None,
         });
-        let members = Members::of(body, asked);
+        let members = MemberPresence::of(body, asked);
         let has = |member| members.has(body, member);
-        self.look(|sign| match sign {
-            Sign::Event(name) => name == kind,
-            Sign::EventMember(name, member) => name == kind && has(member),
-            Sign::EventWithout(name, member) => name == kind && !has(member),
-            Sign::BareEvent => !wrapped,
-            Sign::WrappedEvent => wrapped,
-            Sign::AnswerMember(..) | Sign::AnswerWithout(..) | Sign::AnswerBare(_) => false,
+        self.observe(|sign| match sign {
+            Fingerprint::Event(name) => name == kind,
+            Fingerprint::EventMember(name, member) => name == kind && has(member),
+            Fingerprint::EventWithout(name, member) => name == kind && !has(member),
+            Fingerprint::BareEvent => !wrapped,
+            Fingerprint::WrappedEvent => wrapped,
+            Fingerprint::AnswerMember(..) | Fingerprint::AnswerWithout(..) | Fingerprint::AnswerBare(_) => {
+                false
+            }
         })
     }
 
     /// Evaluates the data of a successful answer.
     pub fn answer(&mut self, command: &str, data: Option<&str>) -> Option<Contradiction> {
         let has = |member| data.is_some_and(|data| has(data, member));
-        self.look(|sign| match sign {
-            Sign::AnswerMember(name, member) => name == command && has(member),
-            Sign::AnswerWithout(name, member) => name == command && !has(member),
-            Sign::AnswerBare(name) => name == command && data.is_none(),
+        self.observe(|sign| match sign {
+            Fingerprint::AnswerMember(name, member) => name == command && has(member),
+            Fingerprint::AnswerWithout(name, member) => name == command && !has(member),
+            Fingerprint::AnswerBare(name) => name == command && data.is_none(),
             _ => false,
         })
     }
 
-    fn look(&mut self, is_seen: impl Fn(Sign) -> bool) -> Option<Contradiction> {
+    fn observe(&mut self, is_seen: impl Fn(Fingerprint) -> bool) -> Option<Contradiction> {
         if self.settled {
             return None;
         }
@@ -105,115 +109,117 @@ impl Known {
                 self.youngest = self.youngest.min(place.saturating_sub(1));
             }
         }
-        self.narrowed()
+        self.update_bounds()
     }
 
     /// Evaluates the agent's failure for an unknown command. Returns the youngest possible revision without the
     /// command, and the revisions with it. Returns `None` if the command is no evidence for the agent's revision.
-    pub fn unknown(&mut self, command: &str) -> Option<(String, String)> {
-        let possible = self.told.map_or(self.oldest..=self.youngest, |told| told..=told);
+    pub fn reject_unknown(&mut self, command: &str) -> Option<(String, String)> {
+        let possible = self.named.map_or(self.oldest..=self.youngest, |told| told..=told);
         let without = possible.rev().find(|place| self.revisions[*place].command(command).is_none())?;
-        let having = self.having(command)?;
-        if self.told.is_none() {
+        let having = self.revisions_with(command)?;
+        if self.named.is_none() {
             self.youngest = self.youngest.min(without);
-            self.narrowed();
+            self.update_bounds();
         }
         Some((self.revisions[without].id(), having))
     }
 
     /// Returns the agent's youngest possible revision and the revisions with the command, if no possible revision has
     /// it and others do.
-    pub fn lacks(&self, command: &str) -> Option<(String, String)> {
-        let mut possible = self.told.map_or(self.oldest..=self.youngest, |told| told..=told);
+    pub fn missing_command(&self, command: &str) -> Option<(String, String)> {
+        let mut possible = self.named.map_or(self.oldest..=self.youngest, |told| told..=told);
         let youngest = *possible.end();
         if self.revisions.is_empty() || possible.any(|place| self.revisions[place].command(command).is_some())
         {
             return None;
         }
-        Some((self.revisions[youngest].id(), self.having(command)?))
+        Some((self.revisions[youngest].id(), self.revisions_with(command)?))
     }
 
     /// Returns the revisions that have a command; `None` if no revision has it.
-    fn having(&self, command: &str) -> Option<String> {
+    fn revisions_with(&self, command: &str) -> Option<String> {
         let having = self.revisions.iter().filter(|spec| spec.command(command).is_some());
         let ids: Vec<String> = having.map(|spec| spec.id()).collect();
         (!ids.is_empty()).then(|| ids.join(", "))
     }
 
-    fn narrowed(&mut self) -> Option<Contradiction> {
+    fn update_bounds(&mut self) -> Option<Contradiction> {
         if self.oldest > self.youngest {
             // Of contradictory frames, a feature that the agent has is stronger evidence than an absent one.
             self.youngest = self.oldest;
         }
-        let contradicted = self.told.filter(|told| *told < self.oldest || *told > self.youngest);
+        let contradicted = self.named.filter(|told| *told < self.oldest || *told > self.youngest);
         self.settled = !self.is_open() || contradicted.is_some();
         let seen = contradicted.map(|told| if told < self.oldest { self.oldest } else { self.youngest });
         let (told, seen) = contradicted.zip(seen)?;
-        Some(Contradiction { told: self.revisions[told].id(), seen: self.revisions[seen].id() })
+        Some(Contradiction { named: self.revisions[told].id(), seen: self.revisions[seen].id() })
     }
 }
 
 /// Evidence for the revision in events of one type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Says {
+pub enum EventEvidence {
     /// No evidence, with any members.
-    Nothing,
+    Never,
     /// Evidence if one of these members is present.
-    With(Vec<&'static str>),
+    IfMember(Vec<&'static str>),
     /// Evidence in every event of the type.
-    Something,
+    Always,
 }
 
-impl Says {
+impl EventEvidence {
     /// Returns the evidence in events of that type, in a dialect with these revisions.
     pub fn of(revisions: &[&'static Spec], kind: &str) -> Self {
         let mut members = Vec::new();
         for sign in revisions.iter().flat_map(|spec| spec.shows.iter().chain(spec.excludes)) {
             match sign {
-                Sign::BareEvent | Sign::WrappedEvent => return Says::Something,
-                Sign::Event(name) | Sign::EventWithout(name, _) if *name == kind => return Says::Something,
-                Sign::EventMember(name, member) if *name == kind => members.push(*member),
+                Fingerprint::BareEvent | Fingerprint::WrappedEvent => return EventEvidence::Always,
+                Fingerprint::Event(name) | Fingerprint::EventWithout(name, _) if *name == kind => {
+                    return EventEvidence::Always;
+                }
+                Fingerprint::EventMember(name, member) if *name == kind => members.push(*member),
                 _ => {}
             }
         }
-        if members.is_empty() { Says::Nothing } else { Says::With(members) }
+        if members.is_empty() { EventEvidence::Never } else { EventEvidence::IfMember(members) }
     }
 
     /// Returns `true` if the event with that object is no evidence.
     pub fn is_nothing(&self, body: &str) -> bool {
         match self {
-            Says::Nothing => true,
-            Says::With(members) => {
-                let asked = Members::of(body, members.iter().copied());
+            EventEvidence::Never => true,
+            EventEvidence::IfMember(members) => {
+                let asked = MemberPresence::of(body, members.iter().copied());
                 !members.iter().any(|member| asked.has(body, member))
             }
-            Says::Something => false,
+            EventEvidence::Always => false,
         }
     }
 }
 
 /// Presence of a few members in an object, determined in one pass.
 #[derive(Default)]
-struct Members {
-    asked: [&'static str; 4],
+struct MemberPresence {
+    requested: [&'static str; 4],
     found: [bool; 4],
     count: usize,
 }
 
-impl Members {
+impl MemberPresence {
     /// Searches for those members, or the first four of them.
     fn of(object: &str, asked: impl Iterator<Item = &'static str>) -> Self {
-        let mut members = Members::default();
+        let mut members = MemberPresence::default();
         for member in asked {
-            if members.count < members.asked.len() && members.place(member).is_none() {
-                members.asked[members.count] = member;
+            if members.count < members.requested.len() && members.place(member).is_none() {
+                members.requested[members.count] = member;
                 members.count += 1;
             }
         }
         if members.count == 0 {
             return members;
         }
-        let Members { asked, found, count } = &mut members;
+        let MemberPresence { requested: asked, found, count } = &mut members;
         let sound = scan::members(object, |name, _| {
             for (asked, found) in asked.iter().zip(&mut *found).take(*count) {
                 *found |= scan::is_named(name, asked);
@@ -227,7 +233,7 @@ impl Members {
     }
 
     fn place(&self, member: &str) -> Option<usize> {
-        self.asked[..self.count].iter().position(|asked| *asked == member)
+        self.requested[..self.count].iter().position(|asked| *asked == member)
     }
 
     fn has(&self, object: &str, member: &'static str) -> bool {
@@ -237,7 +243,7 @@ impl Members {
 
 /// Returns `true` if an object has a member.
 fn has(object: &str, name: &'static str) -> bool {
-    scan::scan(object, &Wanted::new([member(name)])).is_ok_and(|found| found.get(0).is_some())
+    scan::scan(object, &MemberSet::new([member(name)])).is_ok_and(|found| found.get(0).is_some())
 }
 
 #[cfg(test)]
@@ -246,8 +252,8 @@ mod tests {
     use super::*;
     use crate::pi::{CLIENT, REVISIONS};
 
-    fn new(told: Option<usize>) -> Known {
-        Known::new(&CLIENT, told.map(|place| REVISIONS[place]))
+    fn new(told: Option<usize>) -> RevisionDetector {
+        RevisionDetector::new(&CLIENT, told.map(|place| REVISIONS[place]))
     }
 
     #[test]
@@ -274,23 +280,29 @@ mod tests {
     }
 
     #[test]
-    fn what_the_revision_lacks_is_known_and_what_no_revision_has_is_not() {
+    fn commands_missing_from_the_revision_are_found_and_undeclared_ones_are_not() {
         let wanted = Some(("pi@0.55".to_owned(), "pi@1.5, pi@1.6".to_owned()));
-        assert_eq!(new(Some(0)).lacks("get_tree"), wanted);
-        assert_eq!((new(Some(1)).lacks("get_tree"), new(None).lacks("get_tree")), (None, None));
-        assert_eq!((new(Some(0)).lacks("teleport"), new(Some(0)).lacks("get_state")), (None, None));
+        assert_eq!(new(Some(0)).missing_command("get_tree"), wanted);
+        assert_eq!(
+            (new(Some(1)).missing_command("get_tree"), new(None).missing_command("get_tree")),
+            (None, None)
+        );
+        assert_eq!(
+            (new(Some(0)).missing_command("teleport"), new(Some(0)).missing_command("get_state")),
+            (None, None)
+        );
         let mut known = new(None);
-        assert_eq!(known.unknown("teleport"), None);
-        assert_eq!(known.unknown("get_tree"), wanted);
+        assert_eq!(known.reject_unknown("teleport"), None);
+        assert_eq!(known.reject_unknown("get_tree"), wanted);
         assert_eq!(known.revision().unwrap().revision, "0.55");
-        assert_eq!(known.lacks("clear_queue"), wanted);
+        assert_eq!(known.missing_command("clear_queue"), wanted);
     }
 
     #[test]
-    fn a_frame_against_the_named_revision_is_told_once() {
+    fn a_frame_against_the_named_revision_is_reported_once() {
         let mut known = new(Some(0));
         let told = known.event("agent_settled", r#"{"type":"agent_settled"}"#, false);
-        assert_eq!(told, Some(Contradiction { told: "pi@0.55".into(), seen: "pi@1.5".into() }));
+        assert_eq!(told, Some(Contradiction { named: "pi@0.55".into(), seen: "pi@1.5".into() }));
         assert_eq!(known.event("agent_settled", r#"{"type":"agent_settled"}"#, false), None);
         assert_eq!(known.revision().unwrap().revision, "0.55");
     }
@@ -302,36 +314,38 @@ mod tests {
             let mut known = new(told);
             assert_eq!(known.event("agent_settled", settled, false), None);
             assert_eq!(known.revision().unwrap().revision, wanted);
-            assert!(known.is_settled() && known.lacks("get_tree").is_none());
+            assert!(known.is_settled() && known.missing_command("get_tree").is_none());
         }
         let mut known = new(Some(2));
         let told = known.answer("prompt", None);
-        assert_eq!(told, Some(Contradiction { told: "pi@1.6".into(), seen: "pi@0.55".into() }));
+        assert_eq!(told, Some(Contradiction { named: "pi@1.6".into(), seen: "pi@0.55".into() }));
     }
 
     #[test]
-    fn what_is_not_looked_at_says_nothing() {
+    fn frames_without_evidence_are_not_examined() {
         for client in crate::generated::CLIENTS {
             for event in client.events {
-                let says = Says::of(client.revisions, event.name);
+                let says = EventEvidence::of(client.revisions, event.name);
                 for members in ["{}", r#"{"message":1}"#, r#"{"us\u0061ge":1}"#, r#"{"willRetry":true}"#] {
                     for wrapped in [true, false] {
-                        let mut known = Known::new(client, None);
+                        let mut known = RevisionDetector::new(client, None);
                         known.event(event.name, members, wrapped);
-                        let before = Known::new(client, None);
+                        let before = RevisionDetector::new(client, None);
                         let is_same = (known.oldest, known.youngest) == (before.oldest, before.youngest);
                         assert!(is_same || !says.is_nothing(members), "{} {members}", event.name);
                     }
                 }
             }
         }
-        assert_eq!(Says::of(REVISIONS, "turn_start"), Says::Nothing);
-        assert!(!Says::of(REVISIONS, "message_update").is_nothing(r#"{"message":1}"#));
+        assert_eq!(EventEvidence::of(REVISIONS, "turn_start"), EventEvidence::Never);
+        assert!(!EventEvidence::of(REVISIONS, "message_update").is_nothing(r#"{"message":1}"#));
     }
 
     #[test]
     fn tables_of_one_revision_leave_nothing_open() {
-        let known = Known::new(&crate::pi::SPEC, None);
-        assert!(known.is_settled() && known.revision().is_none() && known.lacks("get_tree").is_none());
+        let known = RevisionDetector::new(&crate::pi::SPEC, None);
+        assert!(
+            known.is_settled() && known.revision().is_none() && known.missing_command("get_tree").is_none()
+        );
     }
 }

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::framing::FrameText;
-use crate::scan::{self, Outline, ScanError, Wanted, inner, member};
+use crate::scan::{self, MemberSet, Outline, ScanError, inner, member};
 use crate::spec::{Barrier, EventSpec, Framing, Spec};
 
 pub use crate::scan::flag;
@@ -52,7 +52,7 @@ impl fmt::Display for EventKind {
 
 /// A line from the agent, classified for routing. Fields named raw contain raw JSON.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Routed {
+pub enum RoutedFrame {
     /// A response to a command.
     Answer {
         /// The raw id.
@@ -95,7 +95,7 @@ const OUTLINED: usize = 4 * 1024;
 /// larger outline.
 const OUTLINE_SHARE: usize = 8;
 
-static FLAT: Wanted<9> = Wanted::new([
+static FLAT: MemberSet<9> = MemberSet::new([
     member("type"),
     member("id"),
     member("command"),
@@ -108,8 +108,8 @@ static FLAT: Wanted<9> = Wanted::new([
 ]);
 
 /// Members that classify a JSON-RPC frame; the dialect names the member with the session.
-fn json_rpc_members(spec: &Spec) -> Wanted<7> {
-    Wanted::new([
+fn json_rpc_members(spec: &Spec) -> MemberSet<7> {
+    MemberSet::new([
         member("id"),
         member("method"),
         member("params"),
@@ -124,10 +124,10 @@ fn json_rpc_members(spec: &Spec) -> Wanted<7> {
 ///
 /// # Errors
 /// The reason why the line is not a frame.
-pub fn route(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
+pub fn route(spec: &Spec, frame: &FrameText) -> Result<RoutedFrame, String> {
     match spec.framing {
         Framing::JsonRpc { notification } => json_rpc(spec, frame, notification, &json_rpc_members(spec)),
-        _ => flat(spec, frame, &mut Kinds::default()),
+        _ => flat(spec, frame, &mut EventCache::default()),
     }
 }
 
@@ -135,13 +135,13 @@ pub fn route(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
 ///
 /// # Errors
 /// The reason why the line is not a frame.
-pub fn route_bare(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
+pub fn route_bare(spec: &Spec, frame: &FrameText) -> Result<RoutedFrame, String> {
     // An event has a type, and may have a member of any other name.
-    static SHOWS: Wanted<3> = Wanted::new([member("jsonrpc"), member("method"), member("type")]);
+    static SHOWS: MemberSet<3> = MemberSet::new([member("jsonrpc"), member("method"), member("type")]);
     let is_wrapped = scan::scan(frame.as_str(), &SHOWS)
         .is_ok_and(|found| found.get(0).is_some() || found.get(1).is_some() && found.get(2).is_none());
     match spec.framing {
-        Framing::JsonRpc { .. } if !is_wrapped => flat(spec, frame, &mut Kinds::default()),
+        Framing::JsonRpc { .. } if !is_wrapped => flat(spec, frame, &mut EventCache::default()),
         _ => route(spec, frame),
     }
 }
@@ -150,22 +150,22 @@ pub fn route_bare(spec: &Spec, frame: &FrameText) -> Result<Routed, String> {
 #[derive(Debug)]
 pub struct Router {
     spec: &'static Spec,
-    kinds: Kinds,
+    kinds: EventCache,
     /// The wanted members for dialects of JSON-RPC.
-    json_rpc: Wanted<7>,
+    json_rpc: MemberSet<7>,
 }
 
 impl Router {
     /// Creates a router for the lines of one agent.
     pub fn new(spec: &'static Spec) -> Self {
-        Router { spec, kinds: Kinds::default(), json_rpc: json_rpc_members(spec) }
+        Router { spec, kinds: EventCache::default(), json_rpc: json_rpc_members(spec) }
     }
 
     /// Classifies the next line.
     ///
     /// # Errors
     /// The reason why the line is not a frame.
-    pub fn route(&mut self, frame: &FrameText) -> Result<Routed, String> {
+    pub fn route(&mut self, frame: &FrameText) -> Result<RoutedFrame, String> {
         match self.spec.framing {
             Framing::JsonRpc { notification } => json_rpc(self.spec, frame, notification, &self.json_rpc),
             _ => flat(self.spec, frame, &mut self.kinds),
@@ -175,21 +175,21 @@ impl Router {
 
 /// Cache of the rows of earlier events, indexed by a hash of their type.
 #[derive(Debug, Default)]
-struct Kinds([Option<&'static EventSpec>; 32]);
+struct EventCache([Option<&'static EventSpec>; 32]);
 
-impl Kinds {
-    fn place(kind: &str) -> usize {
+impl EventCache {
+    fn slot(kind: &str) -> usize {
         let bytes = kind.as_bytes();
         let middle = bytes.get(bytes.len() / 2).copied().unwrap_or_default();
         (usize::from(middle) ^ bytes.len()) % 32
     }
 
     fn known(&self, kind: &str) -> Option<&'static EventSpec> {
-        self.0[Self::place(kind)].filter(|spec| spec.name == kind)
+        self.0[Self::slot(kind)].filter(|spec| spec.name == kind)
     }
 
-    fn note(&mut self, spec: &'static EventSpec) {
-        self.0[Self::place(spec.name)] = Some(spec);
+    fn remember(&mut self, spec: &'static EventSpec) {
+        self.0[Self::slot(spec.name)] = Some(spec);
     }
 }
 
@@ -201,7 +201,7 @@ fn owned(text: Option<Cow<'_, str>>) -> Option<String> {
     text.map(Cow::into_owned)
 }
 
-fn flat(spec: &Spec, frame: &FrameText, kinds: &mut Kinds) -> Result<Routed, String> {
+fn flat(spec: &Spec, frame: &FrameText, kinds: &mut EventCache) -> Result<RoutedFrame, String> {
     let text = frame.as_str();
     let failed = |error: ScanError| error.to_string();
     let (found, outline) = match text.len() {
@@ -214,10 +214,15 @@ fn flat(spec: &Spec, frame: &FrameText, kinds: &mut Kinds) -> Result<Routed, Str
     let kind = found.string(0).ok_or("it has no `type`")?;
     let outline = outline.map(Arc::new);
     if let Some(known) = kinds.known(&kind) {
-        return Ok(Routed::Event { kind: EventKind::Declared(known), body: None, session: None, outline });
+        return Ok(RoutedFrame::Event {
+            kind: EventKind::Declared(known),
+            body: None,
+            session: None,
+            outline,
+        });
     }
     if kind == "response" {
-        return Ok(Routed::Answer {
+        return Ok(RoutedFrame::Answer {
             id: found.get(1).map(|id| slice(frame, id)),
             command: owned(found.string(2)),
             success: found.boolean(3).ok_or("the response has no `success`")?,
@@ -226,14 +231,14 @@ fn flat(spec: &Spec, frame: &FrameText, kinds: &mut Kinds) -> Result<Routed, Str
         });
     }
     if spec.dialog_frames.is_some_and(|frames| frames.request == kind) {
-        return Ok(Routed::Dialog {
+        return Ok(RoutedFrame::Dialog {
             id: slice(frame, found.get(1).ok_or("the dialog has no `id`")?),
             method: owned(found.string(6)).ok_or("the dialog has no `method`")?,
             params: frame.clone(),
         });
     }
-    if let Some(dialog) = spec.asked_by(&kind) {
-        return Ok(Routed::Dialog {
+    if let Some(dialog) = spec.dialog_by_request(&kind) {
+        return Ok(RoutedFrame::Dialog {
             id: slice(frame, found.get(1).ok_or("the dialog has no `id`")?),
             method: dialog.wire.to_owned(),
             params: frame.clone(),
@@ -243,25 +248,25 @@ fn flat(spec: &Spec, frame: &FrameText, kinds: &mut Kinds) -> Result<Routed, Str
     if spec.framing == Framing::Enveloped && kind == "event" {
         let body = found.get(7).ok_or("the envelope has no `event`")?;
         let kind = EventKind::of(spec, &found.string(8).ok_or("the event has no `type`")?);
-        return Ok(Routed::Event { kind, body: Some(slice(frame, body)), session: None, outline: None });
+        return Ok(RoutedFrame::Event { kind, body: Some(slice(frame, body)), session: None, outline: None });
     }
     let kind = EventKind::of(spec, &kind);
     if let EventKind::Declared(known) = kind {
-        kinds.note(known);
+        kinds.remember(known);
     }
-    Ok(Routed::Event { kind, body: None, session: None, outline })
+    Ok(RoutedFrame::Event { kind, body: None, session: None, outline })
 }
 
 fn json_rpc(
     spec: &Spec,
     frame: &FrameText,
     notification: &str,
-    wanted: &Wanted<7>,
-) -> Result<Routed, String> {
+    wanted: &MemberSet<7>,
+) -> Result<RoutedFrame, String> {
     let found = scan::scan(frame.as_str(), wanted).map_err(|error| error.to_string())?;
     let (id, method) = (found.get(0), owned(found.string(1)));
     match (method, id) {
-        (Some(method), Some(id)) => Ok(Routed::Dialog {
+        (Some(method), Some(id)) => Ok(RoutedFrame::Dialog {
             id: slice(frame, id),
             method,
             params: slice(frame, found.get(2).unwrap_or("{}")),
@@ -269,7 +274,7 @@ fn json_rpc(
         (Some(method), None) if method == notification => {
             let kind = EventKind::of(spec, &found.string(5).ok_or("the event has no `type`")?);
             let session = spec.session_member.and(owned(found.string(6)));
-            Ok(Routed::Event {
+            Ok(RoutedFrame::Event {
                 kind,
                 body: Some(slice(frame, found.get(2).unwrap_or("{}"))),
                 session,
@@ -282,7 +287,7 @@ fn json_rpc(
             if result.is_none() && error.is_none() {
                 return Err("the response has neither `result` nor `error`".to_owned());
             }
-            Ok(Routed::Answer {
+            Ok(RoutedFrame::Answer {
                 // A failure with a null id belongs to no request; a success with a null id answers a request
                 // with that id.
                 id: (!scan::is_null(id) || error.is_none()).then(|| slice(frame, id)),
@@ -298,7 +303,7 @@ fn json_rpc(
 
 /// Evaluates the data of a state response; `true` if work continues.
 pub fn is_busy(data: &str, state: &Barrier) -> Option<bool> {
-    let found = scan::scan(data, &Wanted::new([member(state.busy)])).ok()?;
+    let found = scan::scan(data, &MemberSet::new([member(state.busy)])).ok()?;
     match state.idle {
         None => found.boolean(0),
         Some(idle) => found.string(0).map(|told| told != idle),
@@ -315,7 +320,7 @@ mod tests {
     #[test]
     fn a_bare_event_may_have_a_member_of_the_name_of_an_envelopes() {
         let kind_of = |text: &str| match route_bare(Opal::CLIENT, &FrameText::from(text)) {
-            Ok(Routed::Event { kind, .. }) => Ok(kind.to_string()),
+            Ok(RoutedFrame::Event { kind, .. }) => Ok(kind.to_string()),
             other => Err(format!("{other:?}")),
         };
         assert_eq!(kind_of(r#"{"type":"brand_new","method":"fast"}"#).as_deref(), Ok("brand_new"));
@@ -329,7 +334,7 @@ mod tests {
         let outline_of = |text: String| {
             let frame = FrameText::from(text);
             match route(Operator::CLIENT, &frame).unwrap() {
-                Routed::Event { outline, .. } => (outline.map(|outline| outline.size()), frame.len()),
+                RoutedFrame::Event { outline, .. } => (outline.map(|outline| outline.size()), frame.len()),
                 other => panic!("{other:?}"),
             }
         };

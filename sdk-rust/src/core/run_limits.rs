@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use crate::generated::measures::MEASURES;
-use crate::outcome::{RunFailure, find, word};
+use crate::outcome::{RunFailure, find, scalar_text};
 
 /// Limits of a run. When it reaches one, the client sends the abort command, and the run fails with
 /// [`RunFailure`], whose code is the name of the limit.
@@ -34,40 +34,40 @@ pub struct Measures {
     /// The event with which a turn begins.
     pub turn: &'static str,
     /// The event with the cost of an answer, and the path of the cost. `None` if the dialect does not report it.
-    pub cost: Option<(&'static str, Path)>,
+    pub cost: Option<(&'static str, MemberPath)>,
     /// The event with which a call begins.
-    pub call: Call,
+    pub call: CallEvent,
     /// The result of a call.
-    pub result: CallResult,
+    pub result: CallResultEvent,
 }
 
 /// The names that lead to a member.
-pub type Path = &'static [&'static str];
+pub type MemberPath = &'static [&'static str];
 
 /// The event with which a call begins.
 #[derive(Debug, Clone, Copy)]
-pub struct Call {
+pub struct CallEvent {
     /// Type of the event.
     pub event: &'static str,
     /// The call's id.
-    pub id: Path,
+    pub id: MemberPath,
     /// Name of the tool.
-    pub tool: Path,
+    pub tool: MemberPath,
     /// The arguments.
-    pub arguments: Path,
+    pub arguments: MemberPath,
 }
 
 /// The event with the result of a call.
 #[derive(Debug, Clone, Copy)]
-pub struct CallResult {
+pub struct CallResultEvent {
     /// Type of the event.
     pub event: &'static str,
     /// The call's id.
-    pub id: Path,
+    pub id: MemberPath,
     /// The member for success or failure of the call, and its value after a failure.
-    pub failed: (Path, &'static str),
+    pub failed: (MemberPath, &'static str),
     /// The result.
-    pub output: Path,
+    pub output: MemberPath,
 }
 
 impl RunLimits {
@@ -89,7 +89,7 @@ impl RunLimits {
             turns: 0,
             cost: 0.0,
             calls: HashMap::new(),
-            repeats: Repeats::default(),
+            repeats: RepeatCounter::default(),
         })
     }
 
@@ -117,12 +117,12 @@ pub(crate) struct RunMeter {
     cost: f64,
     /// Calls without a result, by id.
     calls: HashMap<String, OpenCall>,
-    repeats: Repeats,
+    repeats: RepeatCounter,
 }
 
 impl RunMeter {
     /// Processes an event. Returns the failure of the run if it has reached a limit.
-    pub fn hear(&mut self, kind: &str, body: &str) -> Option<RunFailure> {
+    pub fn record_event(&mut self, kind: &str, body: &str) -> Option<RunFailure> {
         let Measures { turn, cost, call, result, .. } = self.measures;
         if let Some((_, path)) = cost.filter(|(event, _)| *event == kind) {
             let cost = find(body, path).and_then(|raw| raw.trim().parse::<f64>().ok());
@@ -132,8 +132,8 @@ impl RunMeter {
             return self.begin_turn();
         }
         if kind == call.event && self.limits.max_equal_calls.is_some() {
-            let name = find(body, call.tool).and_then(word).unwrap_or_default();
-            let arguments = find(body, call.arguments).map(sorted).unwrap_or_default();
+            let name = find(body, call.tool).and_then(scalar_text).unwrap_or_default();
+            let arguments = find(body, call.arguments).map(canonical_json).unwrap_or_default();
             let digest = Digest::of(&format!("{name} {arguments}"));
             self.calls.insert(id(body, call.id), OpenCall { tool: name.into_owned(), digest });
         }
@@ -141,7 +141,7 @@ impl RunMeter {
             let most = self.limits.max_equal_calls?;
             let OpenCall { tool, digest } = self.calls.remove(&id(body, result.id))?;
             let failed =
-                find(body, result.failed.0).and_then(word).is_some_and(|word| word == result.failed.1);
+                find(body, result.failed.0).and_then(scalar_text).is_some_and(|word| word == result.failed.1);
             let output = find(body, result.output).unwrap_or_default();
             if failed && self.repeats.fail(digest) >= most {
                 let reason = format!("one call of the tool {tool} has failed {most} times");
@@ -167,12 +167,12 @@ impl RunMeter {
     }
 }
 
-fn id(body: &str, path: Path) -> String {
-    find(body, path).and_then(word).unwrap_or_default().into_owned()
+fn id(body: &str, path: MemberPath) -> String {
+    find(body, path).and_then(scalar_text).unwrap_or_default().into_owned()
 }
 
 /// Returns a text that is equal for equal values, in any order of their members.
-fn sorted(raw: &str) -> String {
+fn canonical_json(raw: &str) -> String {
     let Ok(mut value) = serde_json::from_str::<serde_json::Value>(raw) else { return raw.to_owned() };
     value.sort_all_objects();
     value.to_string()
@@ -203,12 +203,12 @@ impl Digest {
 
 /// Failed calls with their counts, and the last results of successful calls.
 #[derive(Debug, Default)]
-struct Repeats {
+struct RepeatCounter {
     failures: HashMap<Digest, u64>,
     results: HashMap<Digest, Digest>,
 }
 
-impl Repeats {
+impl RepeatCounter {
     fn fail(&mut self, call: Digest) -> u64 {
         let count = self.failures.entry(call).or_default();
         *count += 1;
@@ -257,7 +257,7 @@ mod tests {
                 (0..times).flat_map(move |_| all.clone())
             });
             let reached = events.enumerate().find_map(|(at, event)| {
-                let failure = meter.hear(event["type"].as_str().unwrap(), &event.to_string())?;
+                let failure = meter.record_event(event["type"].as_str().unwrap(), &event.to_string())?;
                 Some(serde_json::json!({"at": at, "code": failure.code, "message": failure.message}))
             });
             assert_eq!(reached.unwrap_or(Value::Null), case["expect"], "{name}");
@@ -265,19 +265,19 @@ mod tests {
     }
 
     #[test]
-    fn neither_arguments_nor_results_are_kept_which_may_be_long() {
+    fn long_arguments_and_results_are_not_retained() {
         let limits = RunLimits { max_equal_calls: Some(2), ..RunLimits::default() };
         let mut meter = limits.meter("pi").unwrap();
         for number in 0..8 {
             let long = format!("{number} ").repeat(10_000);
             let call = json!({"type": "tool_execution_start", "toolCallId": number.to_string(), "toolName": "write",
                               "args": {"text": long}});
-            assert_eq!(meter.hear("tool_execution_start", &call.to_string()), None);
+            assert_eq!(meter.record_event("tool_execution_start", &call.to_string()), None);
             let result = json!({"type": "tool_execution_end", "toolCallId": number.to_string(), "toolName": "write",
                                 "isError": number % 3 == 1, "result": {"content": [{"type": "text", "text": long}]}});
             // The last calls have no result yet.
             if number < 6 {
-                assert_eq!(meter.hear("tool_execution_end", &result.to_string()), None);
+                assert_eq!(meter.record_event("tool_execution_end", &result.to_string()), None);
             }
         }
         let kept = format!("{meter:?}").len();

@@ -11,10 +11,10 @@ use crate::spec::RunEnd;
 
 /// Waiting time after an accepted prompt before the tracker checks for its run. Prompts handled by an
 /// extension start no run.
-const BEGIN_WITHIN: Duration = Duration::from_millis(500);
+const START_WITHIN: Duration = Duration::from_millis(500);
 
 /// Interval between state requests to an agent that reports itself busy without other events.
-const LOOK_AGAIN: Duration = Duration::from_millis(250);
+const STATE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Maximum duration of a run after the agent has acknowledged an abort, without new work. Afterwards the run
 /// is considered ended.
@@ -24,14 +24,14 @@ pub const STOP_WITHIN: Duration = Duration::from_secs(10);
 const IDLE_CHECKS: u8 = 2;
 
 /// Maximum number of doublings of that interval after an unreadable line, because the work may take long.
-const DOUBLINGS: u8 = 4;
+const MAX_DOUBLINGS: u8 = 4;
 
 /// Maximum number of state requests without a usable response after an unreadable line.
-const STATE_ASKED: u8 = 3;
+const MAX_STATE_QUERIES: u8 = 3;
 
 /// Input of the tracker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Input {
+pub enum TrackerInput {
     /// The command that starts the run succeeded.
     Answered,
     /// An event reports that work continues.
@@ -43,9 +43,9 @@ pub enum Input {
     /// An event reports that the run is over.
     Ends,
     /// A line could not be read. It may have been the last event of the run.
-    Lost,
+    LineLost,
     /// Another event of the session arrived.
-    Heard,
+    OtherEvent,
     /// The agent acknowledged an abort of the run.
     Stopped,
     /// Another run replaced this run, or the prompt had no effect: the run may be over.
@@ -59,27 +59,27 @@ pub enum Input {
     },
     /// A state request without a usable response.
     NoState,
-    /// The time of [`Action::Wake`] elapsed.
+    /// The time of [`TrackerAction::Wake`] elapsed.
     Elapsed,
 }
 
 /// Request of the tracker to its caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Action {
+pub enum TrackerAction {
     /// Nothing.
     None,
     /// Request the agent's state.
-    AskState,
-    /// Feed [`Input::Elapsed`] after this time; earlier wake requests are void.
+    QueryState,
+    /// Feed [`TrackerInput::Elapsed`] after this time; earlier wake requests are void.
     Wake(Duration),
     /// The run ended.
-    End(Outcome),
+    End(RunCompletion),
 }
 
 /// Cause and certainty of the end of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Outcome {
+pub struct RunCompletion {
     /// Cause of the end.
     pub ended_by: EndedBy,
     /// `true` if no further event of the run can follow. `false` if the agent did not report its state within the
@@ -115,7 +115,7 @@ enum Phase {
     /// The run may be over and the agent is idle; further work may follow within the gap.
     Gap,
     /// The run is over.
-    Over,
+    Ended,
 }
 
 /// Tracker of one run.
@@ -124,12 +124,12 @@ pub struct RunTracker {
     rules: RunEnd,
     phase: Phase,
     answered: bool,
-    begun: bool,
-    idle: u8,
+    work_seen: bool,
+    idle_states: u8,
     /// `true` if the agent answered the last state request.
     confirmed: bool,
     /// `true` after any event of the session.
-    heard: bool,
+    event_seen: bool,
     /// `true` if the last event about the end reported that the run may be over.
     may_be_over: bool,
     /// Time since the acknowledged abort, as the sum of the requested wake times. `None` without an abort, or
@@ -138,8 +138,8 @@ pub struct RunTracker {
     /// `true` if an unreadable line may have been the last event and no readable event reported the end.
     lost: bool,
     /// Number of busy states, and of missing states (`mute`), since that line.
-    busy: u8,
-    mute: u8,
+    busy_states: u8,
+    missing_states: u8,
 }
 
 impl RunTracker {
@@ -149,204 +149,204 @@ impl RunTracker {
             rules,
             phase: Phase::Waiting,
             answered: false,
-            begun: false,
-            idle: 0,
+            work_seen: false,
+            idle_states: 0,
             confirmed: true,
-            heard: false,
+            event_seen: false,
             may_be_over: false,
             stopping: None,
             lost: false,
-            busy: 0,
-            mute: 0,
+            busy_states: 0,
+            missing_states: 0,
         }
     }
 
     /// Applies other rules from now on, once the agent's revision is known.
-    pub fn follow(&mut self, rules: RunEnd) {
+    pub fn set_rules(&mut self, rules: RunEnd) {
         self.rules = rules;
     }
 
     /// Returns `true` if work of the run was observed.
-    pub fn has_begun(&self) -> bool {
-        self.begun
+    pub fn has_started(&self) -> bool {
+        self.work_seen
     }
 
     /// Processes an input and returns the next action.
-    pub fn feed(&mut self, input: Input) -> Action {
-        if self.phase == Phase::Over {
-            return Action::None;
+    pub fn feed(&mut self, input: TrackerInput) -> TrackerAction {
+        if self.phase == Phase::Ended {
+            return TrackerAction::None;
         }
         match input {
-            Input::Answered => {
+            TrackerInput::Answered => {
                 self.answered = true;
                 if self.rules.answer_ends {
                     return self.end(EndedBy::Answer);
                 }
                 match (self.phase, self.rules.barrier) {
-                    (Phase::Waiting, Some(_)) => Action::Wake(BEGIN_WITHIN),
-                    _ => Action::None,
+                    (Phase::Waiting, Some(_)) => TrackerAction::Wake(START_WITHIN),
+                    _ => TrackerAction::None,
                 }
             }
-            Input::Begins | Input::Holds => {
-                self.begun = true;
+            TrackerInput::Begins | TrackerInput::Holds => {
+                self.work_seen = true;
                 (self.may_be_over, self.lost) = (false, false);
                 self.stopping = None;
                 self.phase = Phase::Running;
-                Action::None
+                TrackerAction::None
             }
-            Input::Heard => {
-                self.heard = true;
-                Action::None
+            TrackerInput::OtherEvent => {
+                self.event_seen = true;
+                TrackerAction::None
             }
             // An end before the start belongs to earlier work.
-            Input::MayEnd if !self.begun => Action::None,
-            Input::MayEnd | Input::Replaced => self.may_end(),
-            Input::Ends if self.begun => self.end(EndedBy::Event),
+            TrackerInput::MayEnd if !self.work_seen => TrackerAction::None,
+            TrackerInput::MayEnd | TrackerInput::Replaced => self.may_end(),
+            TrackerInput::Ends if self.work_seen => self.end(EndedBy::Event),
             // Queued input joins earlier work if the agent has no state to request.
-            Input::Ends if self.rules.barrier.is_none() && self.answered && self.heard => {
+            TrackerInput::Ends if self.rules.barrier.is_none() && self.answered && self.event_seen => {
                 self.end(EndedBy::Event)
             }
-            Input::Ends => Action::None,
-            Input::Stopped => self.stop(),
+            TrackerInput::Ends => TrackerAction::None,
+            TrackerInput::Stopped => self.stop(),
             // No further event follows, and only an earlier state could exclude further work.
-            Input::Closed if self.may_be_over && (self.answered || self.rules.answer_ends) => {
+            TrackerInput::Closed if self.may_be_over && (self.answered || self.rules.answer_ends) => {
                 self.confirmed &= self.phase == Phase::Gap;
                 self.end(EndedBy::Event)
             }
-            Input::Closed => Action::None,
-            Input::Lost => match self.rules.state {
+            TrackerInput::Closed => TrackerAction::None,
+            TrackerInput::LineLost => match self.rules.state {
                 Some(_) => {
                     // The response that ends such a run is not the line of its last event.
                     self.lost = !self.may_be_over || self.rules.answer_ends;
-                    (self.busy, self.mute) = (0, 0);
-                    self.ask()
+                    (self.busy_states, self.missing_states) = (0, 0);
+                    self.query_state()
                 }
-                None => Action::None,
+                None => TrackerAction::None,
             },
-            Input::State { busy } => match (self.phase, busy) {
-                (Phase::Asking, true) => self.look_again(),
+            TrackerInput::State { busy } => match (self.phase, busy) {
+                (Phase::Asking, true) => self.schedule_state_query(),
                 (Phase::Asking, false) => {
                     self.confirmed = !self.lost;
-                    self.wait()
+                    self.wait_for_more()
                 }
-                _ => Action::None,
+                _ => TrackerAction::None,
             },
-            Input::NoState => match self.phase {
-                Phase::Asking if self.lost && self.mute + 1 < STATE_ASKED => {
-                    self.mute += 1;
-                    self.look_again()
+            TrackerInput::NoState => match self.phase {
+                Phase::Asking if self.lost && self.missing_states + 1 < MAX_STATE_QUERIES => {
+                    self.missing_states += 1;
+                    self.schedule_state_query()
                 }
                 Phase::Asking => {
                     self.confirmed = false;
-                    self.wait()
+                    self.wait_for_more()
                 }
-                _ => Action::None,
+                _ => TrackerAction::None,
             },
-            Input::Elapsed => match self.phase {
-                Phase::Gap => self.over(),
-                Phase::Waiting | Phase::Running if self.stopping.is_some() => self.stopped(),
-                Phase::Waiting if self.answered || self.lost => self.ask(),
-                _ => Action::None,
+            TrackerInput::Elapsed => match self.phase {
+                Phase::Gap => self.end_after_idle(),
+                Phase::Waiting | Phase::Running if self.stopping.is_some() => self.after_abort(),
+                Phase::Waiting if self.answered || self.lost => self.query_state(),
+                _ => TrackerAction::None,
             },
         }
     }
 
-    fn may_end(&mut self) -> Action {
+    fn may_end(&mut self) -> TrackerAction {
         self.may_be_over = true;
         if self.rules.answer_ends {
-            return Action::None;
+            return TrackerAction::None;
         }
-        (self.begun, self.lost) = (true, false);
+        (self.work_seen, self.lost) = (true, false);
         match self.rules.barrier {
-            Some(_) => self.ask(),
-            None => self.wait(),
+            Some(_) => self.query_state(),
+            None => self.wait_for_more(),
         }
     }
 
     /// Schedules another state request while work continues.
-    fn look_again(&mut self) -> Action {
-        self.idle = 0;
+    fn schedule_state_query(&mut self) -> TrackerAction {
+        self.idle_states = 0;
         self.phase = Phase::Waiting;
         match &mut self.stopping {
-            Some(since) if *since >= STOP_WITHIN => self.give_up(),
+            Some(since) if *since >= STOP_WITHIN => self.end_unconfirmed(),
             since => {
                 if let Some(since) = since {
-                    *since += LOOK_AGAIN;
+                    *since += STATE_INTERVAL;
                 }
-                let doublings = if self.lost && self.stopping.is_none() { self.busy } else { 0 };
-                self.busy = DOUBLINGS.min(self.busy + 1);
-                Action::Wake(LOOK_AGAIN * 2u32.pow(doublings.into()))
+                let doublings = if self.lost && self.stopping.is_none() { self.busy_states } else { 0 };
+                self.busy_states = MAX_DOUBLINGS.min(self.busy_states + 1);
+                TrackerAction::Wake(STATE_INTERVAL * 2u32.pow(doublings.into()))
             }
         }
     }
 
-    fn stop(&mut self) -> Action {
+    fn stop(&mut self) -> TrackerAction {
         // A prompt without a response is no run yet.
         if !self.answered && !self.rules.answer_ends {
-            return Action::None;
+            return TrackerAction::None;
         }
         self.stopping = Some(Duration::ZERO);
         match (self.phase, self.rules.barrier) {
-            (Phase::Waiting | Phase::Running, Some(_)) => Action::Wake(BEGIN_WITHIN),
-            (Phase::Waiting | Phase::Running, None) => Action::Wake(STOP_WITHIN),
-            _ => Action::None,
+            (Phase::Waiting | Phase::Running, Some(_)) => TrackerAction::Wake(START_WITHIN),
+            (Phase::Waiting | Phase::Running, None) => TrackerAction::Wake(STOP_WITHIN),
+            _ => TrackerAction::None,
         }
     }
 
     /// Handles the elapsed time after an abort: requests the state if the dialect has one.
-    fn stopped(&mut self) -> Action {
+    fn after_abort(&mut self) -> TrackerAction {
         match self.rules.barrier {
-            Some(_) => self.ask(),
-            None => self.give_up(),
+            Some(_) => self.query_state(),
+            None => self.end_unconfirmed(),
         }
     }
 
-    fn give_up(&mut self) -> Action {
+    fn end_unconfirmed(&mut self) -> TrackerAction {
         self.confirmed = false;
         self.end(EndedBy::Stopped)
     }
 
-    fn over(&mut self) -> Action {
-        self.end(match (self.lost, self.begun) {
+    fn end_after_idle(&mut self) -> TrackerAction {
+        self.end(match (self.lost, self.work_seen) {
             (true, _) => EndedBy::Idle,
             (false, true) => EndedBy::Event,
             (false, false) => EndedBy::Handled,
         })
     }
 
-    fn ask(&mut self) -> Action {
+    fn query_state(&mut self) -> TrackerAction {
         self.phase = Phase::Asking;
-        Action::AskState
+        TrackerAction::QueryState
     }
 
-    fn wait(&mut self) -> Action {
+    fn wait_for_more(&mut self) -> TrackerAction {
         // If the agent is idle and this prompt has no response, the end belongs to earlier work, unless the
         // response is the end.
         let answer_is_lost = self.lost && self.rules.answer_ends;
         if !self.answered && !answer_is_lost {
             self.phase = Phase::Waiting;
-            self.begun = false;
+            self.work_seen = false;
             self.may_be_over = false;
-            return Action::None;
+            return TrackerAction::None;
         }
         // The run may still start: an extension or a token request may delay it.
-        if !self.begun {
-            self.idle += 1;
-            if self.idle < IDLE_CHECKS {
+        if !self.work_seen {
+            self.idle_states += 1;
+            if self.idle_states < IDLE_CHECKS {
                 self.phase = Phase::Waiting;
-                return Action::Wake(BEGIN_WITHIN);
+                return TrackerAction::Wake(START_WITHIN);
             }
         }
         if self.rules.gap.is_zero() {
-            return self.over();
+            return self.end_after_idle();
         }
         self.phase = Phase::Gap;
-        Action::Wake(self.rules.gap)
+        TrackerAction::Wake(self.rules.gap)
     }
 
-    fn end(&mut self, ended_by: EndedBy) -> Action {
-        self.phase = Phase::Over;
-        Action::End(Outcome { ended_by, confirmed: self.confirmed })
+    fn end(&mut self, ended_by: EndedBy) -> TrackerAction {
+        self.phase = Phase::Ended;
+        TrackerAction::End(RunCompletion { ended_by, confirmed: self.confirmed })
     }
 }
 
@@ -369,13 +369,17 @@ mod tests {
     const OMP: RunEnd = RunEnd { gap: Duration::from_millis(150), ..PI };
     const OPERATOR: RunEnd = RunEnd { barrier: None, state: None, gap: Duration::ZERO, answer_ends: true };
 
-    fn certain(ended_by: EndedBy) -> Action {
-        Action::End(Outcome { ended_by, confirmed: true })
+    fn certain(ended_by: EndedBy) -> TrackerAction {
+        TrackerAction::End(RunCompletion { ended_by, confirmed: true })
     }
 
-    fn feed(rules: RunEnd, inputs: &[Input]) -> Vec<Action> {
+    fn feed(rules: RunEnd, inputs: &[TrackerInput]) -> Vec<TrackerAction> {
         let mut tracker = RunTracker::new(rules);
-        inputs.iter().map(|input| tracker.feed(*input)).filter(|action| *action != Action::None).collect()
+        inputs
+            .iter()
+            .map(|input| tracker.feed(*input))
+            .filter(|action| *action != TrackerAction::None)
+            .collect()
     }
 
     /// The cases shared by the clients of all languages.
@@ -385,19 +389,19 @@ mod tests {
             serde_json::from_str(include_str!("../../../conformance/vectors/run_tracker.json")).unwrap();
         assert!(cases.len() > 8);
         let input = |name: &str| match name {
-            "answered" => Input::Answered,
-            "begins" => Input::Begins,
-            "holds" => Input::Holds,
-            "may_end" => Input::MayEnd,
-            "ends" => Input::Ends,
-            "lost" => Input::Lost,
-            "heard" => Input::Heard,
-            "stopped" => Input::Stopped,
-            "replaced" => Input::Replaced,
-            "closed" => Input::Closed,
-            "busy" | "idle" => Input::State { busy: name == "busy" },
-            "no_state" => Input::NoState,
-            "elapsed" => Input::Elapsed,
+            "answered" => TrackerInput::Answered,
+            "begins" => TrackerInput::Begins,
+            "holds" => TrackerInput::Holds,
+            "may_end" => TrackerInput::MayEnd,
+            "ends" => TrackerInput::Ends,
+            "lost" => TrackerInput::LineLost,
+            "heard" => TrackerInput::OtherEvent,
+            "stopped" => TrackerInput::Stopped,
+            "replaced" => TrackerInput::Replaced,
+            "closed" => TrackerInput::Closed,
+            "busy" | "idle" => TrackerInput::State { busy: name == "busy" },
+            "no_state" => TrackerInput::NoState,
+            "elapsed" => TrackerInput::Elapsed,
             other => panic!("no input is called {other}"),
         };
         for case in cases {
@@ -408,44 +412,54 @@ mod tests {
                 answer_ends: case["answer_ends"] == true,
             };
             let inputs = case["inputs"].as_array().unwrap();
-            let inputs: Vec<Input> = inputs.iter().map(|name| input(name.as_str().unwrap())).collect();
-            let actions: Vec<String> = feed(rules, &inputs).into_iter().map(told).collect();
+            let inputs: Vec<TrackerInput> = inputs.iter().map(|name| input(name.as_str().unwrap())).collect();
+            let actions: Vec<String> = feed(rules, &inputs).into_iter().map(action_name).collect();
             assert_eq!(serde_json::json!(actions), case["actions"], "{}", case["name"]);
         }
     }
 
-    fn told(action: Action) -> String {
+    fn action_name(action: TrackerAction) -> String {
         match action {
-            Action::None => String::new(),
-            Action::AskState => "state".to_owned(),
-            Action::Wake(after) => format!("wake {}", after.as_millis()),
-            Action::End(Outcome { ended_by, .. }) => format!("end by {ended_by:?}").to_lowercase(),
+            TrackerAction::None => String::new(),
+            TrackerAction::QueryState => "state".to_owned(),
+            TrackerAction::Wake(after) => format!("wake {}", after.as_millis()),
+            TrackerAction::End(RunCompletion { ended_by, .. }) => {
+                format!("end by {ended_by:?}").to_lowercase()
+            }
         }
     }
 
     #[test]
     fn a_plain_run_ends_when_the_state_is_idle() {
-        use Input::*;
+        use TrackerInput::*;
         let actions = feed(PI, &[Answered, Begins, MayEnd, State { busy: false }]);
-        assert_eq!(actions, [Action::Wake(BEGIN_WITHIN), Action::AskState, certain(EndedBy::Event)]);
+        assert_eq!(
+            actions,
+            [TrackerAction::Wake(START_WITHIN), TrackerAction::QueryState, certain(EndedBy::Event)]
+        );
     }
 
     #[test]
     fn a_retry_before_the_state_keeps_the_run() {
-        use Input::*;
+        use TrackerInput::*;
         let actions = feed(
             PI,
             &[Answered, Begins, MayEnd, Holds, State { busy: false }, Begins, MayEnd, State { busy: false }],
         );
         assert_eq!(
             actions,
-            [Action::Wake(BEGIN_WITHIN), Action::AskState, Action::AskState, certain(EndedBy::Event)]
+            [
+                TrackerAction::Wake(START_WITHIN),
+                TrackerAction::QueryState,
+                TrackerAction::QueryState,
+                certain(EndedBy::Event)
+            ]
         );
     }
 
     #[test]
     fn a_reminder_within_the_gap_keeps_the_run() {
-        use Input::*;
+        use TrackerInput::*;
         let actions = feed(
             OMP,
             &[
@@ -461,39 +475,39 @@ mod tests {
             ],
         );
         assert_eq!(actions.last(), Some(&certain(EndedBy::Event)));
-        assert_eq!(actions.iter().filter(|action| matches!(action, Action::End(_))).count(), 1);
+        assert_eq!(actions.iter().filter(|action| matches!(action, TrackerAction::End(_))).count(), 1);
     }
 
     #[test]
     fn a_handled_prompt_ends_without_a_run() {
-        use Input::*;
+        use TrackerInput::*;
         let idle = State { busy: false };
         let actions = feed(PI, &[Answered, Elapsed, idle, Elapsed, idle]);
         assert_eq!(actions.last(), Some(&certain(EndedBy::Handled)));
         assert_eq!(
-            actions.iter().filter(|action| **action == Action::AskState).count(),
+            actions.iter().filter(|action| **action == TrackerAction::QueryState).count(),
             2,
             "it is looked at twice"
         );
     }
 
     #[test]
-    fn an_agent_that_stays_busy_after_its_end_is_asked_again() {
-        use Input::*;
+    fn an_agent_that_stays_busy_after_its_end_is_queried_again() {
+        use TrackerInput::*;
         let mut inputs = vec![Answered, Begins, MayEnd];
         for _ in 0..3 {
             inputs.extend([State { busy: true }, Elapsed]);
         }
         inputs.push(State { busy: false });
         let actions = feed(PI, &inputs);
-        assert_eq!(actions.iter().filter(|action| **action == Action::AskState).count(), 4);
+        assert_eq!(actions.iter().filter(|action| **action == TrackerAction::QueryState).count(), 4);
         assert_eq!(actions.last(), Some(&certain(EndedBy::Event)));
     }
 
     #[test]
-    fn an_agent_that_does_not_tell_its_state_ends_the_run() {
-        use Input::*;
-        let uncertain = Action::End(Outcome { ended_by: EndedBy::Event, confirmed: false });
+    fn an_agent_that_does_not_report_its_state_ends_the_run() {
+        use TrackerInput::*;
+        let uncertain = TrackerAction::End(RunCompletion { ended_by: EndedBy::Event, confirmed: false });
         assert_eq!(feed(PI, &[Answered, Begins, MayEnd, NoState]).last(), Some(&uncertain));
         // The state of a later request applies.
         let actions =
@@ -503,16 +517,16 @@ mod tests {
 
     #[test]
     fn the_end_of_earlier_work_is_not_ours() {
-        use Input::*;
+        use TrackerInput::*;
         let actions =
             feed(PI, &[MayEnd, State { busy: false }, Answered, Begins, MayEnd, State { busy: false }]);
-        assert_eq!(actions.iter().filter(|action| matches!(action, Action::End(_))).count(), 1);
+        assert_eq!(actions.iter().filter(|action| matches!(action, TrackerAction::End(_))).count(), 1);
         assert_eq!(actions.last(), Some(&certain(EndedBy::Event)));
     }
 
     #[test]
     fn an_answer_on_completion_is_the_end() {
-        use Input::*;
+        use TrackerInput::*;
         assert_eq!(feed(OPERATOR, &[Begins, MayEnd, Answered]), [certain(EndedBy::Answer)]);
     }
 }

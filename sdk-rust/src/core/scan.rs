@@ -27,38 +27,38 @@ mod outline;
 mod value;
 
 use cursor::Cursor;
-pub use error::{Kind, MAX_DEPTH, ScanError};
-pub use outline::{Outline, Place};
+pub use error::{JsonKind, MAX_DEPTH, ScanError};
+pub use outline::{MemberSpan, Outline};
 pub use value::{boolean, is_null, string, unsigned};
 
 /// A member to find.
 #[derive(Debug, Clone, Copy)]
-pub struct Member {
+pub struct MemberSelector {
     outer: &'static str,
     inner: Option<&'static str>,
 }
 
 /// Selects a member of the object itself.
-pub const fn member(name: &'static str) -> Member {
-    Member { outer: name, inner: None }
+pub const fn member(name: &'static str) -> MemberSelector {
+    MemberSelector { outer: name, inner: None }
 }
 
 /// Selects a member of the object in the member `outer`.
-pub const fn inner(outer: &'static str, name: &'static str) -> Member {
-    Member { outer, inner: Some(name) }
+pub const fn inner(outer: &'static str, name: &'static str) -> MemberSelector {
+    MemberSelector { outer, inner: Some(name) }
 }
 
-/// The members to find, in the order of [`Found`].
+/// The members to find, in the order of [`FoundMembers`].
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<const N: usize> {
-    members: [Member; N],
+pub struct MemberSet<const N: usize> {
+    members: [MemberSelector; N],
     /// The lengths of the names, one bit each, modulo 64: most names differ in this alone.
     lengths: u64,
 }
 
-impl<const N: usize> Wanted<N> {
+impl<const N: usize> MemberSet<N> {
     /// Creates a set of at most 32 members; more do not compile.
-    pub const fn new(members: [Member; N]) -> Self {
+    pub const fn new(members: [MemberSelector; N]) -> Self {
         const { assert!(N <= 32, "at most 32 members can be wanted") };
         let (mut lengths, mut at) = (0, 0);
         while at < N {
@@ -77,11 +77,11 @@ impl<const N: usize> Wanted<N> {
 
 /// Result of a scan: for each wanted member the raw JSON of its value, or `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Found<'a, const N: usize> {
+pub struct FoundMembers<'a, const N: usize> {
     values: [Option<&'a str>; N],
 }
 
-impl<'a, const N: usize> Found<'a, N> {
+impl<'a, const N: usize> FoundMembers<'a, N> {
     /// Returns the raw JSON of the wanted member at `index`; `None` if the member is absent or there is no
     /// such index.
     pub fn get(&self, index: usize) -> Option<&'a str> {
@@ -104,7 +104,7 @@ impl<'a, const N: usize> Found<'a, N> {
     }
 }
 
-impl<'a, const N: usize> Index<usize> for Found<'a, N> {
+impl<'a, const N: usize> Index<usize> for FoundMembers<'a, N> {
     type Output = Option<&'a str>;
 
     fn index(&self, index: usize) -> &Self::Output {
@@ -116,33 +116,36 @@ impl<'a, const N: usize> Index<usize> for Found<'a, N> {
 ///
 /// Fails if the text is not exactly one object. Runs in one pass with constant memory, independent of the
 /// nesting.
-pub fn scan<'a, const N: usize>(text: &'a str, wanted: &Wanted<N>) -> Result<Found<'a, N>, ScanError> {
-    look(text, wanted, None)
+pub fn scan<'a, const N: usize>(
+    text: &'a str,
+    wanted: &MemberSet<N>,
+) -> Result<FoundMembers<'a, N>, ScanError> {
+    scan_members(text, wanted, None)
 }
 
 /// Returns a boolean member of an event.
 pub fn flag(event: &str, name: &'static str) -> Option<bool> {
-    scan(event, &Wanted::new([member(name)])).ok()?.boolean(0)
+    scan(event, &MemberSet::new([member(name)])).ok()?.boolean(0)
 }
 
 /// Works like [`scan`] and also records the positions of members. These are all members of the object, and the
 /// members of inner objects that are not wanted. The text must be shorter than 4 GiB.
 pub fn scan_and_outline<'a, const N: usize>(
     text: &'a str,
-    wanted: &Wanted<N>,
-) -> Result<(Found<'a, N>, Outline), ScanError> {
+    wanted: &MemberSet<N>,
+) -> Result<(FoundMembers<'a, N>, Outline), ScanError> {
     let mut outline = Outline::default();
-    let found = look(text, wanted, Some(&mut outline))?;
+    let found = scan_members(text, wanted, Some(&mut outline))?;
     Ok((found, outline))
 }
 
 #[inline]
-fn look<'a, const N: usize>(
+fn scan_members<'a, const N: usize>(
     text: &'a str,
-    wanted: &Wanted<N>,
+    wanted: &MemberSet<N>,
     mut outline: Option<&mut Outline>,
-) -> Result<Found<'a, N>, ScanError> {
-    let mut found = Found { values: [None; N] };
+) -> Result<FoundMembers<'a, N>, ScanError> {
+    let mut found = FoundMembers { values: [None; N] };
     let mut cursor = Cursor::new(text);
     cursor.open()?;
     cursor.members(|cursor, key| {
@@ -171,7 +174,7 @@ fn look<'a, const N: usize>(
                 Ok(())
             })?;
         } else if let Some(outline) = &mut outline {
-            skip_and_note(cursor, outline)?;
+            skip_and_outline(cursor, outline)?;
         } else {
             cursor.skip_value(1)?;
         }
@@ -179,7 +182,7 @@ fn look<'a, const N: usize>(
             found.values[index] = cursor.text.get(start..cursor.at);
         }
         if let Some(outline) = &mut outline {
-            outline.note_member(place(cursor, &key, start));
+            outline.push_member(place(cursor, &key, start));
         }
         Ok(())
     })?;
@@ -188,28 +191,28 @@ fn look<'a, const N: usize>(
 }
 
 /// Consumes the value of a member. If the value is an object, records the positions of its members.
-fn skip_and_note(cursor: &mut Cursor<'_>, outline: &mut Outline) -> Result<(), ScanError> {
-    let (start, noted) = (cursor.at, outline.noted());
+fn skip_and_outline(cursor: &mut Cursor<'_>, outline: &mut Outline) -> Result<(), ScanError> {
+    let (start, noted) = (cursor.at, outline.inner_count());
     if cursor.bytes[start] == b'{' {
         cursor.at += 1;
         let sound = cursor.members(|cursor, key| {
             let start = cursor.at;
             cursor.skip_value(2)?;
-            outline.note_inner(place(cursor, &key, start));
+            outline.push_inner(place(cursor, &key, start));
             Ok(())
         });
         if sound.is_ok() {
             return Ok(());
         }
         // An error inside the value is left to the decoder of the value.
-        outline.forget(noted);
+        outline.truncate_inner(noted);
         cursor.at = start;
     }
     cursor.skip_value(1)
 }
 
 /// Returns the position of a member whose value begins at `start` and ends at the cursor.
-fn place(cursor: &Cursor<'_>, key: &cursor::Key<'_>, start: usize) -> Place {
+fn place(cursor: &Cursor<'_>, key: &cursor::Key<'_>, start: usize) -> MemberSpan {
     let name = key.text().as_ptr() as usize - cursor.text.as_ptr() as usize;
     [name, name + key.text().len(), start, cursor.at].map(|at| at as u32)
 }

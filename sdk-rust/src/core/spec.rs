@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub use crate::outcome::{OutcomeRule, Test, Told};
+pub use crate::outcome::{OutcomeRule, OutcomeTest, ReportedOutcome};
 use crate::scan;
 
 /// Framing of a dialect.
@@ -21,7 +21,7 @@ pub enum Framing {
 
 /// Moment at which a command is answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum AnswerTiming {
     /// Once, after the work.
     Done,
     /// Once, when the work can start.
@@ -226,7 +226,7 @@ pub struct CommandSpec {
     /// The name on the wire.
     pub wire: &'static str,
     /// Moment of its answer.
-    pub answer: Answer,
+    pub answer: AnswerTiming,
     /// Relation to runs.
     pub run: RunRole,
     /// Lane of the command.
@@ -381,7 +381,7 @@ impl TextPieces {
 
 /// A frame that distinguishes revisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum Fingerprint {
     /// The event of that type.
     Event(&'static str),
     /// The event of that type with that member.
@@ -433,9 +433,9 @@ pub struct Spec {
     /// Tables of each revision, oldest first, in the tables of a client; empty in the tables of one revision.
     pub revisions: &'static [&'static Spec],
     /// Frames that only this revision and younger revisions send.
-    pub shows: &'static [Sign],
+    pub shows: &'static [Fingerprint],
     /// Frames that only older revisions send.
-    pub excludes: &'static [Sign],
+    pub excludes: &'static [Fingerprint],
     /// The documented failures.
     pub failures: &'static [FailureSpec],
     /// The commands.
@@ -459,7 +459,7 @@ impl Spec {
 
     /// Returns the index of an event's row in [`events`](Self::events); `None` for a row of other tables.
     #[inline]
-    pub fn place_of(&self, event: &'static EventSpec) -> Option<usize> {
+    pub fn event_index(&self, event: &'static EventSpec) -> Option<usize> {
         let from_start = (std::ptr::from_ref(event) as usize).checked_sub(self.events.as_ptr() as usize)?;
         Some(from_start / size_of::<EventSpec>()).filter(|place| *place < self.events.len())
     }
@@ -470,13 +470,14 @@ impl Spec {
     }
 
     /// Returns the dialog with frames of its own, by the type of its question.
-    pub fn asked_by(&self, kind: &str) -> Option<&'static DialogSpec> {
+    pub fn dialog_by_request(&self, kind: &str) -> Option<&'static DialogSpec> {
         self.dialogs.iter().find(|dialog| dialog.frames.is_some_and(|frames| frames.request == kind))
     }
 
     /// Returns `true` if frames of that type are questions or notices.
     pub fn is_request(&self, kind: &str) -> bool {
-        self.dialog_frames.is_some_and(|frames| frames.request == kind) || self.asked_by(kind).is_some()
+        self.dialog_frames.is_some_and(|frames| frames.request == kind)
+            || self.dialog_by_request(kind).is_some()
     }
 
     /// Returns `true` if frames of that type are answers to dialogs, or their progress.
@@ -525,11 +526,11 @@ pub trait Dialect: Sized + Send + Sync + std::fmt::Debug + 'static {
     /// Tables of each revision, oldest first.
     const REVISIONS: &'static [&'static Spec];
     /// Events of the dialect.
-    type Event: crate::wire::Eventful;
+    type Event: crate::wire::EventUnion;
     /// Commands with their parameters.
-    type Command: crate::wire::Named + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
+    type Command: crate::wire::NamedUnion + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
     /// Data of answers.
-    type Reply: crate::wire::Answered + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
+    type Reply: crate::wire::ReplyUnion + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
     /// Dialogs with their parameters.
-    type Dialog: crate::wire::Named + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
+    type Dialog: crate::wire::NamedUnion + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static;
 }

@@ -87,7 +87,7 @@ impl StrictError {
 }
 
 /// The values of the members in [`NAMES`].
-type Members<'a> = [Option<&'a str>; NAMES.len()];
+type ClassifyingMembers<'a> = [Option<&'a str>; NAMES.len()];
 
 /// Reads a client frame for a permission check.
 ///
@@ -104,9 +104,9 @@ pub fn client_frame<'a>(spec: &Spec, text: &'a str) -> Result<StrictFrame<'a>, S
 
 /// Returns the raw id of a rejected command for use in the error response. Returns `None` if the frame has no
 /// id of its own, has several, or may be an answer.
-pub fn refused_id<'a>(spec: &Spec, text: &'a str) -> Option<&'a str> {
+pub fn rejected_id<'a>(spec: &Spec, text: &'a str) -> Option<&'a str> {
     let (mut id, mut name, mut ids) = (None, None, 0);
-    let naming = NAMES[naming(spec)];
+    let naming = NAMES[command_member(spec)];
     scan::members(text, |key, value| {
         if scan::is_named(key, NAMES[ID]) {
             (id, ids) = (Some(value), ids + 1);
@@ -125,16 +125,16 @@ pub fn refused_id<'a>(spec: &Spec, text: &'a str) -> Option<&'a str> {
 /// Returns the error of the parser, which names the member.
 pub fn unique_members(text: &str) -> Result<(), serde_json::Error> {
     let mut parser = serde_json::Deserializer::from_str(text);
-    Unique.deserialize(&mut parser)?;
+    UniqueMembers.deserialize(&mut parser)?;
     parser.end()
 }
 
 /// Returns the index of the member that names the command.
-fn naming(spec: &Spec) -> usize {
+fn command_member(spec: &Spec) -> usize {
     if spec.framing_is_flat() { TYPE } else { METHOD }
 }
 
-fn json_rpc<'a>(members: &Members<'a>) -> Result<StrictKind<'a>, StrictError> {
+fn json_rpc<'a>(members: &ClassifyingMembers<'a>) -> Result<StrictKind<'a>, StrictError> {
     let answers = members[RESULT].is_some() || members[ERROR].is_some();
     match members[METHOD] {
         Some(_) if answers => Err(StrictError::AnswerWithMethod),
@@ -143,7 +143,7 @@ fn json_rpc<'a>(members: &Members<'a>) -> Result<StrictKind<'a>, StrictError> {
     }
 }
 
-fn flat<'a>(spec: &Spec, members: &Members<'a>) -> Result<StrictKind<'a>, StrictError> {
+fn flat<'a>(spec: &Spec, members: &ClassifyingMembers<'a>) -> Result<StrictKind<'a>, StrictError> {
     let name = name(members, TYPE)?;
     match spec.is_answer(&name) {
         false => Ok(StrictKind::Command(name)),
@@ -153,20 +153,20 @@ fn flat<'a>(spec: &Spec, members: &Members<'a>) -> Result<StrictKind<'a>, Strict
     }
 }
 
-fn name<'a>(members: &Members<'a>, place: usize) -> Result<Cow<'a, str>, StrictError> {
+fn name<'a>(members: &ClassifyingMembers<'a>, place: usize) -> Result<Cow<'a, str>, StrictError> {
     let raw = members[place].ok_or(StrictError::Missing(NAMES[place]))?;
     let is_sound = |name: &Cow<'_, str>| !name.contains(|it: char| it.is_control() || it == '\u{fffd}');
     scan::string(raw).filter(is_sound).ok_or(StrictError::NotAName(NAMES[place]))
 }
 
-fn members(text: &str) -> Result<Members<'_>, StrictError> {
-    let (mut found, mut fault): (Members<'_>, _) = ([None; NAMES.len()], None);
+fn members(text: &str) -> Result<ClassifyingMembers<'_>, StrictError> {
+    let (mut found, mut fault): (ClassifyingMembers<'_>, _) = ([None; NAMES.len()], None);
     let walked = scan::members(text, |key, value| {
         if let Some(place) = NAMES.iter().position(|name| scan::is_named(key, name)) {
             if found[place].replace(value).is_some() {
                 fault.get_or_insert(StrictError::Repeated(NAMES[place]));
             }
-        } else if let Some(name) = meant(key) {
+        } else if let Some(name) = lenient_name(key) {
             fault.get_or_insert(StrictError::Misspelt(name));
         }
     });
@@ -182,23 +182,23 @@ fn members(text: &str) -> Result<Members<'_>, StrictError> {
 
 /// Returns the name in [`NAMES`] that lenient readers may take for `raw`. Such readers fold case, end a name
 /// at a NUL, or drop invisible characters.
-fn meant(raw: &str) -> Option<&'static str> {
+fn lenient_name(raw: &str) -> Option<&'static str> {
     let name = scan::string(&format!("\"{raw}\""))?.into_owned();
-    let shown = name.split('\0').next()?.chars().filter(|it| !is_unseen(*it));
+    let shown = name.split('\0').next()?.chars().filter(|it| !is_invisible(*it));
     // Both directions: some letters have an ASCII partner in one direction only.
     let folded: String = shown.flat_map(char::to_uppercase).flat_map(char::to_lowercase).collect();
     NAMES.into_iter().find(|name| folded == *name)
 }
 
-fn is_unseen(character: char) -> bool {
+fn is_invisible(character: char) -> bool {
     let is_zero_width = matches!(character, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | '\u{fffd}');
     is_zero_width || character.is_control() || character.is_whitespace()
 }
 
 /// Walks over a value and rejects objects with a repeated member.
-struct Unique;
+struct UniqueMembers;
 
-impl<'de> DeserializeSeed<'de> for Unique {
+impl<'de> DeserializeSeed<'de> for UniqueMembers {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -206,7 +206,7 @@ impl<'de> DeserializeSeed<'de> for Unique {
     }
 }
 
-impl<'de> Visitor<'de> for Unique {
+impl<'de> Visitor<'de> for UniqueMembers {
     type Value = ();
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -220,13 +220,13 @@ impl<'de> Visitor<'de> for Unique {
                 return Err(A::Error::custom(format_args!("the member `{}` occurs twice", name.0)));
             }
             seen.insert(name.0);
-            map.next_value_seed(Unique)?;
+            map.next_value_seed(UniqueMembers)?;
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
-        while items.next_element_seed(Unique)?.is_some() {}
+        while items.next_element_seed(UniqueMembers)?.is_some() {}
         Ok(())
     }
 
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_with_two_meanings_is_refused() {
+    fn a_frame_with_two_meanings_is_rejected() {
         use StrictError::{AnswerWithMethod, Missing, Misspelt, NotAName, NotAnObject, Repeated};
         for (dialect, text, error) in [
             ("pi", r#"{"type":"bash","type":"get_state"}"#, Repeated("type")),
@@ -334,14 +334,14 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_names_the_id_of_a_command_only() {
+    fn a_rejection_names_only_the_id_of_a_command() {
         let pi = dynamic::spec("pi").unwrap();
         let opal = dynamic::spec("opal").unwrap();
-        assert_eq!(refused_id(pi, r#"{"id":"1","type":"a","type":"b"}"#), Some(r#""1""#));
-        assert_eq!(refused_id(pi, r#"{"id":"1","id":"2","type":"a"}"#), None);
-        assert_eq!(refused_id(pi, r#"{"id":"q","type":"extension_ui_response","method":1}"#), None);
-        assert_eq!(refused_id(opal, r#"{"id":"s2c-0","method":null,"result":1}"#), None);
-        assert_eq!(refused_id(opal, r#"{"id":3,"method":"a","method":"b"}"#), Some("3"));
+        assert_eq!(rejected_id(pi, r#"{"id":"1","type":"a","type":"b"}"#), Some(r#""1""#));
+        assert_eq!(rejected_id(pi, r#"{"id":"1","id":"2","type":"a"}"#), None);
+        assert_eq!(rejected_id(pi, r#"{"id":"q","type":"extension_ui_response","method":1}"#), None);
+        assert_eq!(rejected_id(opal, r#"{"id":"s2c-0","method":null,"result":1}"#), None);
+        assert_eq!(rejected_id(opal, r#"{"id":3,"method":"a","method":"b"}"#), Some("3"));
     }
 
     #[test]

@@ -198,12 +198,12 @@ impl std::error::Error for Termination {}
 pub(crate) struct RecentFrames {
     max_frames: usize,
     max_bytes_each: usize,
-    frames: VecDeque<Beginning>,
+    frames: VecDeque<FrameExcerpt>,
 }
 
 /// The beginning of a frame.
 #[derive(Debug, Default)]
-struct Beginning {
+struct FrameExcerpt {
     text: String,
     /// `true` if the frame was longer.
     cut: bool,
@@ -223,7 +223,7 @@ impl RecentFrames {
         // The oldest entry's memory is reused for the newest, because every frame passes through here.
         let mut kept = match self.frames.len() == self.max_frames {
             true => self.frames.pop_front().unwrap_or_default(),
-            false => Beginning::default(),
+            false => FrameExcerpt::default(),
         };
         let mut end = frame.len().min(self.max_bytes_each);
         while !frame.is_char_boundary(end) {
@@ -237,7 +237,7 @@ impl RecentFrames {
 
     /// Returns the recorded frames, oldest first, with keys redacted.
     pub fn take(&mut self) -> Vec<FrameText> {
-        let without_keys = |Beginning { text, cut }: Beginning| match cut {
+        let without_keys = |FrameExcerpt { text, cut }: FrameExcerpt| match cut {
             true => FrameText::from(&*redact_beginning(&text)),
             false => FrameText::from(&*redact(&text)),
         };
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_at_the_cut_of_a_frame_is_none_of_the_last_words() {
+    fn a_key_at_the_cut_of_a_frame_is_not_shown() {
         let mut recent = RecentFrames::new(2, 24);
         recent.push(r#"{"text":"sk-ant-0123456789abcdefghij"}"#);
         recent.push(r#"{"text":"plain words that go on"}"#);

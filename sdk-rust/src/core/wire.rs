@@ -1,7 +1,7 @@
 //! Foundation of the generated types: records that keep unknown members, unions that dispatch on their tag without
 //! buffering, open sets.
 //!
-//! Decoding loses no data: undeclared members stay in [`Extra`], undeclared variants stay in [`Unknown`]. A declared
+//! Decoding loses no data: undeclared members stay in [`ExtraMembers`], undeclared variants stay in [`UnknownVariant`]. A declared
 //! member of the wrong type causes an error with the name of the member.
 
 mod choice;
@@ -14,7 +14,7 @@ mod strings;
 mod surrogates;
 mod tagged;
 
-pub use extra::{Extra, Unknown};
+pub use extra::{ExtraMembers, UnknownVariant};
 pub use maybe::Maybe;
 pub use record::{ConstantValue, Envelope, Record};
 pub use surrogates::replace_lone_surrogates;
@@ -22,11 +22,11 @@ pub use surrogates::replace_lone_surrogates;
 /// Building blocks of the macros. Not part of the public API.
 #[doc(hidden)]
 pub mod private {
-    pub use super::choice::{ChoiceVisitor, Shape, ShapeOf, visit_choice};
+    pub use super::choice::{ChoiceUnion, ChoiceVisitor, JsonShape, visit_choice};
     pub use super::named::decode_record;
-    pub use super::record::{Expecting, Key, KeySeed, check_constant, in_member};
+    pub use super::record::{ExpectedObject, Key, KeySeed, check_constant, in_member};
     pub use super::replay::Replay;
-    pub use super::tagged::{TagVisitor, Union};
+    pub use super::tagged::{TagVisitor, TaggedUnion};
     pub use serde;
 }
 
@@ -37,7 +37,7 @@ pub(crate) use strings::strings;
 pub(crate) use tagged::tagged;
 
 /// A generated union whose variant is selected by the surrounding frame.
-pub trait Named: Sized {
+pub trait NamedUnion: Sized {
     /// The names on the wire.
     const NAMES: &'static [&'static str];
 
@@ -65,7 +65,7 @@ record! {
 #[allow(clippy::derivable_impls, reason = "the macro writes the struct")]
 impl Default for NoParams {
     fn default() -> Self {
-        NoParams { extra: Extra::default() }
+        NoParams { extra: ExtraMembers::default() }
     }
 }
 
@@ -106,7 +106,7 @@ pub fn encode<T: serde::Serialize>(value: &T) -> Result<String, serde_json::Erro
 }
 
 /// A generated union of events.
-pub trait Eventful:
+pub trait EventUnion:
     serde::Serialize + serde::de::DeserializeOwned + Clone + std::fmt::Debug + PartialEq + Send + Sync + 'static
 {
     /// Returns the event's `type`.
@@ -116,7 +116,7 @@ pub trait Eventful:
 }
 
 /// A generated union of answers.
-pub trait Answered: Sized {
+pub trait ReplyUnion: Sized {
     /// Returns the wire name of the answered command.
     fn command(&self) -> &'static str;
 

@@ -9,18 +9,18 @@ use crate::spec;
 use crate::wire::{NoParams, named, tagged};
 
 pub use super::types::{
-    AcpAgentCapabilities, AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpAskedCall, AcpAudio,
-    AcpAuthMethod, AcpAuthenticateParams, AcpAvailableCommand, AcpAvailableCommandsUpdate,
-    AcpBooleanOption, AcpCallContent, AcpCallTerminal, AcpCancelParams, AcpCancelRequestParams,
-    AcpCancelledOutcome, AcpClientCapabilities, AcpClientSession, AcpCloseSessionParams, AcpCommandInput,
-    AcpCompactionStatus, AcpCompactionSummaryChunk, AcpCompactionUpdate, AcpConfigCategory,
-    AcpConfigOption, AcpConfigOptionUpdate, AcpConfigOptions, AcpConfigValue, AcpContentBlock, AcpCost,
-    AcpCreateTerminal, AcpCurrentModeUpdate, AcpDeleteSessionParams, AcpDiff, AcpDone, AcpElicit,
-    AcpElicitation, AcpElicitationAction, AcpElicitationAnswer, AcpElicitationComplete,
-    AcpElicitationMode, AcpError, AcpExitStatus, AcpFileSystem, AcpFileText, AcpImage, AcpImplementation,
-    AcpInitializeParams, AcpInitialized, AcpKillTerminal, AcpListSessionsParams, AcpLoadSessionParams,
-    AcpLoadedSession, AcpLocation, AcpMcpCapabilities, AcpMcpServer, AcpMcpTransport, AcpNamedValue,
-    AcpNewSession, AcpNewSessionParams, AcpNotice, AcpNoticeSeverity, AcpPermissionAnswer,
+    AcpAgentCapabilities, AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpAudio, AcpAuthMethod,
+    AcpAuthenticateParams, AcpAvailableCommand, AcpAvailableCommandsUpdate, AcpBooleanOption,
+    AcpCallContent, AcpCallTerminal, AcpCancelParams, AcpCancelRequestParams, AcpCancelledOutcome,
+    AcpClientCapabilities, AcpClientSession, AcpCloseSessionParams, AcpCommandInput, AcpCompactionStatus,
+    AcpCompactionSummaryChunk, AcpCompactionUpdate, AcpConfigCategory, AcpConfigOption,
+    AcpConfigOptionUpdate, AcpConfigOptions, AcpConfigValue, AcpContentBlock, AcpCost, AcpCreateTerminal,
+    AcpCurrentModeUpdate, AcpDeleteSessionParams, AcpDiff, AcpDone, AcpElicitParams, AcpElicitation,
+    AcpElicitationAction, AcpElicitationAnswer, AcpElicitationComplete, AcpElicitationMode, AcpError,
+    AcpExitStatus, AcpFileSystem, AcpFileText, AcpImage, AcpImplementation, AcpInitializeParams,
+    AcpInitializeResult, AcpKillTerminal, AcpListSessionsParams, AcpLoadSessionParams, AcpLoadedSession,
+    AcpLocation, AcpMcpCapabilities, AcpMcpServer, AcpMcpTransport, AcpNamedValue, AcpNewSession,
+    AcpNewSessionParams, AcpNotice, AcpNoticeSeverity, AcpPermissionAnswer, AcpPermissionCall,
     AcpPermissionKind, AcpPermissionOption, AcpPermissionOutcome, AcpPlan, AcpPlanEntry, AcpPlanPriority,
     AcpPlanStatus, AcpPromptCapabilities, AcpPromptEnd, AcpPromptParams, AcpReadTextFile,
     AcpReleaseTerminal, AcpRequestCancelled, AcpRequestPermission, AcpResource, AcpResourceContents,
@@ -79,20 +79,20 @@ pub static SPEC: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "initialize", wire: "initialize", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["protocolVersion"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "authenticate", wire: "authenticate", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["methodId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "logout", wire: "logout", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "cancel_request", wire: "$/cancel_request", answer: spec::Answer::Never, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["requestId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_config_option", wire: "session/set_config_option", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId", "configId", "value"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_mode", wire: "session/set_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId", "modeId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "new_session", wire: "session/new", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["cwd", "mcpServers"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "load_session", wire: "session/load", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["sessionId", "cwd", "mcpServers"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "resume_session", wire: "session/resume", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId", "cwd"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "list_sessions", wire: "session/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "close_session", wire: "session/close", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "delete_session", wire: "session/delete", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "prompt", wire: "session/prompt", answer: spec::Answer::Done, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["sessionId", "prompt"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cancel", wire: "session/cancel", answer: spec::Answer::Never, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "initialize", wire: "initialize", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["protocolVersion"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "authenticate", wire: "authenticate", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["methodId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "logout", wire: "logout", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "cancel_request", wire: "$/cancel_request", answer: spec::AnswerTiming::Never, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["requestId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_config_option", wire: "session/set_config_option", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId", "configId", "value"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_mode", wire: "session/set_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId", "modeId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "new_session", wire: "session/new", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["cwd", "mcpServers"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "load_session", wire: "session/load", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["sessionId", "cwd", "mcpServers"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "resume_session", wire: "session/resume", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId", "cwd"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "list_sessions", wire: "session/list", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "close_session", wire: "session/close", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "delete_session", wire: "session/delete", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "prompt", wire: "session/prompt", answer: spec::AnswerTiming::Done, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["sessionId", "prompt"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cancel", wire: "session/cancel", answer: spec::AnswerTiming::Never, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
     ],
     failures: &[
         spec::FailureSpec { kind: "resource_not_found", code: Some(-32002), text: "Resource not found: {uri}" },
@@ -130,7 +130,7 @@ tagged! {
     }
 }
 
-impl crate::wire::Eventful for Event {
+impl crate::wire::EventUnion for Event {
     fn event_type(&self) -> &str {
         self.tag()
     }
@@ -178,7 +178,7 @@ named! {
 #[non_exhaustive]
 pub enum Reply {
     /// Of `initialize`.
-    Initialize(AcpInitialized),
+    Initialize(AcpInitializeResult),
     /// Of `authenticate`.
     Authenticate,
     /// Of `logout`.
@@ -207,7 +207,7 @@ pub enum Reply {
     Cancel,
 }
 
-impl crate::wire::Answered for Reply {
+impl crate::wire::ReplyUnion for Reply {
     fn command(&self) -> &'static str {
         match self {
             Reply::Initialize(_) => "initialize",
@@ -230,7 +230,7 @@ impl crate::wire::Answered for Reply {
     fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {
         let data = data.unwrap_or("null");
         Some(match command {
-            "initialize" => crate::wire::decode::<AcpInitialized>(data).map(Reply::Initialize),
+            "initialize" => crate::wire::decode::<AcpInitializeResult>(data).map(Reply::Initialize),
             "authenticate" => Ok(Reply::Authenticate),
             "logout" => Ok(Reply::Logout),
             "$/cancel_request" => Ok(Reply::CancelRequest),
@@ -277,7 +277,7 @@ named! {
         /// Requests a choice of the user before a tool runs.
         RequestPermission(AcpRequestPermission) = "session/request_permission",
         /// Requests the user to fill in a form, in clients that show forms.
-        Elicit(AcpElicit) = "elicitation/create",
+        Elicit(AcpElicitParams) = "elicitation/create",
         /// The input on a page in the browser is complete.
         ElicitationComplete(AcpElicitationComplete) = "elicitation/complete",
         /// Cancels an unanswered request to the client.
@@ -357,8 +357,8 @@ impl Failure {
 
     /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
     /// the text.
-    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {
-        crate::serve::Refusal::declared(&SPEC, self.kind(), values)
+    pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {
+        crate::serve::CommandError::declared(&SPEC, self.kind(), values)
     }
 }
 
@@ -374,18 +374,18 @@ impl From<AcpRequestPermission> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Acp> for AcpRequestPermission {
+impl crate::serve::QuestionParams<Acp> for AcpRequestPermission {
     type Answer = AcpPermissionOutcome;
     const MEMBER: &'static str = "outcome";
 }
 
-impl From<AcpElicit> for Dialog {
-    fn from(params: AcpElicit) -> Self {
+impl From<AcpElicitParams> for Dialog {
+    fn from(params: AcpElicitParams) -> Self {
         Dialog::Elicit(params)
     }
 }
 
-impl crate::serve::Ask<Acp> for AcpElicit {
+impl crate::serve::QuestionParams<Acp> for AcpElicitParams {
     type Answer = AcpElicitationAction;
     const MEMBER: &'static str = "action";
 }
@@ -408,7 +408,7 @@ impl From<AcpReadTextFile> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Acp> for AcpReadTextFile {
+impl crate::serve::QuestionParams<Acp> for AcpReadTextFile {
     type Answer = String;
     const MEMBER: &'static str = "content";
 }
@@ -425,7 +425,7 @@ impl From<AcpCreateTerminal> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Acp> for AcpCreateTerminal {
+impl crate::serve::QuestionParams<Acp> for AcpCreateTerminal {
     type Answer = String;
     const MEMBER: &'static str = "terminalId";
 }
@@ -436,7 +436,7 @@ impl From<AcpTerminalOutput> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Acp> for AcpTerminalOutput {
+impl crate::serve::QuestionParams<Acp> for AcpTerminalOutput {
     type Answer = String;
     const MEMBER: &'static str = "output";
 }
@@ -447,7 +447,7 @@ impl From<AcpWaitForExit> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Acp> for AcpWaitForExit {
+impl crate::serve::QuestionParams<Acp> for AcpWaitForExit {
     type Answer = u64;
     const MEMBER: &'static str = "exitCode";
 }
@@ -470,113 +470,113 @@ pub trait Service: Send + Sync + 'static {
     /// Negotiates the version and exchanges the capabilities of both sides. The first request of a client.
     ///
     /// Answered when the future completes.
-    fn initialize(&self, params: AcpInitializeParams, call: crate::serve::Call<Acp, AcpInitialized>) -> impl Future<Output = Result<AcpInitialized, crate::serve::Refusal>> + Send {
+    fn initialize(&self, params: AcpInitializeParams, call: crate::serve::Call<Acp, AcpInitializeResult>) -> impl Future<Output = Result<AcpInitializeResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("initialize")) }
+        async { Err(crate::serve::CommandError::not_available("initialize")) }
     }
 
     /// Authenticates the user, by a method that the agent has offered.
     ///
     /// Answered when the future completes.
-    fn authenticate(&self, params: AcpAuthenticateParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn authenticate(&self, params: AcpAuthenticateParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("authenticate")) }
+        async { Err(crate::serve::CommandError::not_available("authenticate")) }
     }
 
     /// Logs the user out.
     ///
     /// Answered when the future completes.
-    fn logout(&self, params: NoParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn logout(&self, params: NoParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("logout")) }
+        async { Err(crate::serve::CommandError::not_available("logout")) }
     }
 
     /// Cancels an unanswered request.
     ///
     /// A notification: what this gives is logged where it is an error.
-    fn cancel_request(&self, params: AcpCancelRequestParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn cancel_request(&self, params: AcpCancelRequestParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("$/cancel_request")) }
+        async { Err(crate::serve::CommandError::not_available("$/cancel_request")) }
     }
 
     /// Sets the value of an option.
     ///
     /// Answered when the future completes.
-    fn set_config_option(&self, params: AcpSetConfigOptionParams, call: crate::serve::Call<Acp, AcpConfigOptions>) -> impl Future<Output = Result<AcpConfigOptions, crate::serve::Refusal>> + Send {
+    fn set_config_option(&self, params: AcpSetConfigOptionParams, call: crate::serve::Call<Acp, AcpConfigOptions>) -> impl Future<Output = Result<AcpConfigOptions, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/set_config_option")) }
+        async { Err(crate::serve::CommandError::not_available("session/set_config_option")) }
     }
 
     /// Sets the mode of a session. Modes are older than config options; an agent may have either.
     ///
     /// Answered when the future completes.
-    fn set_mode(&self, params: AcpSetModeParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_mode(&self, params: AcpSetModeParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/set_mode")) }
+        async { Err(crate::serve::CommandError::not_available("session/set_mode")) }
     }
 
     /// Starts a session.
     ///
     /// Answered when the future completes.
-    fn new_session(&self, params: AcpNewSessionParams, call: crate::serve::Call<Acp, AcpNewSession>) -> impl Future<Output = Result<AcpNewSession, crate::serve::Refusal>> + Send {
+    fn new_session(&self, params: AcpNewSessionParams, call: crate::serve::Call<Acp, AcpNewSession>) -> impl Future<Output = Result<AcpNewSession, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/new")) }
+        async { Err(crate::serve::CommandError::not_available("session/new")) }
     }
 
     /// Opens a stored session. The agent sends its complete history as updates before the answer.
     ///
     /// Answered when the future completes.
-    fn load_session(&self, params: AcpLoadSessionParams, call: crate::serve::Call<Acp, AcpLoadedSession>) -> impl Future<Output = Result<AcpLoadedSession, crate::serve::Refusal>> + Send {
+    fn load_session(&self, params: AcpLoadSessionParams, call: crate::serve::Call<Acp, AcpLoadedSession>) -> impl Future<Output = Result<AcpLoadedSession, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/load")) }
+        async { Err(crate::serve::CommandError::not_available("session/load")) }
     }
 
     /// Opens a stored session without sending its history.
     ///
     /// Answered when the future completes.
-    fn resume_session(&self, params: AcpResumeSessionParams, call: crate::serve::Call<Acp, AcpLoadedSession>) -> impl Future<Output = Result<AcpLoadedSession, crate::serve::Refusal>> + Send {
+    fn resume_session(&self, params: AcpResumeSessionParams, call: crate::serve::Call<Acp, AcpLoadedSession>) -> impl Future<Output = Result<AcpLoadedSession, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/resume")) }
+        async { Err(crate::serve::CommandError::not_available("session/resume")) }
     }
 
     /// Lists the stored sessions.
     ///
     /// Answered when the future completes.
-    fn list_sessions(&self, params: AcpListSessionsParams, call: crate::serve::Call<Acp, AcpSessionList>) -> impl Future<Output = Result<AcpSessionList, crate::serve::Refusal>> + Send {
+    fn list_sessions(&self, params: AcpListSessionsParams, call: crate::serve::Call<Acp, AcpSessionList>) -> impl Future<Output = Result<AcpSessionList, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/list")) }
+        async { Err(crate::serve::CommandError::not_available("session/list")) }
     }
 
     /// Closes a session: stops its current work and keeps it in storage.
     ///
     /// Answered when the future completes.
-    fn close_session(&self, params: AcpCloseSessionParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn close_session(&self, params: AcpCloseSessionParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/close")) }
+        async { Err(crate::serve::CommandError::not_available("session/close")) }
     }
 
     /// Deletes a stored session. An open session is closed first.
     ///
     /// Answered when the future completes.
-    fn delete_session(&self, params: AcpDeleteSessionParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn delete_session(&self, params: AcpDeleteSessionParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/delete")) }
+        async { Err(crate::serve::CommandError::not_available("session/delete")) }
     }
 
     /// Sends a prompt. The agent answers at the end of the turn.
     ///
     /// Answered when the future completes.
-    fn prompt(&self, params: AcpPromptParams, call: crate::serve::Call<Acp, AcpPromptEnd>) -> impl Future<Output = Result<AcpPromptEnd, crate::serve::Refusal>> + Send {
+    fn prompt(&self, params: AcpPromptParams, call: crate::serve::Call<Acp, AcpPromptEnd>) -> impl Future<Output = Result<AcpPromptEnd, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/prompt")) }
+        async { Err(crate::serve::CommandError::not_available("session/prompt")) }
     }
 
     /// Cancels the current turn of a session. The agent answers the open prompt with `cancelled`.
     ///
     /// A notification: what this gives is logged where it is an error.
-    fn cancel(&self, params: AcpCancelParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn cancel(&self, params: AcpCancelParams, call: crate::serve::Call<Acp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/cancel")) }
+        async { Err(crate::serve::CommandError::not_available("session/cancel")) }
     }
 
     /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
@@ -592,7 +592,7 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Acp> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Acp, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Acp, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::CommandError>> {
         match command {
             Command::Initialize(params) => Box::pin(async move { self.initialize(params, call.typed(Reply::Initialize)).await.map(Reply::Initialize) }),
             Command::Authenticate(params) => Box::pin(async move { self.authenticate(params, call.typed(|()| Reply::Authenticate)).await.map(|()| Reply::Authenticate) }),

@@ -67,7 +67,7 @@ pub static SPEC: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "run_agent", wire: "run_agent", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["threadId", "runId", "messages"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "run_agent", wire: "run_agent", answer: spec::AnswerTiming::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["threadId", "runId", "messages"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
     ],
     failures: &[
         spec::FailureSpec { kind: "invalid_line", code: None, text: "not a request: {reason}" },
@@ -136,7 +136,7 @@ tagged! {
     }
 }
 
-impl crate::wire::Eventful for Event {
+impl crate::wire::EventUnion for Event {
     fn event_type(&self) -> &str {
         self.tag()
     }
@@ -161,7 +161,7 @@ pub enum Reply {
     RunAgent,
 }
 
-impl crate::wire::Answered for Reply {
+impl crate::wire::ReplyUnion for Reply {
     fn command(&self) -> &'static str {
         match self {
             Reply::RunAgent => "run_agent",
@@ -217,8 +217,8 @@ impl Failure {
 
     /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
     /// the text.
-    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {
-        crate::serve::Refusal::declared(&SPEC, self.kind(), values)
+    pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {
+        crate::serve::CommandError::declared(&SPEC, self.kind(), values)
     }
 }
 
@@ -228,9 +228,9 @@ pub trait Service: Send + Sync + 'static {
     /// Runs the agent with the last message as input, or continues a run that waits for answers.
     ///
     /// Answered when the future completes: as soon as the work can start, not when it is done.
-    fn run_agent(&self, params: AguiRunInput, call: crate::serve::Call<Agui>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn run_agent(&self, params: AguiRunInput, call: crate::serve::Call<Agui>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("run_agent")) }
+        async { Err(crate::serve::CommandError::not_available("run_agent")) }
     }
 
     /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
@@ -246,7 +246,7 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Agui> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Agui, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Agui, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::CommandError>> {
         match command {
             Command::RunAgent(params) => Box::pin(async move { self.run_agent(params, call.typed(|()| Reply::RunAgent)).await.map(|()| Reply::RunAgent) }),
         }

@@ -19,30 +19,31 @@ pub use super::types::{
     ConfirmedAnswer, ContextUsage, Cost, CostBuilder, CustomMessage, CustomMessageBuilder, CycledModel,
     CycledThinkingLevel, DeveloperMessage, DialogAnswer, DoneReason, EditorDialog, ErrorReason,
     ExportHtmlParams, ExtensionError, FastMode, FileMentionMessage, FollowUpParams, ForkPoint, ForkPoints,
-    ForkResult, GetMessagesPageParams, GetSubagentMessagesParams, GoalUpdated, HandedOver, HandoffParams,
-    HostToolCall, HostToolCancel, HostToolNames, HostToolResult, HostToolUpdate, HostUriCancel,
-    HostUriOperation, HostUriRequest, HostUriResult, HostUriScheme, HostUriSchemes, ImageContent,
-    ImageLimits, ImageSize, InputBlock, InputContent, InputDialog, InputKind, InputLimits, InterruptMode,
-    IrcMessage, LastAssistantText, LoggedIn, LoginParams, LoginProvider, LoginProviderBuilder,
-    LoginProviders, MentionedFile, MessageEnd, MessageStart, MessageUpdate, Messages, MessagesPage, Model,
-    ModelBuilder, ModelChanged, ModelCost, ModelCostBuilder, ModelKind, NegotiateProtocolParams,
-    NewSessionParams, Notice, NotifyNotice, NotifyType, OmpAutoRetryStart, OmpAutoRetryStartBuilder,
-    OmpSessionState, OmpSessionStateBuilder, OmpThinkingLevelChanged, OpenUrlNotice, PromptCacheTimes,
-    PromptParams, PromptResult, ProtocolVersion, QueueMode, Ready, RetryFallbackApplied,
-    RetryFallbackSucceeded, RpcChunk, RpcChunkBuilder, RpcFrameError, SelectDialog, SessionInfoUpdate,
-    SessionStats, SessionStatsBuilder, SetAutoCompactionParams, SetAutoRetryParams, SetEditorTextNotice,
-    SetFastModeParams, SetFollowUpModeParams, SetHostToolsParams, SetHostUriSchemesParams,
-    SetInterruptModeParams, SetModelParams, SetSessionNameParams, SetStatusNotice, SetSteeringModeParams,
-    SetSubagentSubscriptionParams, SetThinkingLevelParams, SetTitleNotice, SetTodosParams,
-    SetWidgetNotice, SteerParams, StopReason, StreamDone, StreamError, StreamRule, StreamStart,
-    StreamingBehavior, SubagentEvent, SubagentHappening, SubagentLevel, SubagentLife, SubagentLifeBuilder,
-    SubagentLifecycle, SubagentMessages, SubagentMessagesBuilder, SubagentProgress,
-    SubagentProgressBuilder, SubagentProgressed, SubagentReport, SubagentReportBuilder, SubagentSnapshot,
-    SubagentSnapshotBuilder, SubagentSubscription, Subagents, Subcommand, SwitchSessionParams,
-    SystemMessage, TextContent, TextDelta, TextEnd, TextStart, ThinkingContent, ThinkingDelta,
-    ThinkingEnd, ThinkingLevel, ThinkingStart, TodoAutoClear, TodoItem, TodoPhase, TodoPhases,
-    TodoReminder, TokenTotals, TokenTotalsBuilder, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart,
-    ToolDeclaration, ToolExecutionEnd, ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdate,
+    ForkResult, GetMessagesPageParams, GetSubagentMessagesParams, GoalUpdated, HandoffParams,
+    HandoffResult, HostToolCall, HostToolCancel, HostToolNames, HostToolResult, HostToolUpdate,
+    HostUriCancel, HostUriOperation, HostUriRequest, HostUriResult, HostUriScheme, HostUriSchemes,
+    ImageContent, ImageLimits, ImageSize, InputBlock, InputContent, InputDialog, InputKind, InputLimits,
+    InterruptMode, IrcMessage, LastAssistantText, LoginParams, LoginProvider, LoginProviderBuilder,
+    LoginProviders, LoginResult, MentionedFile, MessageEnd, MessageStart, MessageUpdate, Messages,
+    MessagesPage, Model, ModelBuilder, ModelChanged, ModelCost, ModelCostBuilder, ModelKind,
+    NegotiateProtocolParams, NewSessionParams, Notice, NotifyNotice, NotifyType, OmpAutoRetryStart,
+    OmpAutoRetryStartBuilder, OmpSessionState, OmpSessionStateBuilder, OmpThinkingLevelChanged,
+    OpenUrlNotice, PromptCacheTimes, PromptParams, PromptResult, ProtocolVersion, QueueMode, Ready,
+    RetryFallbackApplied, RetryFallbackSucceeded, RpcChunk, RpcChunkBuilder, RpcFrameError, SelectDialog,
+    SessionInfoUpdate, SessionStats, SessionStatsBuilder, SetAutoCompactionParams, SetAutoRetryParams,
+    SetEditorTextNotice, SetFastModeParams, SetFollowUpModeParams, SetHostToolsParams,
+    SetHostUriSchemesParams, SetInterruptModeParams, SetModelParams, SetSessionNameParams,
+    SetStatusNotice, SetSteeringModeParams, SetSubagentSubscriptionParams, SetThinkingLevelParams,
+    SetTitleNotice, SetTodosParams, SetWidgetNotice, SteerParams, StopReason, StreamDone, StreamError,
+    StreamRule, StreamStart, StreamingBehavior, SubagentEvent, SubagentEventPayload, SubagentLevel,
+    SubagentLifecycle, SubagentLifecyclePayload, SubagentLifecyclePayloadBuilder, SubagentMessages,
+    SubagentMessagesBuilder, SubagentProgress, SubagentProgressBuilder, SubagentProgressEvent,
+    SubagentReport, SubagentReportBuilder, SubagentSnapshot, SubagentSnapshotBuilder,
+    SubagentSubscription, Subagents, Subcommand, SwitchSessionParams, SystemMessage, TextContent,
+    TextDelta, TextEnd, TextStart, ThinkingContent, ThinkingDelta, ThinkingEnd, ThinkingLevel,
+    ThinkingStart, TodoAutoClear, TodoItem, TodoPhase, TodoPhases, TodoReminder, TokenTotals,
+    TokenTotalsBuilder, ToolCall, ToolCallDelta, ToolCallEnd, ToolCallStart, ToolDeclaration,
+    ToolExecutionEnd, ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdate,
     ToolExecutionUpdateBuilder, ToolLoadMode, ToolOutput, ToolReference, ToolResultMessage,
     ToolResultMessageBuilder, ToolStreamUpdate, TtsrTriggered, TurnEnd, TurnStart, Usage, UsageBuilder,
     UserMessage, ValueAnswer, WidgetPlacement, WrittenFile,
@@ -102,35 +103,35 @@ pub static SPEC: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::AnswerTiming::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
@@ -146,18 +147,18 @@ pub static SPEC: spec::Spec = spec::Spec {
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::Test::Is(&["role"], "assistant")], told: spec::Told::Fine, words: Some((&["stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::OutcomeTest::Is(&["role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_end", run: spec::RunEffect::MayEndUnless("willRetry"), snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "auto_retry_end", run: spec::RunEffect::HoldsIf("success"), snapshot: false, outcome: &[] },
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "ttsr_triggered", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -205,38 +206,38 @@ pub static SPEC_13_19: spec::Spec = spec::Spec {
     run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "isStreaming", idle: None, limit: Duration::from_millis(5000) }), state: Some(spec::Barrier { command: "get_state", busy: "isStreaming", idle: None, limit: Duration::from_millis(5000) }), gap: Duration::from_millis(150), answer_ends: false },
     behavior: spec::Behavior { skips_textless_answers: false, blind_model_detail: None, retried_words: &[], reports_listener_failures: false },
     revisions: &[],
-    shows: &[spec::Sign::Event("ready")],
+    shows: &[spec::Fingerprint::Event("ready")],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::AnswerTiming::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
@@ -252,18 +253,18 @@ pub static SPEC_13_19: spec::Spec = spec::Spec {
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::Test::Is(&["role"], "assistant")], told: spec::Told::Fine, words: Some((&["stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::OutcomeTest::Is(&["role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_end", run: spec::RunEffect::MayEndUnless("willRetry"), snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "auto_retry_end", run: spec::RunEffect::HoldsIf("success"), snapshot: false, outcome: &[] },
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "ready", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -312,51 +313,51 @@ pub static SPEC_18_2: spec::Spec = spec::Spec {
     run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "isStreaming", idle: None, limit: Duration::from_millis(5000) }), state: Some(spec::Barrier { command: "get_state", busy: "isStreaming", idle: None, limit: Duration::from_millis(5000) }), gap: Duration::from_millis(150), answer_ends: false },
     behavior: spec::Behavior { skips_textless_answers: false, blind_model_detail: None, retried_words: &[], reports_listener_failures: false },
     revisions: &[],
-    shows: &[spec::Sign::EventMember("ready", "protocolVersion"), spec::Sign::EventMember("agent_end", "isTerminal"), spec::Sign::Event("available_commands_update"), spec::Sign::Event("advisor_cost_changed"), spec::Sign::Event("thinking_level_changed")],
-    excludes: &[spec::Sign::EventWithout("ready", "protocolVersion"), spec::Sign::EventWithout("agent_end", "isTerminal")],
+    shows: &[spec::Fingerprint::EventMember("ready", "protocolVersion"), spec::Fingerprint::EventMember("agent_end", "isTerminal"), spec::Fingerprint::Event("available_commands_update"), spec::Fingerprint::Event("advisor_cost_changed"), spec::Fingerprint::Event("thinking_level_changed")],
+    excludes: &[spec::Fingerprint::EventWithout("ready", "protocolVersion"), spec::Fingerprint::EventWithout("agent_end", "isTerminal")],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "negotiate_protocol", wire: "negotiate_protocol", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["protocolVersion"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_host_tools", wire: "set_host_tools", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["tools"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_host_uri_schemes", wire: "set_host_uri_schemes", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["schemes"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_login_providers", wire: "get_login_providers", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "login", wire: "login", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false, required: &["providerId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_subagent_subscription", wire: "set_subagent_subscription", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_subagents", wire: "get_subagents", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_subagent_messages", wire: "get_subagent_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_todos", wire: "set_todos", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["phases"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_fast_mode", wire: "set_fast_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_available_commands", wire: "get_available_commands", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages_page", wire: "get_messages_page", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "handoff", wire: "handoff", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::AnswerTiming::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "negotiate_protocol", wire: "negotiate_protocol", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["protocolVersion"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_host_tools", wire: "set_host_tools", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["tools"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_host_uri_schemes", wire: "set_host_uri_schemes", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["schemes"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_login_providers", wire: "get_login_providers", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "login", wire: "login", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false, required: &["providerId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_subagent_subscription", wire: "set_subagent_subscription", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_subagents", wire: "get_subagents", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_subagent_messages", wire: "get_subagent_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_todos", wire: "set_todos", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["phases"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_fast_mode", wire: "set_fast_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_available_commands", wire: "get_available_commands", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages_page", wire: "get_messages_page", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "handoff", wire: "handoff", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
@@ -378,18 +379,18 @@ pub static SPEC_18_2: spec::Spec = spec::Spec {
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEndIf("isTerminal"), snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::Test::Is(&["role"], "assistant")], told: spec::Told::Fine, words: Some((&["stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEndIf("isTerminal"), snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::OutcomeTest::Is(&["role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_end", run: spec::RunEffect::MayEndUnless("willRetry"), snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "auto_retry_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "ready", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -468,48 +469,48 @@ pub static CLIENT: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "negotiate_protocol", wire: "negotiate_protocol", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["protocolVersion"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_host_tools", wire: "set_host_tools", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["tools"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_host_uri_schemes", wire: "set_host_uri_schemes", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["schemes"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_login_providers", wire: "get_login_providers", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "login", wire: "login", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false, required: &["providerId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_subagent_subscription", wire: "set_subagent_subscription", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_subagents", wire: "get_subagents", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_subagent_messages", wire: "get_subagent_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_todos", wire: "set_todos", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["phases"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_fast_mode", wire: "set_fast_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_available_commands", wire: "get_available_commands", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages_page", wire: "get_messages_page", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "handoff", wire: "handoff", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::AnswerTiming::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "negotiate_protocol", wire: "negotiate_protocol", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["protocolVersion"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_host_tools", wire: "set_host_tools", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["tools"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_host_uri_schemes", wire: "set_host_uri_schemes", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["schemes"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_login_providers", wire: "get_login_providers", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "login", wire: "login", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false, required: &["providerId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_subagent_subscription", wire: "set_subagent_subscription", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_subagents", wire: "get_subagents", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_subagent_messages", wire: "get_subagent_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_todos", wire: "set_todos", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["phases"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_fast_mode", wire: "set_fast_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_available_commands", wire: "get_available_commands", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages_page", wire: "get_messages_page", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "handoff", wire: "handoff", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
@@ -535,18 +536,18 @@ pub static CLIENT: spec::Spec = spec::Spec {
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::Test::Is(&["role"], "assistant")], told: spec::Told::Fine, words: Some((&["stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::OutcomeTest::Is(&["role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_end", run: spec::RunEffect::MayEndUnless("willRetry"), snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "auto_retry_end", run: spec::RunEffect::HoldsIf("success"), snapshot: false, outcome: &[] },
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "ready", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -643,7 +644,7 @@ tagged! {
         /// A subagent started or ended. Since omp@18.2.
         SubagentLifecycle(SubagentLifecycle) = "subagent_lifecycle",
         /// A subagent made progress. Since omp@18.2.
-        SubagentProgress(SubagentProgressed) = "subagent_progress",
+        SubagentProgress(SubagentProgressEvent) = "subagent_progress",
         /// A subagent emitted an event. Since omp@18.2.
         SubagentEvent(SubagentEvent) = "subagent_event",
         /// The commands that can start a prompt have changed. Since omp@18.2.
@@ -683,7 +684,7 @@ tagged! {
     }
 }
 
-impl crate::wire::Eventful for Event {
+impl crate::wire::EventUnion for Event {
     fn event_type(&self) -> &str {
         self.tag()
     }
@@ -863,7 +864,7 @@ pub enum Reply {
     /// Of `get_login_providers`.
     GetLoginProviders(LoginProviders),
     /// Of `login`.
-    Login(LoggedIn),
+    Login(LoginResult),
     /// Of `set_subagent_subscription`.
     SetSubagentSubscription(SubagentSubscription),
     /// Of `get_subagents`.
@@ -879,10 +880,10 @@ pub enum Reply {
     /// Of `get_messages_page`.
     GetMessagesPage(MessagesPage),
     /// Of `handoff`.
-    Handoff(Option<HandedOver>),
+    Handoff(Option<HandoffResult>),
 }
 
-impl crate::wire::Answered for Reply {
+impl crate::wire::ReplyUnion for Reply {
     fn command(&self) -> &'static str {
         match self {
             Reply::Prompt => "prompt",
@@ -966,7 +967,7 @@ impl crate::wire::Answered for Reply {
             "set_host_tools" => crate::wire::decode::<HostToolNames>(data).map(Reply::SetHostTools),
             "set_host_uri_schemes" => crate::wire::decode::<HostUriSchemes>(data).map(Reply::SetHostUriSchemes),
             "get_login_providers" => crate::wire::decode::<LoginProviders>(data).map(Reply::GetLoginProviders),
-            "login" => crate::wire::decode::<LoggedIn>(data).map(Reply::Login),
+            "login" => crate::wire::decode::<LoginResult>(data).map(Reply::Login),
             "set_subagent_subscription" => crate::wire::decode::<SubagentSubscription>(data).map(Reply::SetSubagentSubscription),
             "get_subagents" => crate::wire::decode::<Subagents>(data).map(Reply::GetSubagents),
             "get_subagent_messages" => crate::wire::decode::<SubagentMessages>(data).map(Reply::GetSubagentMessages),
@@ -974,7 +975,7 @@ impl crate::wire::Answered for Reply {
             "set_fast_mode" => crate::wire::decode::<FastMode>(data).map(Reply::SetFastMode),
             "get_available_commands" => crate::wire::decode::<AvailableCommands>(data).map(Reply::GetAvailableCommands),
             "get_messages_page" => crate::wire::decode::<MessagesPage>(data).map(Reply::GetMessagesPage),
-            "handoff" => crate::wire::decode::<Option<HandedOver>>(data).map(Reply::Handoff),
+            "handoff" => crate::wire::decode::<Option<HandoffResult>>(data).map(Reply::Handoff),
             _ => return None,
         })
     }
@@ -1151,8 +1152,8 @@ impl Failure {
 
     /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
     /// the text.
-    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {
-        crate::serve::Refusal::declared(&SPEC, self.kind(), values)
+    pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {
+        crate::serve::CommandError::declared(&SPEC, self.kind(), values)
     }
 }
 
@@ -1528,7 +1529,7 @@ impl crate::RpcClient<Omp> {
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
-    pub async fn login(&self, provider_id: impl Into<String>) -> Result<LoggedIn, crate::Error> {
+    pub async fn login(&self, provider_id: impl Into<String>) -> Result<LoginResult, crate::Error> {
         self.call("login", &LoginParams::new(provider_id)).await
     }
 
@@ -1614,7 +1615,7 @@ impl crate::RpcClient<Omp> {
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
-    pub async fn handoff(&self) -> Result<Option<HandedOver>, crate::Error> {
+    pub async fn handoff(&self) -> Result<Option<HandoffResult>, crate::Error> {
         self.handoff_with(HandoffParams::new()).await
     }
 
@@ -1622,7 +1623,7 @@ impl crate::RpcClient<Omp> {
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
-    pub async fn handoff_with(&self, params: HandoffParams) -> Result<Option<HandedOver>, crate::Error> {
+    pub async fn handoff_with(&self, params: HandoffParams) -> Result<Option<HandoffResult>, crate::Error> {
         self.call("handoff", &params).await
     }
 }
@@ -1742,8 +1743,8 @@ pub trait Dialogs: Send + Sync + 'static {
     }
 }
 
-impl<T: Dialogs> crate::dialog::DialogSink<Omp> for T {
-    fn ask(self: std::sync::Arc<Self>, dialog: Dialog) -> futures::future::BoxFuture<'static, Option<crate::dialog::Members>> {
+impl<T: Dialogs> crate::dialog::DialogHandler<Omp> for T {
+    fn answer(self: std::sync::Arc<Self>, dialog: Dialog) -> futures::future::BoxFuture<'static, Option<crate::dialog::AnswerMembers>> {
         Box::pin(async move {
             match dialog {
                 Dialog::Select(dialog) => self.select(dialog).await.map(|value| crate::dialog::member("value", value)),
@@ -1790,7 +1791,7 @@ impl From<SelectDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Omp> for SelectDialog {
+impl crate::serve::QuestionParams<Omp> for SelectDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -1801,7 +1802,7 @@ impl From<ConfirmDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Omp> for ConfirmDialog {
+impl crate::serve::QuestionParams<Omp> for ConfirmDialog {
     type Answer = bool;
     const MEMBER: &'static str = "confirmed";
 }
@@ -1812,7 +1813,7 @@ impl From<InputDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Omp> for InputDialog {
+impl crate::serve::QuestionParams<Omp> for InputDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -1823,7 +1824,7 @@ impl From<EditorDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Omp> for EditorDialog {
+impl crate::serve::QuestionParams<Omp> for EditorDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -1901,346 +1902,346 @@ pub trait Service: Send + Sync + 'static {
     /// run, `streamingBehavior` must state how the agent queues the prompt.
     ///
     /// Acknowledged before this method is called; an error is sent with the same id.
-    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("prompt")) }
+        async { Err(crate::serve::CommandError::not_available("prompt")) }
     }
 
     /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
     /// tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// Answered when the future completes.
-    fn steer(&self, params: SteerParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("steer")) }
+        async { Err(crate::serve::CommandError::not_available("steer")) }
     }
 
     /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     ///
     /// Answered when the future completes.
-    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("follow_up")) }
+        async { Err(crate::serve::CommandError::not_available("follow_up")) }
     }
 
     /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
     /// messages stay queued.
     ///
     /// Answered when the future completes.
-    fn abort(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort")) }
+        async { Err(crate::serve::CommandError::not_available("abort")) }
     }
 
     /// Starts a new session. An extension can prevent it.
     ///
     /// Answered when the future completes.
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Omp, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Omp, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("new_session")) }
+        async { Err(crate::serve::CommandError::not_available("new_session")) }
     }
 
     /// Returns the current state of the agent.
     ///
     /// Answered when the future completes.
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Omp, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Omp, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_state")) }
+        async { Err(crate::serve::CommandError::not_available("get_state")) }
     }
 
     /// Returns all messages of the conversation.
     ///
     /// Answered when the future completes.
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Omp, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Omp, Messages>) -> impl Future<Output = Result<Messages, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_messages")) }
+        async { Err(crate::serve::CommandError::not_available("get_messages")) }
     }
 
     /// Switches to a model.
     ///
     /// Answered when the future completes.
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Omp, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Omp, Model>) -> impl Future<Output = Result<Model, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_model")) }
+        async { Err(crate::serve::CommandError::not_available("set_model")) }
     }
 
     /// Switches to the next model. The data is null if only one model is available.
     ///
     /// Answered when the future completes.
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Omp, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Omp, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("cycle_model")) }
+        async { Err(crate::serve::CommandError::not_available("cycle_model")) }
     }
 
     /// Lists the configured models.
     ///
     /// Answered when the future completes.
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_available_models")) }
+        async { Err(crate::serve::CommandError::not_available("get_available_models")) }
     }
 
     /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
     /// level.
     ///
     /// Answered when the future completes.
-    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_thinking_level")) }
+        async { Err(crate::serve::CommandError::not_available("set_thinking_level")) }
     }
 
     /// Switches to the next thinking level. The data is null if the model cannot think.
     ///
     /// Answered when the future completes.
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Omp, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Omp, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("cycle_thinking_level")) }
+        async { Err(crate::serve::CommandError::not_available("cycle_thinking_level")) }
     }
 
     /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
-    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_steering_mode")) }
+        async { Err(crate::serve::CommandError::not_available("set_steering_mode")) }
     }
 
     /// Sets the delivery of follow-up messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
-    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_follow_up_mode")) }
+        async { Err(crate::serve::CommandError::not_available("set_follow_up_mode")) }
     }
 
     /// Compacts the conversation now: a summary replaces its older part.
     ///
     /// Answered when the future completes.
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<Omp, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Omp, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("compact")) }
+        async { Err(crate::serve::CommandError::not_available("compact")) }
     }
 
     /// Switches automatic compaction on or off.
     ///
     /// Answered when the future completes.
-    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_auto_compaction")) }
+        async { Err(crate::serve::CommandError::not_available("set_auto_compaction")) }
     }
 
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     ///
     /// Answered when the future completes.
-    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_auto_retry")) }
+        async { Err(crate::serve::CommandError::not_available("set_auto_retry")) }
     }
 
     /// Cancels the pending automatic retry.
     ///
     /// Answered when the future completes.
-    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort_retry")) }
+        async { Err(crate::serve::CommandError::not_available("abort_retry")) }
     }
 
     /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
     /// agent emits no event for the message that the command adds to the conversation.
     ///
     /// Answered when the future completes.
-    fn bash(&self, params: BashParams, call: crate::serve::Call<Omp, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Omp, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("bash")) }
+        async { Err(crate::serve::CommandError::not_available("bash")) }
     }
 
     /// Stops all running `bash` commands.
     ///
     /// Answered when the future completes.
-    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort_bash")) }
+        async { Err(crate::serve::CommandError::not_available("abort_bash")) }
     }
 
     /// Returns the token counts and costs of the session.
     ///
     /// Answered when the future completes.
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Omp, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Omp, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_session_stats")) }
+        async { Err(crate::serve::CommandError::not_available("get_session_stats")) }
     }
 
     /// Exports the session as an HTML page.
     ///
     /// Answered when the future completes.
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Omp, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Omp, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("export_html")) }
+        async { Err(crate::serve::CommandError::not_available("export_html")) }
     }
 
     /// Opens another session. An extension can prevent it.
     ///
     /// Answered when the future completes.
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Omp, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Omp, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("switch_session")) }
+        async { Err(crate::serve::CommandError::not_available("switch_session")) }
     }
 
     /// Returns the text of the model's last answer.
     ///
     /// Answered when the future completes.
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Omp, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Omp, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
+        async { Err(crate::serve::CommandError::not_available("get_last_assistant_text")) }
     }
 
     /// Sets the name of the session. White space around the name is removed.
     ///
     /// Answered when the future completes.
-    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_session_name")) }
+        async { Err(crate::serve::CommandError::not_available("set_session_name")) }
     }
 
     /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
     /// the same id may follow.
     ///
     /// Acknowledged before this method is called; an error is sent with the same id.
-    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort_and_prompt")) }
+        async { Err(crate::serve::CommandError::not_available("abort_and_prompt")) }
     }
 
     /// Sets the time at which steering messages reach the agent.
     ///
     /// Answered when the future completes.
-    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_interrupt_mode")) }
+        async { Err(crate::serve::CommandError::not_available("set_interrupt_mode")) }
     }
 
     /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     ///
     /// Answered when the future completes.
-    fn branch(&self, params: BranchParams, call: crate::serve::Call<Omp, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+    fn branch(&self, params: BranchParams, call: crate::serve::Call<Omp, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("branch")) }
+        async { Err(crate::serve::CommandError::not_available("branch")) }
     }
 
     /// Lists the user's messages that can be the start of a branch.
     ///
     /// Answered when the future completes.
-    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Omp, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Omp, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_branch_messages")) }
+        async { Err(crate::serve::CommandError::not_available("get_branch_messages")) }
     }
 
     /// Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
     /// it shortens them. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn negotiate_protocol(&self, params: NegotiateProtocolParams, call: crate::serve::Call<Omp, ProtocolVersion>) -> impl Future<Output = Result<ProtocolVersion, crate::serve::Refusal>> + Send {
+    fn negotiate_protocol(&self, params: NegotiateProtocolParams, call: crate::serve::Call<Omp, ProtocolVersion>) -> impl Future<Output = Result<ProtocolVersion, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("negotiate_protocol")) }
+        async { Err(crate::serve::CommandError::not_available("negotiate_protocol")) }
     }
 
     /// Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
     /// `host_tool_call`. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn set_host_tools(&self, params: SetHostToolsParams, call: crate::serve::Call<Omp, HostToolNames>) -> impl Future<Output = Result<HostToolNames, crate::serve::Refusal>> + Send {
+    fn set_host_tools(&self, params: SetHostToolsParams, call: crate::serve::Call<Omp, HostToolNames>) -> impl Future<Output = Result<HostToolNames, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_host_tools")) }
+        async { Err(crate::serve::CommandError::not_available("set_host_tools")) }
     }
 
     /// Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
     /// `host_uri_request`. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn set_host_uri_schemes(&self, params: SetHostUriSchemesParams, call: crate::serve::Call<Omp, HostUriSchemes>) -> impl Future<Output = Result<HostUriSchemes, crate::serve::Refusal>> + Send {
+    fn set_host_uri_schemes(&self, params: SetHostUriSchemesParams, call: crate::serve::Call<Omp, HostUriSchemes>) -> impl Future<Output = Result<HostUriSchemes, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_host_uri_schemes")) }
+        async { Err(crate::serve::CommandError::not_available("set_host_uri_schemes")) }
     }
 
     /// Lists the providers with a login. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn get_login_providers(&self, params: NoParams, call: crate::serve::Call<Omp, LoginProviders>) -> impl Future<Output = Result<LoginProviders, crate::serve::Refusal>> + Send {
+    fn get_login_providers(&self, params: NoParams, call: crate::serve::Call<Omp, LoginProviders>) -> impl Future<Output = Result<LoginProviders, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_login_providers")) }
+        async { Err(crate::serve::CommandError::not_available("get_login_providers")) }
     }
 
     /// Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn login(&self, params: LoginParams, call: crate::serve::Call<Omp, LoggedIn>) -> impl Future<Output = Result<LoggedIn, crate::serve::Refusal>> + Send {
+    fn login(&self, params: LoginParams, call: crate::serve::Call<Omp, LoginResult>) -> impl Future<Output = Result<LoginResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("login")) }
+        async { Err(crate::serve::CommandError::not_available("login")) }
     }
 
     /// Sets the detail of the events about subagents. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn set_subagent_subscription(&self, params: SetSubagentSubscriptionParams, call: crate::serve::Call<Omp, SubagentSubscription>) -> impl Future<Output = Result<SubagentSubscription, crate::serve::Refusal>> + Send {
+    fn set_subagent_subscription(&self, params: SetSubagentSubscriptionParams, call: crate::serve::Call<Omp, SubagentSubscription>) -> impl Future<Output = Result<SubagentSubscription, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_subagent_subscription")) }
+        async { Err(crate::serve::CommandError::not_available("set_subagent_subscription")) }
     }
 
     /// Lists the known subagents. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn get_subagents(&self, params: NoParams, call: crate::serve::Call<Omp, Subagents>) -> impl Future<Output = Result<Subagents, crate::serve::Refusal>> + Send {
+    fn get_subagents(&self, params: NoParams, call: crate::serve::Call<Omp, Subagents>) -> impl Future<Output = Result<Subagents, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_subagents")) }
+        async { Err(crate::serve::CommandError::not_available("get_subagents")) }
     }
 
     /// Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
     /// subagent. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn get_subagent_messages(&self, params: GetSubagentMessagesParams, call: crate::serve::Call<Omp, SubagentMessages>) -> impl Future<Output = Result<SubagentMessages, crate::serve::Refusal>> + Send {
+    fn get_subagent_messages(&self, params: GetSubagentMessagesParams, call: crate::serve::Call<Omp, SubagentMessages>) -> impl Future<Output = Result<SubagentMessages, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_subagent_messages")) }
+        async { Err(crate::serve::CommandError::not_available("get_subagent_messages")) }
     }
 
     /// Sets the todo list. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn set_todos(&self, params: SetTodosParams, call: crate::serve::Call<Omp, TodoPhases>) -> impl Future<Output = Result<TodoPhases, crate::serve::Refusal>> + Send {
+    fn set_todos(&self, params: SetTodosParams, call: crate::serve::Call<Omp, TodoPhases>) -> impl Future<Output = Result<TodoPhases, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_todos")) }
+        async { Err(crate::serve::CommandError::not_available("set_todos")) }
     }
 
     /// Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn set_fast_mode(&self, params: SetFastModeParams, call: crate::serve::Call<Omp, FastMode>) -> impl Future<Output = Result<FastMode, crate::serve::Refusal>> + Send {
+    fn set_fast_mode(&self, params: SetFastModeParams, call: crate::serve::Call<Omp, FastMode>) -> impl Future<Output = Result<FastMode, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_fast_mode")) }
+        async { Err(crate::serve::CommandError::not_available("set_fast_mode")) }
     }
 
     /// Lists the commands that can start a prompt. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn get_available_commands(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableCommands>) -> impl Future<Output = Result<AvailableCommands, crate::serve::Refusal>> + Send {
+    fn get_available_commands(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableCommands>) -> impl Future<Output = Result<AvailableCommands, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_available_commands")) }
+        async { Err(crate::serve::CommandError::not_available("get_available_commands")) }
     }
 
     /// Returns the messages of the conversation in parts. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn get_messages_page(&self, params: GetMessagesPageParams, call: crate::serve::Call<Omp, MessagesPage>) -> impl Future<Output = Result<MessagesPage, crate::serve::Refusal>> + Send {
+    fn get_messages_page(&self, params: GetMessagesPageParams, call: crate::serve::Call<Omp, MessagesPage>) -> impl Future<Output = Result<MessagesPage, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_messages_page")) }
+        async { Err(crate::serve::CommandError::not_available("get_messages_page")) }
     }
 
     /// Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
     ///
     /// Answered when the future completes.
-    fn handoff(&self, params: HandoffParams, call: crate::serve::Call<Omp, Option<HandedOver>>) -> impl Future<Output = Result<Option<HandedOver>, crate::serve::Refusal>> + Send {
+    fn handoff(&self, params: HandoffParams, call: crate::serve::Call<Omp, Option<HandoffResult>>) -> impl Future<Output = Result<Option<HandoffResult>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("handoff")) }
+        async { Err(crate::serve::CommandError::not_available("handoff")) }
     }
 
     /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
@@ -2256,7 +2257,7 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Omp> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Omp, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Omp, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::CommandError>> {
         match command {
             Command::Prompt(params) => Box::pin(async move { self.prompt(params, call.typed(|()| Reply::Prompt)).await.map(|()| Reply::Prompt) }),
             Command::Steer(params) => Box::pin(async move { self.steer(params, call.typed(|()| Reply::Steer)).await.map(|()| Reply::Steer) }),
@@ -2315,247 +2316,247 @@ impl<T: Service> crate::serve::Dispatch<Omp> for T {
 /// The commands that pisces inherit unchanged from this dialect. A server of several dialects of the family
 /// implements them once, for every dialect `D`. Every method is required; [`Service`] describes them. A type
 /// that implements the traits of all commands of a dialect implements its [`Service`].
-pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
-    fn prompt(&self, params: PromptParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn steer(&self, params: SteerParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<D, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send;
-    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn branch(&self, params: BranchParams, call: crate::serve::Call<D, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send;
-    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<D, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send;
+pub trait BaseService<D: spec::Dialect>: Send + Sync + 'static {
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<D, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::CommandError>> + Send;
+    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn branch(&self, params: BranchParams, call: crate::serve::Call<D, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::CommandError>> + Send;
+    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<D, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::CommandError>> + Send;
 }
 
 /// The commands of this dialect that no other dialect of its family has in the same form. One that is not
 /// implemented, for its revision is not served, answers that it is not available.
-pub trait Own: Send + Sync + 'static {
-    fn negotiate_protocol(&self, params: NegotiateProtocolParams, call: crate::serve::Call<Omp, ProtocolVersion>) -> impl Future<Output = Result<ProtocolVersion, crate::serve::Refusal>> + Send {
+pub trait DialectCommands: Send + Sync + 'static {
+    fn negotiate_protocol(&self, params: NegotiateProtocolParams, call: crate::serve::Call<Omp, ProtocolVersion>) -> impl Future<Output = Result<ProtocolVersion, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("negotiate_protocol")) }
+        async { Err(crate::serve::CommandError::not_available("negotiate_protocol")) }
     }
-    fn set_host_tools(&self, params: SetHostToolsParams, call: crate::serve::Call<Omp, HostToolNames>) -> impl Future<Output = Result<HostToolNames, crate::serve::Refusal>> + Send {
+    fn set_host_tools(&self, params: SetHostToolsParams, call: crate::serve::Call<Omp, HostToolNames>) -> impl Future<Output = Result<HostToolNames, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_host_tools")) }
+        async { Err(crate::serve::CommandError::not_available("set_host_tools")) }
     }
-    fn set_host_uri_schemes(&self, params: SetHostUriSchemesParams, call: crate::serve::Call<Omp, HostUriSchemes>) -> impl Future<Output = Result<HostUriSchemes, crate::serve::Refusal>> + Send {
+    fn set_host_uri_schemes(&self, params: SetHostUriSchemesParams, call: crate::serve::Call<Omp, HostUriSchemes>) -> impl Future<Output = Result<HostUriSchemes, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_host_uri_schemes")) }
+        async { Err(crate::serve::CommandError::not_available("set_host_uri_schemes")) }
     }
-    fn get_login_providers(&self, params: NoParams, call: crate::serve::Call<Omp, LoginProviders>) -> impl Future<Output = Result<LoginProviders, crate::serve::Refusal>> + Send {
+    fn get_login_providers(&self, params: NoParams, call: crate::serve::Call<Omp, LoginProviders>) -> impl Future<Output = Result<LoginProviders, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_login_providers")) }
+        async { Err(crate::serve::CommandError::not_available("get_login_providers")) }
     }
-    fn login(&self, params: LoginParams, call: crate::serve::Call<Omp, LoggedIn>) -> impl Future<Output = Result<LoggedIn, crate::serve::Refusal>> + Send {
+    fn login(&self, params: LoginParams, call: crate::serve::Call<Omp, LoginResult>) -> impl Future<Output = Result<LoginResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("login")) }
+        async { Err(crate::serve::CommandError::not_available("login")) }
     }
-    fn set_subagent_subscription(&self, params: SetSubagentSubscriptionParams, call: crate::serve::Call<Omp, SubagentSubscription>) -> impl Future<Output = Result<SubagentSubscription, crate::serve::Refusal>> + Send {
+    fn set_subagent_subscription(&self, params: SetSubagentSubscriptionParams, call: crate::serve::Call<Omp, SubagentSubscription>) -> impl Future<Output = Result<SubagentSubscription, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_subagent_subscription")) }
+        async { Err(crate::serve::CommandError::not_available("set_subagent_subscription")) }
     }
-    fn get_subagents(&self, params: NoParams, call: crate::serve::Call<Omp, Subagents>) -> impl Future<Output = Result<Subagents, crate::serve::Refusal>> + Send {
+    fn get_subagents(&self, params: NoParams, call: crate::serve::Call<Omp, Subagents>) -> impl Future<Output = Result<Subagents, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_subagents")) }
+        async { Err(crate::serve::CommandError::not_available("get_subagents")) }
     }
-    fn get_subagent_messages(&self, params: GetSubagentMessagesParams, call: crate::serve::Call<Omp, SubagentMessages>) -> impl Future<Output = Result<SubagentMessages, crate::serve::Refusal>> + Send {
+    fn get_subagent_messages(&self, params: GetSubagentMessagesParams, call: crate::serve::Call<Omp, SubagentMessages>) -> impl Future<Output = Result<SubagentMessages, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_subagent_messages")) }
+        async { Err(crate::serve::CommandError::not_available("get_subagent_messages")) }
     }
-    fn set_todos(&self, params: SetTodosParams, call: crate::serve::Call<Omp, TodoPhases>) -> impl Future<Output = Result<TodoPhases, crate::serve::Refusal>> + Send {
+    fn set_todos(&self, params: SetTodosParams, call: crate::serve::Call<Omp, TodoPhases>) -> impl Future<Output = Result<TodoPhases, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_todos")) }
+        async { Err(crate::serve::CommandError::not_available("set_todos")) }
     }
-    fn set_fast_mode(&self, params: SetFastModeParams, call: crate::serve::Call<Omp, FastMode>) -> impl Future<Output = Result<FastMode, crate::serve::Refusal>> + Send {
+    fn set_fast_mode(&self, params: SetFastModeParams, call: crate::serve::Call<Omp, FastMode>) -> impl Future<Output = Result<FastMode, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_fast_mode")) }
+        async { Err(crate::serve::CommandError::not_available("set_fast_mode")) }
     }
-    fn get_available_commands(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableCommands>) -> impl Future<Output = Result<AvailableCommands, crate::serve::Refusal>> + Send {
+    fn get_available_commands(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableCommands>) -> impl Future<Output = Result<AvailableCommands, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_available_commands")) }
+        async { Err(crate::serve::CommandError::not_available("get_available_commands")) }
     }
-    fn get_messages_page(&self, params: GetMessagesPageParams, call: crate::serve::Call<Omp, MessagesPage>) -> impl Future<Output = Result<MessagesPage, crate::serve::Refusal>> + Send {
+    fn get_messages_page(&self, params: GetMessagesPageParams, call: crate::serve::Call<Omp, MessagesPage>) -> impl Future<Output = Result<MessagesPage, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_messages_page")) }
+        async { Err(crate::serve::CommandError::not_available("get_messages_page")) }
     }
-    fn handoff(&self, params: HandoffParams, call: crate::serve::Call<Omp, Option<HandedOver>>) -> impl Future<Output = Result<Option<HandedOver>, crate::serve::Refusal>> + Send {
+    fn handoff(&self, params: HandoffParams, call: crate::serve::Call<Omp, Option<HandoffResult>>) -> impl Future<Output = Result<Option<HandoffResult>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("handoff")) }
+        async { Err(crate::serve::CommandError::not_available("handoff")) }
     }
 }
 
-impl<T: super::pi::Kept<Omp> + Kept<Omp> + Own> Service for T {
-    fn abort(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::abort(self, params, call)
+impl<T: super::pi::BaseService<Omp> + BaseService<Omp> + DialectCommands> Service for T {
+    fn abort(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::abort(self, params, call)
     }
 
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Omp, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::new_session(self, params, call)
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Omp, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::new_session(self, params, call)
     }
 
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Omp, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::get_messages(self, params, call)
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Omp, Messages>) -> impl Future<Output = Result<Messages, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::get_messages(self, params, call)
     }
 
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Omp, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::set_model(self, params, call)
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Omp, Model>) -> impl Future<Output = Result<Model, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::set_model(self, params, call)
     }
 
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Omp, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::cycle_model(self, params, call)
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Omp, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::cycle_model(self, params, call)
     }
 
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::get_available_models(self, params, call)
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::get_available_models(self, params, call)
     }
 
-    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::set_thinking_level(self, params, call)
+    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::set_thinking_level(self, params, call)
     }
 
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Omp, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::cycle_thinking_level(self, params, call)
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Omp, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::cycle_thinking_level(self, params, call)
     }
 
-    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::set_steering_mode(self, params, call)
+    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::set_steering_mode(self, params, call)
     }
 
-    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::set_follow_up_mode(self, params, call)
+    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::set_follow_up_mode(self, params, call)
     }
 
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<Omp, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::compact(self, params, call)
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Omp, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::compact(self, params, call)
     }
 
-    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::set_auto_compaction(self, params, call)
+    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::set_auto_compaction(self, params, call)
     }
 
-    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::set_auto_retry(self, params, call)
+    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::set_auto_retry(self, params, call)
     }
 
-    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::abort_retry(self, params, call)
+    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::abort_retry(self, params, call)
     }
 
-    fn bash(&self, params: BashParams, call: crate::serve::Call<Omp, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::bash(self, params, call)
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Omp, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::bash(self, params, call)
     }
 
-    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::abort_bash(self, params, call)
+    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::abort_bash(self, params, call)
     }
 
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Omp, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::get_session_stats(self, params, call)
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Omp, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::get_session_stats(self, params, call)
     }
 
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Omp, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::export_html(self, params, call)
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Omp, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::export_html(self, params, call)
     }
 
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Omp, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::switch_session(self, params, call)
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Omp, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::switch_session(self, params, call)
     }
 
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Omp, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::get_last_assistant_text(self, params, call)
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Omp, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::get_last_assistant_text(self, params, call)
     }
 
-    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Omp>>::set_session_name(self, params, call)
+    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Omp>>::set_session_name(self, params, call)
     }
 
-    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Omp>>::prompt(self, params, call)
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Omp>>::prompt(self, params, call)
     }
 
-    fn steer(&self, params: SteerParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Omp>>::steer(self, params, call)
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Omp>>::steer(self, params, call)
     }
 
-    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Omp>>::follow_up(self, params, call)
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Omp>>::follow_up(self, params, call)
     }
 
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Omp, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
-        <T as Kept<Omp>>::get_state(self, params, call)
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Omp, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::CommandError>> + Send {
+        <T as BaseService<Omp>>::get_state(self, params, call)
     }
 
-    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Omp>>::abort_and_prompt(self, params, call)
+    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Omp>>::abort_and_prompt(self, params, call)
     }
 
-    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Omp>>::set_interrupt_mode(self, params, call)
+    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Omp>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Omp>>::set_interrupt_mode(self, params, call)
     }
 
-    fn branch(&self, params: BranchParams, call: crate::serve::Call<Omp, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
-        <T as Kept<Omp>>::branch(self, params, call)
+    fn branch(&self, params: BranchParams, call: crate::serve::Call<Omp, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::CommandError>> + Send {
+        <T as BaseService<Omp>>::branch(self, params, call)
     }
 
-    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Omp, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
-        <T as Kept<Omp>>::get_branch_messages(self, params, call)
+    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Omp, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::CommandError>> + Send {
+        <T as BaseService<Omp>>::get_branch_messages(self, params, call)
     }
 
-    fn negotiate_protocol(&self, params: NegotiateProtocolParams, call: crate::serve::Call<Omp, ProtocolVersion>) -> impl Future<Output = Result<ProtocolVersion, crate::serve::Refusal>> + Send {
-        <T as Own>::negotiate_protocol(self, params, call)
+    fn negotiate_protocol(&self, params: NegotiateProtocolParams, call: crate::serve::Call<Omp, ProtocolVersion>) -> impl Future<Output = Result<ProtocolVersion, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::negotiate_protocol(self, params, call)
     }
 
-    fn set_host_tools(&self, params: SetHostToolsParams, call: crate::serve::Call<Omp, HostToolNames>) -> impl Future<Output = Result<HostToolNames, crate::serve::Refusal>> + Send {
-        <T as Own>::set_host_tools(self, params, call)
+    fn set_host_tools(&self, params: SetHostToolsParams, call: crate::serve::Call<Omp, HostToolNames>) -> impl Future<Output = Result<HostToolNames, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::set_host_tools(self, params, call)
     }
 
-    fn set_host_uri_schemes(&self, params: SetHostUriSchemesParams, call: crate::serve::Call<Omp, HostUriSchemes>) -> impl Future<Output = Result<HostUriSchemes, crate::serve::Refusal>> + Send {
-        <T as Own>::set_host_uri_schemes(self, params, call)
+    fn set_host_uri_schemes(&self, params: SetHostUriSchemesParams, call: crate::serve::Call<Omp, HostUriSchemes>) -> impl Future<Output = Result<HostUriSchemes, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::set_host_uri_schemes(self, params, call)
     }
 
-    fn get_login_providers(&self, params: NoParams, call: crate::serve::Call<Omp, LoginProviders>) -> impl Future<Output = Result<LoginProviders, crate::serve::Refusal>> + Send {
-        <T as Own>::get_login_providers(self, params, call)
+    fn get_login_providers(&self, params: NoParams, call: crate::serve::Call<Omp, LoginProviders>) -> impl Future<Output = Result<LoginProviders, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_login_providers(self, params, call)
     }
 
-    fn login(&self, params: LoginParams, call: crate::serve::Call<Omp, LoggedIn>) -> impl Future<Output = Result<LoggedIn, crate::serve::Refusal>> + Send {
-        <T as Own>::login(self, params, call)
+    fn login(&self, params: LoginParams, call: crate::serve::Call<Omp, LoginResult>) -> impl Future<Output = Result<LoginResult, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::login(self, params, call)
     }
 
-    fn set_subagent_subscription(&self, params: SetSubagentSubscriptionParams, call: crate::serve::Call<Omp, SubagentSubscription>) -> impl Future<Output = Result<SubagentSubscription, crate::serve::Refusal>> + Send {
-        <T as Own>::set_subagent_subscription(self, params, call)
+    fn set_subagent_subscription(&self, params: SetSubagentSubscriptionParams, call: crate::serve::Call<Omp, SubagentSubscription>) -> impl Future<Output = Result<SubagentSubscription, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::set_subagent_subscription(self, params, call)
     }
 
-    fn get_subagents(&self, params: NoParams, call: crate::serve::Call<Omp, Subagents>) -> impl Future<Output = Result<Subagents, crate::serve::Refusal>> + Send {
-        <T as Own>::get_subagents(self, params, call)
+    fn get_subagents(&self, params: NoParams, call: crate::serve::Call<Omp, Subagents>) -> impl Future<Output = Result<Subagents, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_subagents(self, params, call)
     }
 
-    fn get_subagent_messages(&self, params: GetSubagentMessagesParams, call: crate::serve::Call<Omp, SubagentMessages>) -> impl Future<Output = Result<SubagentMessages, crate::serve::Refusal>> + Send {
-        <T as Own>::get_subagent_messages(self, params, call)
+    fn get_subagent_messages(&self, params: GetSubagentMessagesParams, call: crate::serve::Call<Omp, SubagentMessages>) -> impl Future<Output = Result<SubagentMessages, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_subagent_messages(self, params, call)
     }
 
-    fn set_todos(&self, params: SetTodosParams, call: crate::serve::Call<Omp, TodoPhases>) -> impl Future<Output = Result<TodoPhases, crate::serve::Refusal>> + Send {
-        <T as Own>::set_todos(self, params, call)
+    fn set_todos(&self, params: SetTodosParams, call: crate::serve::Call<Omp, TodoPhases>) -> impl Future<Output = Result<TodoPhases, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::set_todos(self, params, call)
     }
 
-    fn set_fast_mode(&self, params: SetFastModeParams, call: crate::serve::Call<Omp, FastMode>) -> impl Future<Output = Result<FastMode, crate::serve::Refusal>> + Send {
-        <T as Own>::set_fast_mode(self, params, call)
+    fn set_fast_mode(&self, params: SetFastModeParams, call: crate::serve::Call<Omp, FastMode>) -> impl Future<Output = Result<FastMode, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::set_fast_mode(self, params, call)
     }
 
-    fn get_available_commands(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableCommands>) -> impl Future<Output = Result<AvailableCommands, crate::serve::Refusal>> + Send {
-        <T as Own>::get_available_commands(self, params, call)
+    fn get_available_commands(&self, params: NoParams, call: crate::serve::Call<Omp, AvailableCommands>) -> impl Future<Output = Result<AvailableCommands, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_available_commands(self, params, call)
     }
 
-    fn get_messages_page(&self, params: GetMessagesPageParams, call: crate::serve::Call<Omp, MessagesPage>) -> impl Future<Output = Result<MessagesPage, crate::serve::Refusal>> + Send {
-        <T as Own>::get_messages_page(self, params, call)
+    fn get_messages_page(&self, params: GetMessagesPageParams, call: crate::serve::Call<Omp, MessagesPage>) -> impl Future<Output = Result<MessagesPage, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_messages_page(self, params, call)
     }
 
-    fn handoff(&self, params: HandoffParams, call: crate::serve::Call<Omp, Option<HandedOver>>) -> impl Future<Output = Result<Option<HandedOver>, crate::serve::Refusal>> + Send {
-        <T as Own>::handoff(self, params, call)
+    fn handoff(&self, params: HandoffParams, call: crate::serve::Call<Omp, Option<HandoffResult>>) -> impl Future<Output = Result<Option<HandoffResult>, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::handoff(self, params, call)
     }
 
     fn shut_down(&self) -> impl Future<Output = ()> + Send {
-        <T as super::pi::Kept<Omp>>::shut_down(self)
+        <T as super::pi::BaseService<Omp>>::shut_down(self)
     }
     fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {
-        <T as super::pi::Kept<Omp>>::wait_until_idle(self)
+        <T as super::pi::BaseService<Omp>>::wait_until_idle(self)
     }
 }

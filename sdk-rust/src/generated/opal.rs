@@ -10,8 +10,8 @@ use crate::wire::{NoParams, named, tagged};
 
 pub use super::types::{
     AgentAbortParams, AgentPromptParams, AgentState, AgentStateBuilder, AgentStateParams, AskUserResult,
-    AuthPollParams, AuthSetKeyParams, AuthStatusResult, Authenticated, ConfirmResult, DeviceCode,
-    DeviceCodeBuilder, InputResult, ModelSet, ModelSetParams, ModelsListParams, OpalAgentAbort,
+    AuthPollParams, AuthPollResult, AuthSetKeyParams, AuthStatusResult, ConfirmResult, DeviceCode,
+    DeviceCodeBuilder, InputResult, ModelSelection, ModelSetParams, ModelsListParams, OpalAgentAbort,
     OpalAgentEnd, OpalAgentRecovered, OpalAgentStart, OpalAskUser, OpalAuth, OpalAuthProvider,
     OpalAuthProviderBuilder, OpalAuthStatus, OpalConfig, OpalConfigGetParams, OpalConfigSetParams,
     OpalConfirm, OpalConfirmBuilder, OpalContextDiscovered, OpalDone, OpalError, OpalFeatures,
@@ -21,10 +21,10 @@ pub use super::types::{
     OpalStatusUpdate, OpalSubAgentEvent, OpalSubAgentEventBuilder, OpalTask, OpalTasks, OpalThinkingDelta,
     OpalThinkingStart, OpalToolExecutionEnd, OpalToolExecutionEndBuilder, OpalToolExecutionStart,
     OpalToolExecutionStartBuilder, OpalToolFailure, OpalToolResult, OpalToolSuccess, OpalTools,
-    OpalTurnEnd, OpalUnknown, OpalUsage, OpalUsageBuilder, OpalUsageUpdate, OpalVersion, PromptQueued,
+    OpalTurnEnd, OpalUnknown, OpalUsage, OpalUsageBuilder, OpalUsageUpdate, OpalVersion, QueuedPrompt,
     SessionBranchParams, SessionCompactParams, SessionDeleteParams, SessionHistory, SessionHistoryParams,
-    SessionList, SessionStartParams, SessionStarted, SettingsSaveParams, TasksListParams, ThinkingSet,
-    ThinkingSetParams,
+    SessionList, SessionStartParams, SessionStartResult, SettingsSaveParams, TasksListParams,
+    ThinkingSelection, ThinkingSetParams,
 };
 
 /// The opal dialect, revision 0.1.
@@ -81,29 +81,29 @@ pub static SPEC: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "session_start", wire: "session/start", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[("model", "invalid_model"), ("model.", "invalid_model"), ("features", "invalid_features"), ("features.", "invalid_feature_value"), ("tools", "invalid_tools"), ("tools.", "invalid_tools")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "agent_prompt", wire: "agent/prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["session_id", "text"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "agent_abort", wire: "agent/abort", answer: spec::Answer::Accepted, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "agent_state", wire: "agent/state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "session_list", wire: "session/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "session_branch", wire: "session/branch", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "entry_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "session_compact", wire: "session/compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false, required: &["session_id"], tolerates: &["keep_recent"], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "session_history", wire: "session/history", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "session_delete", wire: "session/delete", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "models_list", wire: "models/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "model_set", wire: "model/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "model_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "thinking_set", wire: "thinking/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "auth_status", wire: "auth/status", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "auth_login", wire: "auth/login", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "auth_poll", wire: "auth/poll", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["device_code", "interval"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "auth_set_key", wire: "auth/set_key", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "api_key"], tolerates: &[], wrong: &[("provider", "missing_parameters"), ("api_key", "missing_parameters")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "tasks_list", wire: "tasks/list", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "settings_get", wire: "settings/get", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "settings_save", wire: "settings/save", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["settings"], tolerates: &[], wrong: &[("settings", "missing_parameters")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "opal_config_get", wire: "opal/config/get", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "opal_config_set", wire: "opal/config/set", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[], wrong: &[("features", "invalid_features"), ("features.", "invalid_feature_value"), ("tools", "invalid_tools"), ("tools.", "invalid_tools")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "opal_ping", wire: "opal/ping", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(5000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "opal_version", wire: "opal/version", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "session_start", wire: "session/start", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[("model", "invalid_model"), ("model.", "invalid_model"), ("features", "invalid_features"), ("features.", "invalid_feature_value"), ("tools", "invalid_tools"), ("tools.", "invalid_tools")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "agent_prompt", wire: "agent/prompt", answer: spec::AnswerTiming::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["session_id", "text"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "agent_abort", wire: "agent/abort", answer: spec::AnswerTiming::Accepted, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "agent_state", wire: "agent/state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "session_list", wire: "session/list", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "session_branch", wire: "session/branch", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "entry_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "session_compact", wire: "session/compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: None, reads: false, required: &["session_id"], tolerates: &["keep_recent"], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "session_history", wire: "session/history", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "session_delete", wire: "session/delete", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "models_list", wire: "models/list", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "model_set", wire: "model/set", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "model_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "thinking_set", wire: "thinking/set", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id", "level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "auth_status", wire: "auth/status", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "auth_login", wire: "auth/login", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "auth_poll", wire: "auth/poll", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["device_code", "interval"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "auth_set_key", wire: "auth/set_key", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "api_key"], tolerates: &[], wrong: &[("provider", "missing_parameters"), ("api_key", "missing_parameters")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "tasks_list", wire: "tasks/list", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "settings_get", wire: "settings/get", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "settings_save", wire: "settings/save", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["settings"], tolerates: &[], wrong: &[("settings", "missing_parameters")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "opal_config_get", wire: "opal/config/get", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &["session_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "opal_config_set", wire: "opal/config/set", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_id"], tolerates: &[], wrong: &[("features", "invalid_features"), ("features.", "invalid_feature_value"), ("tools", "invalid_tools"), ("tools.", "invalid_tools")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "opal_ping", wire: "opal/ping", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(5000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "opal_version", wire: "opal/version", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
     ],
     failures: &[
         spec::FailureSpec { kind: "invalid_model", code: Some(-32602), text: "model must be {provider, id} with non-empty strings" },
@@ -147,10 +147,10 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "usage_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
         spec::EventSpec { name: "status_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Fine, words: None, message: &[], text: "", code: &[], retryable: false }] },
-        spec::EventSpec { name: "agent_abort", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Aborted, words: None, message: &[], text: "", code: &[], retryable: false }] },
-        spec::EventSpec { name: "agent_recovered", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Failed, words: None, message: &[], text: "the agent crashed and was started again", code: &[], retryable: true }] },
-        spec::EventSpec { name: "error", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Failed, words: None, message: &[&["reason"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Fine, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_abort", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Aborted, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_recovered", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Failed, value_outcomes: None, message: &[], text: "the agent crashed and was started again", code: &[], retryable: true }] },
+        spec::EventSpec { name: "error", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Failed, value_outcomes: None, message: &[&["reason"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "context_discovered", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "skill_loaded", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "sub_agent_event", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -209,7 +209,7 @@ tagged! {
     }
 }
 
-impl crate::wire::Eventful for Event {
+impl crate::wire::EventUnion for Event {
     fn event_type(&self) -> &str {
         self.tag()
     }
@@ -275,9 +275,9 @@ named! {
 #[non_exhaustive]
 pub enum Reply {
     /// Of `session/start`.
-    SessionStart(SessionStarted),
+    SessionStart(SessionStartResult),
     /// Of `agent/prompt`.
-    AgentPrompt(PromptQueued),
+    AgentPrompt(QueuedPrompt),
     /// Of `agent/abort`.
     AgentAbort,
     /// Of `agent/state`.
@@ -295,15 +295,15 @@ pub enum Reply {
     /// Of `models/list`.
     ModelsList(OpalModels),
     /// Of `model/set`.
-    ModelSet(ModelSet),
+    ModelSet(ModelSelection),
     /// Of `thinking/set`.
-    ThinkingSet(ThinkingSet),
+    ThinkingSet(ThinkingSelection),
     /// Of `auth/status`.
     AuthStatus(AuthStatusResult),
     /// Of `auth/login`.
     AuthLogin(DeviceCode),
     /// Of `auth/poll`.
-    AuthPoll(Authenticated),
+    AuthPoll(AuthPollResult),
     /// Of `auth/set_key`.
     AuthSetKey(OpalDone),
     /// Of `tasks/list`.
@@ -322,7 +322,7 @@ pub enum Reply {
     OpalVersion(OpalVersion),
 }
 
-impl crate::wire::Answered for Reply {
+impl crate::wire::ReplyUnion for Reply {
     fn command(&self) -> &'static str {
         match self {
             Reply::SessionStart(_) => "session/start",
@@ -354,8 +354,8 @@ impl crate::wire::Answered for Reply {
     fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {
         let data = data.unwrap_or("null");
         Some(match command {
-            "session/start" => crate::wire::decode::<SessionStarted>(data).map(Reply::SessionStart),
-            "agent/prompt" => crate::wire::decode::<PromptQueued>(data).map(Reply::AgentPrompt),
+            "session/start" => crate::wire::decode::<SessionStartResult>(data).map(Reply::SessionStart),
+            "agent/prompt" => crate::wire::decode::<QueuedPrompt>(data).map(Reply::AgentPrompt),
             "agent/abort" => Ok(Reply::AgentAbort),
             "agent/state" => crate::wire::decode::<AgentState>(data).map(Reply::AgentState),
             "session/list" => crate::wire::decode::<SessionList>(data).map(Reply::SessionList),
@@ -364,11 +364,11 @@ impl crate::wire::Answered for Reply {
             "session/history" => crate::wire::decode::<SessionHistory>(data).map(Reply::SessionHistory),
             "session/delete" => crate::wire::decode::<OpalDone>(data).map(Reply::SessionDelete),
             "models/list" => crate::wire::decode::<OpalModels>(data).map(Reply::ModelsList),
-            "model/set" => crate::wire::decode::<ModelSet>(data).map(Reply::ModelSet),
-            "thinking/set" => crate::wire::decode::<ThinkingSet>(data).map(Reply::ThinkingSet),
+            "model/set" => crate::wire::decode::<ModelSelection>(data).map(Reply::ModelSet),
+            "thinking/set" => crate::wire::decode::<ThinkingSelection>(data).map(Reply::ThinkingSet),
             "auth/status" => crate::wire::decode::<AuthStatusResult>(data).map(Reply::AuthStatus),
             "auth/login" => crate::wire::decode::<DeviceCode>(data).map(Reply::AuthLogin),
-            "auth/poll" => crate::wire::decode::<Authenticated>(data).map(Reply::AuthPoll),
+            "auth/poll" => crate::wire::decode::<AuthPollResult>(data).map(Reply::AuthPoll),
             "auth/set_key" => crate::wire::decode::<OpalDone>(data).map(Reply::AuthSetKey),
             "tasks/list" => crate::wire::decode::<OpalTasks>(data).map(Reply::TasksList),
             "settings/get" => crate::wire::decode::<OpalSettings>(data).map(Reply::SettingsGet),
@@ -533,8 +533,8 @@ impl Failure {
 
     /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
     /// the text.
-    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {
-        crate::serve::Refusal::declared(&SPEC, self.kind(), values)
+    pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {
+        crate::serve::CommandError::declared(&SPEC, self.kind(), values)
     }
 }
 
@@ -552,7 +552,7 @@ impl crate::RpcClient<Opal> {
     /// `Unknown provider` (-32602): no provider has that name.
     /// `Failed to start session` (-32603): anything else.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn session_start(&self) -> Result<SessionStarted, crate::Error> {
+    pub async fn session_start(&self) -> Result<SessionStartResult, crate::Error> {
         self.session_start_with(SessionStartParams::new()).await
     }
 
@@ -568,7 +568,7 @@ impl crate::RpcClient<Opal> {
     /// `Unknown provider` (-32602): no provider has that name.
     /// `Failed to start session` (-32603): anything else.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn session_start_with(&self, params: SessionStartParams) -> Result<SessionStarted, crate::Error> {
+    pub async fn session_start_with(&self, params: SessionStartParams) -> Result<SessionStartResult, crate::Error> {
         self.call("session/start", &params).await
     }
 
@@ -685,7 +685,7 @@ impl crate::RpcClient<Opal> {
     /// `Unknown provider` (-32602): no provider has that name.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn model_set(&self, session_id: impl Into<String>, model_id: impl Into<String>) -> Result<ModelSet, crate::Error> {
+    pub async fn model_set(&self, session_id: impl Into<String>, model_id: impl Into<String>) -> Result<ModelSelection, crate::Error> {
         self.model_set_with(ModelSetParams::new(session_id, model_id)).await
     }
 
@@ -695,7 +695,7 @@ impl crate::RpcClient<Opal> {
     /// `Unknown provider` (-32602): no provider has that name.
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn model_set_with(&self, params: ModelSetParams) -> Result<ModelSet, crate::Error> {
+    pub async fn model_set_with(&self, params: ModelSetParams) -> Result<ModelSelection, crate::Error> {
         self.call("model/set", &params).await
     }
 
@@ -704,7 +704,7 @@ impl crate::RpcClient<Opal> {
     /// # Errors
     /// `Session not found` (-32602): no session has that id.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn thinking_set(&self, session_id: impl Into<String>, level: impl Into<String>) -> Result<ThinkingSet, crate::Error> {
+    pub async fn thinking_set(&self, session_id: impl Into<String>, level: impl Into<String>) -> Result<ThinkingSelection, crate::Error> {
         self.call("thinking/set", &ThinkingSetParams::new(session_id, level)).await
     }
 
@@ -731,7 +731,7 @@ impl crate::RpcClient<Opal> {
     /// `Auth polling failed` (-32603): the code expired or the user refused.
     /// `Missing required params: device_code, interval` (-32602): a parameter is missing.
     /// [`crate::Error`] if the agent rejects the command or ends. No timeout by default.
-    pub async fn auth_poll(&self, device_code: impl Into<String>, interval: u64) -> Result<Authenticated, crate::Error> {
+    pub async fn auth_poll(&self, device_code: impl Into<String>, interval: u64) -> Result<AuthPollResult, crate::Error> {
         self.call("auth/poll", &AuthPollParams::new(device_code, interval)).await
     }
 
@@ -866,8 +866,8 @@ pub trait Dialogs: Send + Sync + 'static {
     }
 }
 
-impl<T: Dialogs> crate::dialog::DialogSink<Opal> for T {
-    fn ask(self: std::sync::Arc<Self>, dialog: Dialog) -> futures::future::BoxFuture<'static, Option<crate::dialog::Members>> {
+impl<T: Dialogs> crate::dialog::DialogHandler<Opal> for T {
+    fn answer(self: std::sync::Arc<Self>, dialog: Dialog) -> futures::future::BoxFuture<'static, Option<crate::dialog::AnswerMembers>> {
         Box::pin(async move {
             match dialog {
                 Dialog::Confirm(dialog) => self.confirm(dialog).await.map(|value| crate::dialog::member("action", value)),
@@ -884,7 +884,7 @@ impl From<OpalConfirm> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Opal> for OpalConfirm {
+impl crate::serve::QuestionParams<Opal> for OpalConfirm {
     type Answer = String;
     const MEMBER: &'static str = "action";
 }
@@ -895,7 +895,7 @@ impl From<OpalInput> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Opal> for OpalInput {
+impl crate::serve::QuestionParams<Opal> for OpalInput {
     type Answer = String;
     const MEMBER: &'static str = "text";
 }
@@ -906,7 +906,7 @@ impl From<OpalAskUser> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Opal> for OpalAskUser {
+impl crate::serve::QuestionParams<Opal> for OpalAskUser {
     type Answer = String;
     const MEMBER: &'static str = "answer";
 }
@@ -917,185 +917,185 @@ pub trait Service: Send + Sync + 'static {
     /// Starts a session (or loads a stored one) and subscribes to its events.
     ///
     /// Answered when the future completes.
-    fn session_start(&self, params: SessionStartParams, call: crate::serve::Call<Opal, SessionStarted>) -> impl Future<Output = Result<SessionStarted, crate::serve::Refusal>> + Send {
+    fn session_start(&self, params: SessionStartParams, call: crate::serve::Call<Opal, SessionStartResult>) -> impl Future<Output = Result<SessionStartResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/start")) }
+        async { Err(crate::serve::CommandError::not_available("session/start")) }
     }
 
     /// Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
     ///
     /// Answered when the future completes: as soon as the work can start, not when it is done.
-    fn agent_prompt(&self, params: AgentPromptParams, call: crate::serve::Call<Opal, PromptQueued>) -> impl Future<Output = Result<PromptQueued, crate::serve::Refusal>> + Send {
+    fn agent_prompt(&self, params: AgentPromptParams, call: crate::serve::Call<Opal, QueuedPrompt>) -> impl Future<Output = Result<QueuedPrompt, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("agent/prompt")) }
+        async { Err(crate::serve::CommandError::not_available("agent/prompt")) }
     }
 
     /// Stops the current turn. `agent_abort` follows, even if the agent is idle.
     ///
     /// Answered when the future completes: as soon as the work can start, not when it is done.
-    fn agent_abort(&self, params: AgentAbortParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn agent_abort(&self, params: AgentAbortParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("agent/abort")) }
+        async { Err(crate::serve::CommandError::not_available("agent/abort")) }
     }
 
     /// Returns the current state of an agent.
     ///
     /// Answered when the future completes.
-    fn agent_state(&self, params: AgentStateParams, call: crate::serve::Call<Opal, AgentState>) -> impl Future<Output = Result<AgentState, crate::serve::Refusal>> + Send {
+    fn agent_state(&self, params: AgentStateParams, call: crate::serve::Call<Opal, AgentState>) -> impl Future<Output = Result<AgentState, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("agent/state")) }
+        async { Err(crate::serve::CommandError::not_available("agent/state")) }
     }
 
     /// Lists the stored sessions.
     ///
     /// Answered when the future completes.
-    fn session_list(&self, params: NoParams, call: crate::serve::Call<Opal, SessionList>) -> impl Future<Output = Result<SessionList, crate::serve::Refusal>> + Send {
+    fn session_list(&self, params: NoParams, call: crate::serve::Call<Opal, SessionList>) -> impl Future<Output = Result<SessionList, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/list")) }
+        async { Err(crate::serve::CommandError::not_available("session/list")) }
     }
 
     /// Moves the current position of a session back to one of its messages.
     ///
     /// Answered when the future completes.
-    fn session_branch(&self, params: SessionBranchParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn session_branch(&self, params: SessionBranchParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/branch")) }
+        async { Err(crate::serve::CommandError::not_available("session/branch")) }
     }
 
     /// Compacts a session now: a summary replaces its older messages.
     ///
     /// Answered when the future completes.
-    fn session_compact(&self, params: SessionCompactParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn session_compact(&self, params: SessionCompactParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/compact")) }
+        async { Err(crate::serve::CommandError::not_available("session/compact")) }
     }
 
     /// Returns the messages of a running session.
     ///
     /// Answered when the future completes.
-    fn session_history(&self, params: SessionHistoryParams, call: crate::serve::Call<Opal, SessionHistory>) -> impl Future<Output = Result<SessionHistory, crate::serve::Refusal>> + Send {
+    fn session_history(&self, params: SessionHistoryParams, call: crate::serve::Call<Opal, SessionHistory>) -> impl Future<Output = Result<SessionHistory, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/history")) }
+        async { Err(crate::serve::CommandError::not_available("session/history")) }
     }
 
     /// Deletes a stored session.
     ///
     /// Answered when the future completes.
-    fn session_delete(&self, params: SessionDeleteParams, call: crate::serve::Call<Opal, OpalDone>) -> impl Future<Output = Result<OpalDone, crate::serve::Refusal>> + Send {
+    fn session_delete(&self, params: SessionDeleteParams, call: crate::serve::Call<Opal, OpalDone>) -> impl Future<Output = Result<OpalDone, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("session/delete")) }
+        async { Err(crate::serve::CommandError::not_available("session/delete")) }
     }
 
     /// Lists the available models.
     ///
     /// Answered when the future completes.
-    fn models_list(&self, params: ModelsListParams, call: crate::serve::Call<Opal, OpalModels>) -> impl Future<Output = Result<OpalModels, crate::serve::Refusal>> + Send {
+    fn models_list(&self, params: ModelsListParams, call: crate::serve::Call<Opal, OpalModels>) -> impl Future<Output = Result<OpalModels, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("models/list")) }
+        async { Err(crate::serve::CommandError::not_available("models/list")) }
     }
 
     /// Switches the model of a session, from its next request on.
     ///
     /// Answered when the future completes.
-    fn model_set(&self, params: ModelSetParams, call: crate::serve::Call<Opal, ModelSet>) -> impl Future<Output = Result<ModelSet, crate::serve::Refusal>> + Send {
+    fn model_set(&self, params: ModelSetParams, call: crate::serve::Call<Opal, ModelSelection>) -> impl Future<Output = Result<ModelSelection, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("model/set")) }
+        async { Err(crate::serve::CommandError::not_available("model/set")) }
     }
 
     /// Sets the thinking level of a session's model.
     ///
     /// Answered when the future completes.
-    fn thinking_set(&self, params: ThinkingSetParams, call: crate::serve::Call<Opal, ThinkingSet>) -> impl Future<Output = Result<ThinkingSet, crate::serve::Refusal>> + Send {
+    fn thinking_set(&self, params: ThinkingSetParams, call: crate::serve::Call<Opal, ThinkingSelection>) -> impl Future<Output = Result<ThinkingSelection, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("thinking/set")) }
+        async { Err(crate::serve::CommandError::not_available("thinking/set")) }
     }
 
     /// Searches for credentials in all locations.
     ///
     /// Answered when the future completes.
-    fn auth_status(&self, params: NoParams, call: crate::serve::Call<Opal, AuthStatusResult>) -> impl Future<Output = Result<AuthStatusResult, crate::serve::Refusal>> + Send {
+    fn auth_status(&self, params: NoParams, call: crate::serve::Call<Opal, AuthStatusResult>) -> impl Future<Output = Result<AuthStatusResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("auth/status")) }
+        async { Err(crate::serve::CommandError::not_available("auth/status")) }
     }
 
     /// Starts the device-code login.
     ///
     /// Answered when the future completes.
-    fn auth_login(&self, params: NoParams, call: crate::serve::Call<Opal, DeviceCode>) -> impl Future<Output = Result<DeviceCode, crate::serve::Refusal>> + Send {
+    fn auth_login(&self, params: NoParams, call: crate::serve::Call<Opal, DeviceCode>) -> impl Future<Output = Result<DeviceCode, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("auth/login")) }
+        async { Err(crate::serve::CommandError::not_available("auth/login")) }
     }
 
     /// Waits until the user has logged in.
     ///
     /// Answered when the future completes.
-    fn auth_poll(&self, params: AuthPollParams, call: crate::serve::Call<Opal, Authenticated>) -> impl Future<Output = Result<Authenticated, crate::serve::Refusal>> + Send {
+    fn auth_poll(&self, params: AuthPollParams, call: crate::serve::Call<Opal, AuthPollResult>) -> impl Future<Output = Result<AuthPollResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("auth/poll")) }
+        async { Err(crate::serve::CommandError::not_available("auth/poll")) }
     }
 
     /// Stores an API key.
     ///
     /// Answered when the future completes.
-    fn auth_set_key(&self, params: AuthSetKeyParams, call: crate::serve::Call<Opal, OpalDone>) -> impl Future<Output = Result<OpalDone, crate::serve::Refusal>> + Send {
+    fn auth_set_key(&self, params: AuthSetKeyParams, call: crate::serve::Call<Opal, OpalDone>) -> impl Future<Output = Result<OpalDone, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("auth/set_key")) }
+        async { Err(crate::serve::CommandError::not_available("auth/set_key")) }
     }
 
     /// Lists the unfinished tasks of a session.
     ///
     /// Answered when the future completes.
-    fn tasks_list(&self, params: TasksListParams, call: crate::serve::Call<Opal, OpalTasks>) -> impl Future<Output = Result<OpalTasks, crate::serve::Refusal>> + Send {
+    fn tasks_list(&self, params: TasksListParams, call: crate::serve::Call<Opal, OpalTasks>) -> impl Future<Output = Result<OpalTasks, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("tasks/list")) }
+        async { Err(crate::serve::CommandError::not_available("tasks/list")) }
     }
 
     /// Returns the user's settings.
     ///
     /// Answered when the future completes.
-    fn settings_get(&self, params: NoParams, call: crate::serve::Call<Opal, OpalSettings>) -> impl Future<Output = Result<OpalSettings, crate::serve::Refusal>> + Send {
+    fn settings_get(&self, params: NoParams, call: crate::serve::Call<Opal, OpalSettings>) -> impl Future<Output = Result<OpalSettings, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("settings/get")) }
+        async { Err(crate::serve::CommandError::not_available("settings/get")) }
     }
 
     /// Merges settings into the user's and returns all of them.
     ///
     /// Answered when the future completes.
-    fn settings_save(&self, params: SettingsSaveParams, call: crate::serve::Call<Opal, OpalSettings>) -> impl Future<Output = Result<OpalSettings, crate::serve::Refusal>> + Send {
+    fn settings_save(&self, params: SettingsSaveParams, call: crate::serve::Call<Opal, OpalSettings>) -> impl Future<Output = Result<OpalSettings, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("settings/save")) }
+        async { Err(crate::serve::CommandError::not_available("settings/save")) }
     }
 
     /// Returns the configuration of a session.
     ///
     /// Answered when the future completes.
-    fn opal_config_get(&self, params: OpalConfigGetParams, call: crate::serve::Call<Opal, OpalConfig>) -> impl Future<Output = Result<OpalConfig, crate::serve::Refusal>> + Send {
+    fn opal_config_get(&self, params: OpalConfigGetParams, call: crate::serve::Call<Opal, OpalConfig>) -> impl Future<Output = Result<OpalConfig, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("opal/config/get")) }
+        async { Err(crate::serve::CommandError::not_available("opal/config/get")) }
     }
 
     /// Changes the configuration of a session.
     ///
     /// Answered when the future completes.
-    fn opal_config_set(&self, params: OpalConfigSetParams, call: crate::serve::Call<Opal, OpalConfig>) -> impl Future<Output = Result<OpalConfig, crate::serve::Refusal>> + Send {
+    fn opal_config_set(&self, params: OpalConfigSetParams, call: crate::serve::Call<Opal, OpalConfig>) -> impl Future<Output = Result<OpalConfig, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("opal/config/set")) }
+        async { Err(crate::serve::CommandError::not_available("opal/config/set")) }
     }
 
     /// Confirms that the server is running.
     ///
     /// Answered when the future completes.
-    fn opal_ping(&self, params: NoParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn opal_ping(&self, params: NoParams, call: crate::serve::Call<Opal>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("opal/ping")) }
+        async { Err(crate::serve::CommandError::not_available("opal/ping")) }
     }
 
     /// Returns the versions of the server and of the protocol.
     ///
     /// Answered when the future completes.
-    fn opal_version(&self, params: NoParams, call: crate::serve::Call<Opal, OpalVersion>) -> impl Future<Output = Result<OpalVersion, crate::serve::Refusal>> + Send {
+    fn opal_version(&self, params: NoParams, call: crate::serve::Call<Opal, OpalVersion>) -> impl Future<Output = Result<OpalVersion, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("opal/version")) }
+        async { Err(crate::serve::CommandError::not_available("opal/version")) }
     }
 
     /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
@@ -1111,7 +1111,7 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Opal> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Opal, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Opal, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::CommandError>> {
         match command {
             Command::SessionStart(params) => Box::pin(async move { self.session_start(params, call.typed(Reply::SessionStart)).await.map(Reply::SessionStart) }),
             Command::AgentPrompt(params) => Box::pin(async move { self.agent_prompt(params, call.typed(Reply::AgentPrompt)).await.map(Reply::AgentPrompt) }),

@@ -13,21 +13,21 @@ pub use super::types::{
     OperatorAudio, OperatorAutoCompaction, OperatorAutoCompactionParams, OperatorBeforeAgentStart,
     OperatorBeforeProviderRequest, OperatorCancelledAnswer, OperatorCompactParams,
     OperatorCompactionEntry, OperatorConfirmDialog, OperatorConfirmedAnswer, OperatorContent,
-    OperatorContext, OperatorDialogAnswer, OperatorForkParams, OperatorForked, OperatorGoalUpdate,
+    OperatorContext, OperatorDialogAnswer, OperatorForkParams, OperatorForkResult, OperatorGoalUpdate,
     OperatorImages, OperatorInput, OperatorInputDialog, OperatorLastText, OperatorMessage,
     OperatorMessageEnd, OperatorMessageStart, OperatorMessageUpdate, OperatorMessages,
-    OperatorModelParams, OperatorModelSelect, OperatorModelSet, OperatorNotice, OperatorPartialResult,
-    OperatorPhase, OperatorPromptParams, OperatorQueue, OperatorQueueUpdate, OperatorQueuedWords,
-    OperatorResourcesDiscover, OperatorRetryEnd, OperatorRetryStart, OperatorRole, OperatorSavePoint,
-    OperatorSelectDialog, OperatorSessionBeforeCompact, OperatorSessionBeforeFork,
+    OperatorModelParams, OperatorModelSelect, OperatorModelSelection, OperatorNotice,
+    OperatorPartialResult, OperatorPhase, OperatorPromptParams, OperatorQueue, OperatorQueueUpdate,
+    OperatorQueuedInput, OperatorResourcesDiscover, OperatorRetryEnd, OperatorRetryStart, OperatorRole,
+    OperatorSavePoint, OperatorSelectDialog, OperatorSessionBeforeCompact, OperatorSessionBeforeFork,
     OperatorSessionBeforeSwitch, OperatorSessionBeforeTree, OperatorSessionCompact,
     OperatorSessionNameParams, OperatorSessionShutdown, OperatorSessionStart, OperatorSessionStats,
     OperatorSessionTree, OperatorSettled, OperatorState, OperatorSubagentEnd, OperatorSubagentStart,
-    OperatorSwitchSessionParams, OperatorSwitched, OperatorText, OperatorThinking, OperatorThinkingLevel,
-    OperatorThinkingLevelSelect, OperatorThinkingParams, OperatorThinkingSet, OperatorToolCall,
-    OperatorToolCalled, OperatorToolExecutionEnd, OperatorToolExecutionFailure,
+    OperatorSwitchResult, OperatorSwitchSessionParams, OperatorText, OperatorThinking,
+    OperatorThinkingLevel, OperatorThinkingLevelSelect, OperatorThinkingParams, OperatorThinkingSelection,
+    OperatorToolCall, OperatorToolCallEvent, OperatorToolExecutionEnd, OperatorToolExecutionFailure,
     OperatorToolExecutionFailureBuilder, OperatorToolExecutionStart, OperatorToolExecutionUpdate,
-    OperatorToolResult, OperatorToolReturned, OperatorToolReturnedBuilder, OperatorTurnEnd,
+    OperatorToolResult, OperatorToolResultEvent, OperatorToolResultEventBuilder, OperatorTurnEnd,
     OperatorTurnStart, OperatorUsage, OperatorUserBash, OperatorValueAnswer,
 };
 
@@ -85,13 +85,13 @@ pub static SPEC: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Done, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["text"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entry_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_file"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Done, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["text"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entry_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_file"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is busy (phase='{phase}'). Wait for the current operation to finish." },
@@ -105,7 +105,7 @@ pub static SPEC: spec::Spec = spec::Spec {
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stop_reason"], &[("error", spec::Told::Failed), ("abort", spec::Told::Aborted)])), message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }, spec::OutcomeRule { over: None, when: &[spec::Test::Has(&["message", "error"])], told: spec::Told::Failed, words: None, message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stop_reason"], &[("error", spec::ReportedOutcome::Failed), ("abort", spec::ReportedOutcome::Aborted)])), message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }, spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Has(&["message", "error"])], outcome: spec::ReportedOutcome::Failed, value_outcomes: None, message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -143,25 +143,25 @@ pub static SPEC_LIVE: spec::Spec = spec::Spec {
     run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "is_streaming", idle: None, limit: Duration::from_millis(1000) }), state: Some(spec::Barrier { command: "get_state", busy: "is_streaming", idle: None, limit: Duration::from_millis(1000) }), gap: Duration::from_millis(250), answer_ends: false },
     behavior: spec::Behavior { skips_textless_answers: false, blind_model_detail: None, retried_words: &[], reports_listener_failures: false },
     revisions: &[],
-    shows: &[spec::Sign::BareEvent, spec::Sign::AnswerBare("prompt"), spec::Sign::AnswerMember("new_session", "cancelled"), spec::Sign::AnswerMember("fork", "cancelled"), spec::Sign::AnswerMember("switch_session", "cancelled"), spec::Sign::AnswerMember("get_messages", "messages"), spec::Sign::AnswerMember("get_session_stats", "entry_count")],
-    excludes: &[spec::Sign::WrappedEvent, spec::Sign::AnswerWithout("new_session", "cancelled"), spec::Sign::AnswerWithout("fork", "cancelled"), spec::Sign::AnswerWithout("switch_session", "cancelled")],
+    shows: &[spec::Fingerprint::BareEvent, spec::Fingerprint::AnswerBare("prompt"), spec::Fingerprint::AnswerMember("new_session", "cancelled"), spec::Fingerprint::AnswerMember("fork", "cancelled"), spec::Fingerprint::AnswerMember("switch_session", "cancelled"), spec::Fingerprint::AnswerMember("get_messages", "messages"), spec::Fingerprint::AnswerMember("get_session_stats", "entry_count")],
+    excludes: &[spec::Fingerprint::WrappedEvent, spec::Fingerprint::AnswerWithout("new_session", "cancelled"), spec::Fingerprint::AnswerWithout("fork", "cancelled"), spec::Fingerprint::AnswerWithout("switch_session", "cancelled")],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[("text", "message")], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Accepted, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entry_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_path"], tolerates: &[], wrong: &[], renamed: &[("session_file", "session_path")], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["model_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[("text", "message")], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Accepted, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entry_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_path"], tolerates: &[], wrong: &[], renamed: &[("session_file", "session_path")], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["model_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
     ],
     failures: &[
         spec::FailureSpec { kind: "missing_parameters", code: None, text: "'message' is required" },
@@ -183,7 +183,7 @@ pub static SPEC_LIVE: spec::Spec = spec::Spec {
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stop_reason"], &[("error", spec::Told::Failed), ("abort", spec::Told::Aborted)])), message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }, spec::OutcomeRule { over: None, when: &[spec::Test::Has(&["message", "error"])], told: spec::Told::Failed, words: None, message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stop_reason"], &[("error", spec::ReportedOutcome::Failed), ("abort", spec::ReportedOutcome::Aborted)])), message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }, spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Has(&["message", "error"])], outcome: spec::ReportedOutcome::Failed, value_outcomes: None, message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -198,10 +198,10 @@ pub static SPEC_LIVE: spec::Spec = spec::Spec {
         spec::EventSpec { name: "tool_result", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_failure", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "queue_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_error", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Failed, words: None, message: &[&["error"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_error", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Failed, value_outcomes: None, message: &[&["error"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "save_point", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "settled", run: spec::RunEffect::Ends, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "retry_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "session_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "session_shutdown", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -258,22 +258,22 @@ pub static CLIENT: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Done, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["text"], tolerates: &[], wrong: &[], renamed: &[("text", "message")], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entry_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_file"], tolerates: &[], wrong: &[], renamed: &[("session_file", "session_path")], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["model_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Done, run: spec::RunRole::Starts, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &["text"], tolerates: &[], wrong: &[], renamed: &[("text", "message")], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entry_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["session_file"], tolerates: &[], wrong: &[], renamed: &[("session_file", "session_path")], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["model_id"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is busy (phase='{phase}'). Wait for the current operation to finish." },
@@ -297,7 +297,7 @@ pub static CLIENT: spec::Spec = spec::Spec {
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stop_reason"], &[("error", spec::Told::Failed), ("abort", spec::Told::Aborted)])), message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }, spec::OutcomeRule { over: None, when: &[spec::Test::Has(&["message", "error"])], told: spec::Told::Failed, words: None, message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stop_reason"], &[("error", spec::ReportedOutcome::Failed), ("abort", spec::ReportedOutcome::Aborted)])), message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }, spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Has(&["message", "error"])], outcome: spec::ReportedOutcome::Failed, value_outcomes: None, message: &[&["message", "error", "message"], &["message", "error"]], text: "", code: &[&["message", "error", "code"], &["message", "error", "type"]], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -312,10 +312,10 @@ pub static CLIENT: spec::Spec = spec::Spec {
         spec::EventSpec { name: "tool_result", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_failure", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "queue_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_error", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Failed, words: None, message: &[&["error"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_error", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Failed, value_outcomes: None, message: &[&["error"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "save_point", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "settled", run: spec::RunEffect::Ends, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "retry_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "session_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "session_shutdown", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -376,11 +376,11 @@ tagged! {
         /// The model has answered. Since operator@live.
         AfterProviderResponse(OperatorAfterProviderResponse) = "after_provider_response",
         /// A tool is about to run. Since operator@live.
-        ToolCall(OperatorToolCalled) = "tool_call",
+        ToolCall(OperatorToolCallEvent) = "tool_call",
         /// A running tool reports progress. Since operator@live.
         ToolExecutionUpdate(OperatorToolExecutionUpdate) = "tool_execution_update",
         /// A tool has returned. Since operator@live.
-        ToolResult(OperatorToolReturned) = "tool_result",
+        ToolResult(OperatorToolResultEvent) = "tool_result",
         /// A tool failed with an exception; its end follows. Since operator@live.
         ToolExecutionFailure(OperatorToolExecutionFailure) = "tool_execution_failure",
         /// Input of the user was queued. The agent sends no event when input leaves the queue. Since operator@live.
@@ -428,7 +428,7 @@ tagged! {
     }
 }
 
-impl crate::wire::Eventful for Event {
+impl crate::wire::EventUnion for Event {
     fn event_type(&self) -> &str {
         self.tag()
     }
@@ -460,10 +460,10 @@ named! {
         GetState(NoParams) = "get_state",
         /// Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
         /// the next one. Since operator@live.
-        Steer(OperatorQueuedWords) = "steer",
+        Steer(OperatorQueuedInput) = "steer",
         /// Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
         /// input waits for the next one. Since operator@live.
-        FollowUp(OperatorQueuedWords) = "follow_up",
+        FollowUp(OperatorQueuedInput) = "follow_up",
         /// Returns the messages of this process, without the user's prompts. Since operator@live.
         GetMessages(NoParams) = "get_messages",
         /// Returns the text of the last answer. Since operator@live.
@@ -492,11 +492,11 @@ pub enum Reply {
     /// Of `abort`.
     Abort,
     /// Of `new_session`.
-    NewSession(Option<OperatorSwitched>),
+    NewSession(Option<OperatorSwitchResult>),
     /// Of `fork`.
-    Fork(Option<OperatorForked>),
+    Fork(Option<OperatorForkResult>),
     /// Of `switch_session`.
-    SwitchSession(Option<OperatorSwitched>),
+    SwitchSession(Option<OperatorSwitchResult>),
     /// Of `get_state`.
     GetState(OperatorState),
     /// Of `steer`.
@@ -512,14 +512,14 @@ pub enum Reply {
     /// Of `set_session_name`.
     SetSessionName,
     /// Of `set_model`.
-    SetModel(OperatorModelSet),
+    SetModel(OperatorModelSelection),
     /// Of `set_thinking_level`.
-    SetThinkingLevel(OperatorThinkingSet),
+    SetThinkingLevel(OperatorThinkingSelection),
     /// Of `set_auto_compaction`.
     SetAutoCompaction(OperatorAutoCompaction),
 }
 
-impl crate::wire::Answered for Reply {
+impl crate::wire::ReplyUnion for Reply {
     fn command(&self) -> &'static str {
         match self {
             Reply::Prompt => "prompt",
@@ -547,9 +547,9 @@ impl crate::wire::Answered for Reply {
             "prompt" => Ok(Reply::Prompt),
             "compact" => Ok(Reply::Compact),
             "abort" => Ok(Reply::Abort),
-            "new_session" => crate::wire::decode::<Option<OperatorSwitched>>(data).map(Reply::NewSession),
-            "fork" => crate::wire::decode::<Option<OperatorForked>>(data).map(Reply::Fork),
-            "switch_session" => crate::wire::decode::<Option<OperatorSwitched>>(data).map(Reply::SwitchSession),
+            "new_session" => crate::wire::decode::<Option<OperatorSwitchResult>>(data).map(Reply::NewSession),
+            "fork" => crate::wire::decode::<Option<OperatorForkResult>>(data).map(Reply::Fork),
+            "switch_session" => crate::wire::decode::<Option<OperatorSwitchResult>>(data).map(Reply::SwitchSession),
             "get_state" => crate::wire::decode::<OperatorState>(data).map(Reply::GetState),
             "steer" => Ok(Reply::Steer),
             "follow_up" => Ok(Reply::FollowUp),
@@ -557,8 +557,8 @@ impl crate::wire::Answered for Reply {
             "get_last_assistant_text" => crate::wire::decode::<OperatorLastText>(data).map(Reply::GetLastAssistantText),
             "get_session_stats" => crate::wire::decode::<OperatorSessionStats>(data).map(Reply::GetSessionStats),
             "set_session_name" => Ok(Reply::SetSessionName),
-            "set_model" => crate::wire::decode::<OperatorModelSet>(data).map(Reply::SetModel),
-            "set_thinking_level" => crate::wire::decode::<OperatorThinkingSet>(data).map(Reply::SetThinkingLevel),
+            "set_model" => crate::wire::decode::<OperatorModelSelection>(data).map(Reply::SetModel),
+            "set_thinking_level" => crate::wire::decode::<OperatorThinkingSelection>(data).map(Reply::SetThinkingLevel),
             "set_auto_compaction" => crate::wire::decode::<OperatorAutoCompaction>(data).map(Reply::SetAutoCompaction),
             _ => return None,
         })
@@ -658,8 +658,8 @@ impl Failure {
 
     /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
     /// the text.
-    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {
-        crate::serve::Refusal::declared(&SPEC, self.kind(), values)
+    pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {
+        crate::serve::CommandError::declared(&SPEC, self.kind(), values)
     }
 }
 
@@ -722,7 +722,7 @@ impl crate::RpcClient<Operator> {
     ///
     /// # Errors
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn new_session(&self) -> Result<Option<OperatorSwitched>, crate::Error> {
+    pub async fn new_session(&self) -> Result<Option<OperatorSwitchResult>, crate::Error> {
         self.call("new_session", &NoParams::default()).await
     }
 
@@ -732,7 +732,7 @@ impl crate::RpcClient<Operator> {
     /// `"Entry '{entry_id}' not found in session."`: there is no such entry.
     /// `'entry_id' is required`: the entry is missing or empty.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn fork(&self, entry_id: impl Into<String>) -> Result<Option<OperatorForked>, crate::Error> {
+    pub async fn fork(&self, entry_id: impl Into<String>) -> Result<Option<OperatorForkResult>, crate::Error> {
         self.call("fork", &OperatorForkParams::new(entry_id)).await
     }
 
@@ -743,7 +743,7 @@ impl crate::RpcClient<Operator> {
     /// `session file not found: {session_file}`: there is no such file.
     /// `'session_path' is required`: the file is missing or empty.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn switch_session(&self, session_file: impl Into<String>) -> Result<Option<OperatorSwitched>, crate::Error> {
+    pub async fn switch_session(&self, session_file: impl Into<String>) -> Result<Option<OperatorSwitchResult>, crate::Error> {
         self.call("switch_session", &OperatorSwitchSessionParams::new(session_file)).await
     }
 
@@ -762,7 +762,7 @@ impl crate::RpcClient<Operator> {
     /// `'message' required and session must be active`: the words are missing or empty, or there is no session.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn steer(&self, message: impl Into<String>) -> Result<(), crate::Error> {
-        self.call_empty("steer", &OperatorQueuedWords::new(message)).await
+        self.call_empty("steer", &OperatorQueuedInput::new(message)).await
     }
 
     /// Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
@@ -772,7 +772,7 @@ impl crate::RpcClient<Operator> {
     /// `'message' required and session must be active`: the words are missing or empty, or there is no session.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
     pub async fn follow_up(&self, message: impl Into<String>) -> Result<(), crate::Error> {
-        self.call_empty("follow_up", &OperatorQueuedWords::new(message)).await
+        self.call_empty("follow_up", &OperatorQueuedInput::new(message)).await
     }
 
     /// Returns the messages of this process, without the user's prompts. Since operator@live.
@@ -813,7 +813,7 @@ impl crate::RpcClient<Operator> {
     /// # Errors
     /// `'model_id' is required`: the model is missing or empty.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn set_model(&self, model_id: impl Into<String>) -> Result<OperatorModelSet, crate::Error> {
+    pub async fn set_model(&self, model_id: impl Into<String>) -> Result<OperatorModelSelection, crate::Error> {
         self.set_model_with(OperatorModelParams::new(model_id)).await
     }
 
@@ -822,7 +822,7 @@ impl crate::RpcClient<Operator> {
     /// # Errors
     /// `'model_id' is required`: the model is missing or empty.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn set_model_with(&self, params: OperatorModelParams) -> Result<OperatorModelSet, crate::Error> {
+    pub async fn set_model_with(&self, params: OperatorModelParams) -> Result<OperatorModelSelection, crate::Error> {
         self.call("set_model", &params).await
     }
 
@@ -832,7 +832,7 @@ impl crate::RpcClient<Operator> {
     /// `'level' required and session must be active`: the level is missing, or there is no session.
     /// `Unknown thinking level: {level}`: there is no such level.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn set_thinking_level(&self, level: OperatorThinkingLevel) -> Result<OperatorThinkingSet, crate::Error> {
+    pub async fn set_thinking_level(&self, level: OperatorThinkingLevel) -> Result<OperatorThinkingSelection, crate::Error> {
         self.call("set_thinking_level", &OperatorThinkingParams::new(level)).await
     }
 
@@ -912,8 +912,8 @@ pub trait Dialogs: Send + Sync + 'static {
     }
 }
 
-impl<T: Dialogs> crate::dialog::DialogSink<Operator> for T {
-    fn ask(self: std::sync::Arc<Self>, dialog: Dialog) -> futures::future::BoxFuture<'static, Option<crate::dialog::Members>> {
+impl<T: Dialogs> crate::dialog::DialogHandler<Operator> for T {
+    fn answer(self: std::sync::Arc<Self>, dialog: Dialog) -> futures::future::BoxFuture<'static, Option<crate::dialog::AnswerMembers>> {
         Box::pin(async move {
             match dialog {
                 Dialog::Confirm(dialog) => self.confirm(dialog).await.map(|value| crate::dialog::member("value", value)),
@@ -934,7 +934,7 @@ impl From<OperatorConfirmDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Operator> for OperatorConfirmDialog {
+impl crate::serve::QuestionParams<Operator> for OperatorConfirmDialog {
     type Answer = bool;
     const MEMBER: &'static str = "value";
 }
@@ -945,7 +945,7 @@ impl From<OperatorSelectDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Operator> for OperatorSelectDialog {
+impl crate::serve::QuestionParams<Operator> for OperatorSelectDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -956,7 +956,7 @@ impl From<OperatorInputDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Operator> for OperatorInputDialog {
+impl crate::serve::QuestionParams<Operator> for OperatorInputDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -975,133 +975,133 @@ pub trait Service: Send + Sync + 'static {
     /// text that begins with `/` is a command of the agent.
     ///
     /// Answered when the future completes.
-    fn prompt(&self, params: OperatorPromptParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn prompt(&self, params: OperatorPromptParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("prompt")) }
+        async { Err(crate::serve::CommandError::not_available("prompt")) }
     }
 
     /// Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
     /// the next turn.
     ///
     /// Answered when the future completes.
-    fn compact(&self, params: OperatorCompactParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn compact(&self, params: OperatorCompactParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("compact")) }
+        async { Err(crate::serve::CommandError::not_available("compact")) }
     }
 
     /// Stops the current turn.
     ///
     /// Answered when the future completes.
-    fn abort(&self, params: NoParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort(&self, params: NoParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort")) }
+        async { Err(crate::serve::CommandError::not_available("abort")) }
     }
 
     /// Starts a new session. Answered with data since operator@live.
     ///
     /// Answered when the future completes.
-    fn new_session(&self, params: NoParams, call: crate::serve::Call<Operator, Option<OperatorSwitched>>) -> impl Future<Output = Result<Option<OperatorSwitched>, crate::serve::Refusal>> + Send {
+    fn new_session(&self, params: NoParams, call: crate::serve::Call<Operator, Option<OperatorSwitchResult>>) -> impl Future<Output = Result<Option<OperatorSwitchResult>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("new_session")) }
+        async { Err(crate::serve::CommandError::not_available("new_session")) }
     }
 
     /// Forks the session from one of its entries. Answered with data since operator@live.
     ///
     /// Answered when the future completes.
-    fn fork(&self, params: OperatorForkParams, call: crate::serve::Call<Operator, Option<OperatorForked>>) -> impl Future<Output = Result<Option<OperatorForked>, crate::serve::Refusal>> + Send {
+    fn fork(&self, params: OperatorForkParams, call: crate::serve::Call<Operator, Option<OperatorForkResult>>) -> impl Future<Output = Result<Option<OperatorForkResult>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("fork")) }
+        async { Err(crate::serve::CommandError::not_available("fork")) }
     }
 
     /// Opens another session file. The published sources create a missing file, and ignore a file outside the directory
     /// of sessions; both look like success. Answered with data since operator@live.
     ///
     /// Answered when the future completes.
-    fn switch_session(&self, params: OperatorSwitchSessionParams, call: crate::serve::Call<Operator, Option<OperatorSwitched>>) -> impl Future<Output = Result<Option<OperatorSwitched>, crate::serve::Refusal>> + Send {
+    fn switch_session(&self, params: OperatorSwitchSessionParams, call: crate::serve::Call<Operator, Option<OperatorSwitchResult>>) -> impl Future<Output = Result<Option<OperatorSwitchResult>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("switch_session")) }
+        async { Err(crate::serve::CommandError::not_available("switch_session")) }
     }
 
     /// Returns the current state of the agent.
     ///
     /// Answered when the future completes.
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorState>) -> impl Future<Output = Result<OperatorState, crate::serve::Refusal>> + Send {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorState>) -> impl Future<Output = Result<OperatorState, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_state")) }
+        async { Err(crate::serve::CommandError::not_available("get_state")) }
     }
 
     /// Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
     /// the next one. Since operator@live.
     ///
     /// Answered when the future completes.
-    fn steer(&self, params: OperatorQueuedWords, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn steer(&self, params: OperatorQueuedInput, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("steer")) }
+        async { Err(crate::serve::CommandError::not_available("steer")) }
     }
 
     /// Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
     /// input waits for the next one. Since operator@live.
     ///
     /// Answered when the future completes.
-    fn follow_up(&self, params: OperatorQueuedWords, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn follow_up(&self, params: OperatorQueuedInput, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("follow_up")) }
+        async { Err(crate::serve::CommandError::not_available("follow_up")) }
     }
 
     /// Returns the messages of this process, without the user's prompts. Since operator@live.
     ///
     /// Answered when the future completes.
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorMessages>) -> impl Future<Output = Result<OperatorMessages, crate::serve::Refusal>> + Send {
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorMessages>) -> impl Future<Output = Result<OperatorMessages, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_messages")) }
+        async { Err(crate::serve::CommandError::not_available("get_messages")) }
     }
 
     /// Returns the text of the last answer. Since operator@live.
     ///
     /// Answered when the future completes.
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorLastText>) -> impl Future<Output = Result<OperatorLastText, crate::serve::Refusal>> + Send {
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorLastText>) -> impl Future<Output = Result<OperatorLastText, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
+        async { Err(crate::serve::CommandError::not_available("get_last_assistant_text")) }
     }
 
     /// Returns statistics of the session. Since operator@live.
     ///
     /// Answered when the future completes.
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorSessionStats>) -> impl Future<Output = Result<OperatorSessionStats, crate::serve::Refusal>> + Send {
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Operator, OperatorSessionStats>) -> impl Future<Output = Result<OperatorSessionStats, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_session_stats")) }
+        async { Err(crate::serve::CommandError::not_available("get_session_stats")) }
     }
 
     /// Sets the name of the session. White space around the name is removed. Since operator@live.
     ///
     /// Answered when the future completes.
-    fn set_session_name(&self, params: OperatorSessionNameParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_session_name(&self, params: OperatorSessionNameParams, call: crate::serve::Call<Operator>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_session_name")) }
+        async { Err(crate::serve::CommandError::not_available("set_session_name")) }
     }
 
     /// Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
     ///
     /// Answered when the future completes.
-    fn set_model(&self, params: OperatorModelParams, call: crate::serve::Call<Operator, OperatorModelSet>) -> impl Future<Output = Result<OperatorModelSet, crate::serve::Refusal>> + Send {
+    fn set_model(&self, params: OperatorModelParams, call: crate::serve::Call<Operator, OperatorModelSelection>) -> impl Future<Output = Result<OperatorModelSelection, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_model")) }
+        async { Err(crate::serve::CommandError::not_available("set_model")) }
     }
 
     /// Sets the thinking level. Since operator@live.
     ///
     /// Answered when the future completes.
-    fn set_thinking_level(&self, params: OperatorThinkingParams, call: crate::serve::Call<Operator, OperatorThinkingSet>) -> impl Future<Output = Result<OperatorThinkingSet, crate::serve::Refusal>> + Send {
+    fn set_thinking_level(&self, params: OperatorThinkingParams, call: crate::serve::Call<Operator, OperatorThinkingSelection>) -> impl Future<Output = Result<OperatorThinkingSelection, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_thinking_level")) }
+        async { Err(crate::serve::CommandError::not_available("set_thinking_level")) }
     }
 
     /// Switches automatic compaction on or off. Since operator@live.
     ///
     /// Answered when the future completes.
-    fn set_auto_compaction(&self, params: OperatorAutoCompactionParams, call: crate::serve::Call<Operator, OperatorAutoCompaction>) -> impl Future<Output = Result<OperatorAutoCompaction, crate::serve::Refusal>> + Send {
+    fn set_auto_compaction(&self, params: OperatorAutoCompactionParams, call: crate::serve::Call<Operator, OperatorAutoCompaction>) -> impl Future<Output = Result<OperatorAutoCompaction, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_auto_compaction")) }
+        async { Err(crate::serve::CommandError::not_available("set_auto_compaction")) }
     }
 
     /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
@@ -1117,7 +1117,7 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Operator> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Operator, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Operator, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::CommandError>> {
         match command {
             Command::Prompt(params) => Box::pin(async move { self.prompt(params, call.typed(|()| Reply::Prompt)).await.map(|()| Reply::Prompt) }),
             Command::Compact(params) => Box::pin(async move { self.compact(params, call.typed(|()| Reply::Compact)).await.map(|()| Reply::Compact) }),

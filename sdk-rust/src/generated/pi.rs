@@ -22,15 +22,15 @@ pub use super::types::{
     Disposition, DoneReason, EditorDialog, Entries, EntryAppended, ErrorReason, ExportHtmlParams,
     ExtensionError, FollowUpParams, ForkParams, ForkPoint, ForkPoints, ForkResult, GetEntriesParams,
     ImageContent, ImageLimits, ImageSize, InputBlock, InputContent, InputDialog, InputKind, InputLimits,
-    LabelEntry, LabelEntryBuilder, LastAssistantText, MessageEnd, MessageEntry, MessageEntryBuilder,
-    MessageStart, MessageUpdate, Messages, Model, ModelBuilder, ModelChangeEntry, ModelChangeEntryBuilder,
-    ModelCost, ModelCostBuilder, ModelKind, NewSessionParams, NotifyNotice, NotifyType, PromptCacheTimes,
-    PromptParams, QueueMode, QueueUpdate, QueuedTexts, SelectDialog, SessionEntry, SessionInfoChanged,
-    SessionInfoEntry, SessionState, SessionStateBuilder, SessionStats, SessionStatsBuilder, SessionTree,
-    SetAutoCompactionParams, SetAutoRetryParams, SetEditorTextNotice, SetFollowUpModeParams,
-    SetModelParams, SetSessionNameParams, SetStatusNotice, SetSteeringModeParams, SetThinkingLevelParams,
-    SetTitleNotice, SetWidgetNotice, SourceInfo, SourceInfoBuilder, SourceOrigin, SourceScope,
-    SteerParams, StopReason, StreamDone, StreamError, StreamStart, StreamingBehavior,
+    InputReceipt, LabelEntry, LabelEntryBuilder, LastAssistantText, MessageEnd, MessageEntry,
+    MessageEntryBuilder, MessageStart, MessageUpdate, Messages, Model, ModelBuilder, ModelChangeEntry,
+    ModelChangeEntryBuilder, ModelCost, ModelCostBuilder, ModelKind, NewSessionParams, NotifyNotice,
+    NotifyType, PromptCacheTimes, PromptParams, QueueMode, QueueUpdate, QueuedTexts, SelectDialog,
+    SessionEntry, SessionInfoChanged, SessionInfoEntry, SessionState, SessionStateBuilder, SessionStats,
+    SessionStatsBuilder, SessionTree, SetAutoCompactionParams, SetAutoRetryParams, SetEditorTextNotice,
+    SetFollowUpModeParams, SetModelParams, SetSessionNameParams, SetStatusNotice, SetSteeringModeParams,
+    SetThinkingLevelParams, SetTitleNotice, SetWidgetNotice, SourceInfo, SourceInfoBuilder, SourceOrigin,
+    SourceScope, SteerParams, StopReason, StreamDone, StreamError, StreamStart, StreamingBehavior,
     SummarizationRetryAttemptStart, SummarizationRetryFinished, SummarizationRetryScheduled,
     SummarizationRetryScheduledBuilder, SummarySource, SwitchSessionParams, SystemMessage, TextContent,
     TextDelta, TextEnd, TextStart, ThinkingContent, ThinkingDelta, ThinkingEnd, ThinkingLevel,
@@ -39,7 +39,7 @@ pub use super::types::{
     ToolDeclaration, ToolExecutionEnd, ToolExecutionEndBuilder, ToolExecutionStart, ToolExecutionUpdate,
     ToolExecutionUpdateBuilder, ToolOutput, ToolReference, ToolResultMessage, ToolResultMessageBuilder,
     TreeNode, TurnEnd, TurnStart, Usage, UsageBuilder, UsageEntry, UsageEntryBuilder, UserMessage,
-    ValueAnswer, WidgetPlacement, WordsTaken, WrittenFile,
+    ValueAnswer, WidgetPlacement, WrittenFile,
 };
 
 /// The pi dialect, revisions 0.55, 1.5 and 1.6.
@@ -96,34 +96,34 @@ pub static SPEC: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_fork_messages", wire: "get_fork_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_commands", wire: "get_commands", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_fork_messages", wire: "get_fork_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_commands", wire: "get_commands", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
@@ -142,18 +142,18 @@ pub static SPEC: spec::Spec = spec::Spec {
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::Test::Is(&["role"], "assistant")], told: spec::Told::Fine, words: Some((&["stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::OutcomeTest::Is(&["role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_end", run: spec::RunEffect::MayEndUnless("willRetry"), snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "auto_retry_end", run: spec::RunEffect::HoldsIf("success"), snapshot: false, outcome: &[] },
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
     ],
@@ -198,42 +198,42 @@ pub static SPEC_1_5: spec::Spec = spec::Spec {
     run_end: spec::RunEnd { barrier: Some(spec::Barrier { command: "get_state", busy: "isStreaming", idle: None, limit: Duration::from_millis(5000) }), state: Some(spec::Barrier { command: "get_state", busy: "isStreaming", idle: None, limit: Duration::from_millis(5000) }), gap: Duration::from_millis(0), answer_ends: false },
     behavior: spec::Behavior { skips_textless_answers: false, blind_model_detail: None, retried_words: &[], reports_listener_failures: false },
     revisions: &[],
-    shows: &[spec::Sign::AnswerMember("prompt", "disposition"), spec::Sign::AnswerMember("steer", "disposition"), spec::Sign::AnswerMember("follow_up", "disposition"), spec::Sign::EventMember("agent_end", "willRetry"), spec::Sign::EventMember("message_update", "usage"), spec::Sign::Event("agent_settled"), spec::Sign::Event("queue_update"), spec::Sign::Event("session_info_changed"), spec::Sign::Event("thinking_level_changed"), spec::Sign::Event("bash_execution_update"), spec::Sign::Event("compaction_start")],
-    excludes: &[spec::Sign::AnswerWithout("prompt", "disposition"), spec::Sign::EventWithout("agent_end", "willRetry"), spec::Sign::EventMember("message_update", "message"), spec::Sign::Event("auto_compaction_start")],
+    shows: &[spec::Fingerprint::AnswerMember("prompt", "disposition"), spec::Fingerprint::AnswerMember("steer", "disposition"), spec::Fingerprint::AnswerMember("follow_up", "disposition"), spec::Fingerprint::EventMember("agent_end", "willRetry"), spec::Fingerprint::EventMember("message_update", "usage"), spec::Fingerprint::Event("agent_settled"), spec::Fingerprint::Event("queue_update"), spec::Fingerprint::Event("session_info_changed"), spec::Fingerprint::Event("thinking_level_changed"), spec::Fingerprint::Event("bash_execution_update"), spec::Fingerprint::Event("compaction_start")],
+    excludes: &[spec::Fingerprint::AnswerWithout("prompt", "disposition"), spec::Fingerprint::EventWithout("agent_end", "willRetry"), spec::Fingerprint::EventMember("message_update", "message"), spec::Fingerprint::Event("auto_compaction_start")],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "clear_queue", wire: "clear_queue", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_thinking_levels", wire: "get_available_thinking_levels", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "clone_session", wire: "clone", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_entries", wire: "get_entries", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_tree", wire: "get_tree", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_fork_messages", wire: "get_fork_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_commands", wire: "get_commands", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "clear_queue", wire: "clear_queue", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_thinking_levels", wire: "get_available_thinking_levels", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "clone_session", wire: "clone", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_entries", wire: "get_entries", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_tree", wire: "get_tree", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_fork_messages", wire: "get_fork_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_commands", wire: "get_commands", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
@@ -255,13 +255,13 @@ pub static SPEC_1_5: spec::Spec = spec::Spec {
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::Test::Is(&["role"], "assistant")], told: spec::Told::Fine, words: Some((&["stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
-        spec::EventSpec { name: "agent_settled", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["aborted"], "true")], told: spec::Told::Aborted, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::OutcomeTest::Is(&["role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_settled", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["aborted"], "true")], outcome: spec::ReportedOutcome::Aborted, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -275,7 +275,7 @@ pub static SPEC_1_5: spec::Spec = spec::Spec {
         spec::EventSpec { name: "session_info_changed", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "thinking_level_changed", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "bash_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "auto_retry_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
     ],
@@ -323,39 +323,39 @@ pub static SPEC_1_6: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "clear_queue", wire: "clear_queue", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_thinking_levels", wire: "get_available_thinking_levels", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "clone_session", wire: "clone", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_entries", wire: "get_entries", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_tree", wire: "get_tree", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_fork_messages", wire: "get_fork_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_commands", wire: "get_commands", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "clear_queue", wire: "clear_queue", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_thinking_levels", wire: "get_available_thinking_levels", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "clone_session", wire: "clone", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_entries", wire: "get_entries", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_tree", wire: "get_tree", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_fork_messages", wire: "get_fork_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_commands", wire: "get_commands", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
@@ -377,13 +377,13 @@ pub static SPEC_1_6: spec::Spec = spec::Spec {
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::Test::Is(&["role"], "assistant")], told: spec::Told::Fine, words: Some((&["stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
-        spec::EventSpec { name: "agent_settled", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["aborted"], "true")], told: spec::Told::Aborted, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::OutcomeTest::Is(&["role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_settled", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["aborted"], "true")], outcome: spec::ReportedOutcome::Aborted, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -397,7 +397,7 @@ pub static SPEC_1_6: spec::Spec = spec::Spec {
         spec::EventSpec { name: "session_info_changed", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "thinking_level_changed", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "bash_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "auto_retry_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
     ],
@@ -445,39 +445,39 @@ pub static CLIENT: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "clear_queue", wire: "clear_queue", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_thinking_levels", wire: "get_available_thinking_levels", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "clone_session", wire: "clone", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_entries", wire: "get_entries", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_tree", wire: "get_tree", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_fork_messages", wire: "get_fork_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_commands", wire: "get_commands", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Accepted, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "clear_queue", wire: "clear_queue", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_thinking_levels", wire: "get_available_thinking_levels", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "fork", wire: "fork", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "clone_session", wire: "clone", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_entries", wire: "get_entries", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_tree", wire: "get_tree", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_fork_messages", wire: "get_fork_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_commands", wire: "get_commands", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
@@ -499,13 +499,13 @@ pub static CLIENT: spec::Spec = spec::Spec {
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::Test::Is(&["role"], "assistant")], told: spec::Told::Fine, words: Some((&["stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
-        spec::EventSpec { name: "agent_settled", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["aborted"], "true")], told: spec::Told::Aborted, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::OutcomeTest::Is(&["role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_settled", run: spec::RunEffect::Ends, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["aborted"], "true")], outcome: spec::ReportedOutcome::Aborted, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -521,7 +521,7 @@ pub static CLIENT: spec::Spec = spec::Spec {
         spec::EventSpec { name: "session_info_changed", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "thinking_level_changed", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "bash_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "auto_retry_end", run: spec::RunEffect::HoldsIf("success"), snapshot: false, outcome: &[] },
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
     ],
@@ -598,7 +598,7 @@ tagged! {
     }
 }
 
-impl crate::wire::Eventful for Event {
+impl crate::wire::EventUnion for Event {
     fn event_type(&self) -> &str {
         self.tag()
     }
@@ -690,11 +690,11 @@ named! {
 #[non_exhaustive]
 pub enum Reply {
     /// Of `prompt`.
-    Prompt(Option<WordsTaken>),
+    Prompt(Option<InputReceipt>),
     /// Of `steer`.
-    Steer(Option<WordsTaken>),
+    Steer(Option<InputReceipt>),
     /// Of `follow_up`.
-    FollowUp(Option<WordsTaken>),
+    FollowUp(Option<InputReceipt>),
     /// Of `abort`.
     Abort,
     /// Of `clear_queue`.
@@ -757,7 +757,7 @@ pub enum Reply {
     GetCommands(Commands),
 }
 
-impl crate::wire::Answered for Reply {
+impl crate::wire::ReplyUnion for Reply {
     fn command(&self) -> &'static str {
         match self {
             Reply::Prompt(_) => "prompt",
@@ -799,9 +799,9 @@ impl crate::wire::Answered for Reply {
     fn decode(command: &str, data: Option<&str>) -> Option<Result<Self, serde_json::Error>> {
         let data = data.unwrap_or("null");
         Some(match command {
-            "prompt" => crate::wire::decode::<Option<WordsTaken>>(data).map(Reply::Prompt),
-            "steer" => crate::wire::decode::<Option<WordsTaken>>(data).map(Reply::Steer),
-            "follow_up" => crate::wire::decode::<Option<WordsTaken>>(data).map(Reply::FollowUp),
+            "prompt" => crate::wire::decode::<Option<InputReceipt>>(data).map(Reply::Prompt),
+            "steer" => crate::wire::decode::<Option<InputReceipt>>(data).map(Reply::Steer),
+            "follow_up" => crate::wire::decode::<Option<InputReceipt>>(data).map(Reply::FollowUp),
             "abort" => Ok(Reply::Abort),
             "clear_queue" => crate::wire::decode::<QueuedTexts>(data).map(Reply::ClearQueue),
             "new_session" => crate::wire::decode::<Cancellation>(data).map(Reply::NewSession),
@@ -985,8 +985,8 @@ impl Failure {
 
     /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
     /// the text.
-    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {
-        crate::serve::Refusal::declared(&SPEC, self.kind(), values)
+    pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {
+        crate::serve::CommandError::declared(&SPEC, self.kind(), values)
     }
 }
 
@@ -1021,7 +1021,7 @@ impl crate::RpcClient<Pi> {
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn steer(&self, message: impl Into<String>) -> Result<Option<WordsTaken>, crate::Error> {
+    pub async fn steer(&self, message: impl Into<String>) -> Result<Option<InputReceipt>, crate::Error> {
         self.steer_with(SteerParams::new(message)).await
     }
 
@@ -1030,7 +1030,7 @@ impl crate::RpcClient<Pi> {
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn steer_with(&self, params: SteerParams) -> Result<Option<WordsTaken>, crate::Error> {
+    pub async fn steer_with(&self, params: SteerParams) -> Result<Option<InputReceipt>, crate::Error> {
         self.call("steer", &params).await
     }
 
@@ -1039,7 +1039,7 @@ impl crate::RpcClient<Pi> {
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn follow_up(&self, message: impl Into<String>) -> Result<Option<WordsTaken>, crate::Error> {
+    pub async fn follow_up(&self, message: impl Into<String>) -> Result<Option<InputReceipt>, crate::Error> {
         self.follow_up_with(FollowUpParams::new(message)).await
     }
 
@@ -1048,7 +1048,7 @@ impl crate::RpcClient<Pi> {
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn follow_up_with(&self, params: FollowUpParams) -> Result<Option<WordsTaken>, crate::Error> {
+    pub async fn follow_up_with(&self, params: FollowUpParams) -> Result<Option<InputReceipt>, crate::Error> {
         self.call("follow_up", &params).await
     }
 
@@ -1363,7 +1363,7 @@ impl crate::Run<Pi> {
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn steer(&self, message: impl Into<String>) -> Result<Option<WordsTaken>, crate::Error> {
+    pub async fn steer(&self, message: impl Into<String>) -> Result<Option<InputReceipt>, crate::Error> {
         self.client().steer(message.into()).await
     }
 
@@ -1372,7 +1372,7 @@ impl crate::Run<Pi> {
     /// # Errors
     /// `Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`: the message is an extension command.
     /// [`crate::Error`] if the agent rejects the command, ends, or does not answer within 30 s.
-    pub async fn follow_up(&self, message: impl Into<String>) -> Result<Option<WordsTaken>, crate::Error> {
+    pub async fn follow_up(&self, message: impl Into<String>) -> Result<Option<InputReceipt>, crate::Error> {
         self.client().follow_up(message.into()).await
     }
 
@@ -1449,8 +1449,8 @@ pub trait Dialogs: Send + Sync + 'static {
     }
 }
 
-impl<T: Dialogs> crate::dialog::DialogSink<Pi> for T {
-    fn ask(self: std::sync::Arc<Self>, dialog: Dialog) -> futures::future::BoxFuture<'static, Option<crate::dialog::Members>> {
+impl<T: Dialogs> crate::dialog::DialogHandler<Pi> for T {
+    fn answer(self: std::sync::Arc<Self>, dialog: Dialog) -> futures::future::BoxFuture<'static, Option<crate::dialog::AnswerMembers>> {
         Box::pin(async move {
             match dialog {
                 Dialog::Select(dialog) => self.select(dialog).await.map(|value| crate::dialog::member("value", value)),
@@ -1488,7 +1488,7 @@ impl From<SelectDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Pi> for SelectDialog {
+impl crate::serve::QuestionParams<Pi> for SelectDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -1499,7 +1499,7 @@ impl From<ConfirmDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Pi> for ConfirmDialog {
+impl crate::serve::QuestionParams<Pi> for ConfirmDialog {
     type Answer = bool;
     const MEMBER: &'static str = "confirmed";
 }
@@ -1510,7 +1510,7 @@ impl From<InputDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Pi> for InputDialog {
+impl crate::serve::QuestionParams<Pi> for InputDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -1521,7 +1521,7 @@ impl From<EditorDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Pi> for EditorDialog {
+impl crate::serve::QuestionParams<Pi> for EditorDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -1563,270 +1563,270 @@ pub trait Service: Send + Sync + 'static {
     /// the agent queues the prompt. Answered with data since pi@1.5.
     ///
     /// Answered when the future completes: as soon as the work can start, not when it is done.
-    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("prompt")) }
+        async { Err(crate::serve::CommandError::not_available("prompt")) }
     }
 
     /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
     /// tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// Answered when the future completes.
-    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("steer")) }
+        async { Err(crate::serve::CommandError::not_available("steer")) }
     }
 
     /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
     ///
     /// Answered when the future completes.
-    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("follow_up")) }
+        async { Err(crate::serve::CommandError::not_available("follow_up")) }
     }
 
     /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
     /// messages stay queued.
     ///
     /// Answered when the future completes.
-    fn abort(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort")) }
+        async { Err(crate::serve::CommandError::not_available("abort")) }
     }
 
     /// Removes all messages from the queues and returns their texts. Since pi@1.5.
     ///
     /// Answered when the future completes.
-    fn clear_queue(&self, params: NoParams, call: crate::serve::Call<Pi, QueuedTexts>) -> impl Future<Output = Result<QueuedTexts, crate::serve::Refusal>> + Send {
+    fn clear_queue(&self, params: NoParams, call: crate::serve::Call<Pi, QueuedTexts>) -> impl Future<Output = Result<QueuedTexts, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("clear_queue")) }
+        async { Err(crate::serve::CommandError::not_available("clear_queue")) }
     }
 
     /// Starts a new session. An extension can prevent it.
     ///
     /// Answered when the future completes.
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("new_session")) }
+        async { Err(crate::serve::CommandError::not_available("new_session")) }
     }
 
     /// Returns the current state of the agent.
     ///
     /// Answered when the future completes.
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_state")) }
+        async { Err(crate::serve::CommandError::not_available("get_state")) }
     }
 
     /// Returns all messages of the conversation.
     ///
     /// Answered when the future completes.
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pi, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pi, Messages>) -> impl Future<Output = Result<Messages, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_messages")) }
+        async { Err(crate::serve::CommandError::not_available("get_messages")) }
     }
 
     /// Switches to a model.
     ///
     /// Answered when the future completes.
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pi, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pi, Model>) -> impl Future<Output = Result<Model, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_model")) }
+        async { Err(crate::serve::CommandError::not_available("set_model")) }
     }
 
     /// Switches to the next model. The data is null if only one model is available.
     ///
     /// Answered when the future completes.
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("cycle_model")) }
+        async { Err(crate::serve::CommandError::not_available("cycle_model")) }
     }
 
     /// Lists the configured models.
     ///
     /// Answered when the future completes.
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_available_models")) }
+        async { Err(crate::serve::CommandError::not_available("get_available_models")) }
     }
 
     /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
     /// level.
     ///
     /// Answered when the future completes.
-    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_thinking_level")) }
+        async { Err(crate::serve::CommandError::not_available("set_thinking_level")) }
     }
 
     /// Switches to the next thinking level. The data is null if the model cannot think.
     ///
     /// Answered when the future completes.
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("cycle_thinking_level")) }
+        async { Err(crate::serve::CommandError::not_available("cycle_thinking_level")) }
     }
 
     /// Lists the thinking levels of the current model. Since pi@1.5.
     ///
     /// Answered when the future completes.
-    fn get_available_thinking_levels(&self, params: NoParams, call: crate::serve::Call<Pi, ThinkingLevels>) -> impl Future<Output = Result<ThinkingLevels, crate::serve::Refusal>> + Send {
+    fn get_available_thinking_levels(&self, params: NoParams, call: crate::serve::Call<Pi, ThinkingLevels>) -> impl Future<Output = Result<ThinkingLevels, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_available_thinking_levels")) }
+        async { Err(crate::serve::CommandError::not_available("get_available_thinking_levels")) }
     }
 
     /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
-    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_steering_mode")) }
+        async { Err(crate::serve::CommandError::not_available("set_steering_mode")) }
     }
 
     /// Sets the delivery of follow-up messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
-    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_follow_up_mode")) }
+        async { Err(crate::serve::CommandError::not_available("set_follow_up_mode")) }
     }
 
     /// Compacts the conversation now: a summary replaces its older part.
     ///
     /// Answered when the future completes.
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("compact")) }
+        async { Err(crate::serve::CommandError::not_available("compact")) }
     }
 
     /// Switches automatic compaction on or off.
     ///
     /// Answered when the future completes.
-    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_auto_compaction")) }
+        async { Err(crate::serve::CommandError::not_available("set_auto_compaction")) }
     }
 
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     ///
     /// Answered when the future completes.
-    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_auto_retry")) }
+        async { Err(crate::serve::CommandError::not_available("set_auto_retry")) }
     }
 
     /// Cancels the pending automatic retry.
     ///
     /// Answered when the future completes.
-    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort_retry")) }
+        async { Err(crate::serve::CommandError::not_available("abort_retry")) }
     }
 
     /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
     /// agent emits no event for the message that the command adds to the conversation.
     ///
     /// Answered when the future completes.
-    fn bash(&self, params: BashParams, call: crate::serve::Call<Pi, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Pi, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("bash")) }
+        async { Err(crate::serve::CommandError::not_available("bash")) }
     }
 
     /// Stops all running `bash` commands.
     ///
     /// Answered when the future completes.
-    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort_bash")) }
+        async { Err(crate::serve::CommandError::not_available("abort_bash")) }
     }
 
     /// Returns the token counts and costs of the session.
     ///
     /// Answered when the future completes.
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_session_stats")) }
+        async { Err(crate::serve::CommandError::not_available("get_session_stats")) }
     }
 
     /// Exports the session as an HTML page.
     ///
     /// Answered when the future completes.
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pi, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pi, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("export_html")) }
+        async { Err(crate::serve::CommandError::not_available("export_html")) }
     }
 
     /// Opens another session. An extension can prevent it.
     ///
     /// Answered when the future completes.
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("switch_session")) }
+        async { Err(crate::serve::CommandError::not_available("switch_session")) }
     }
 
     /// Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
     ///
     /// Answered when the future completes.
-    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("fork")) }
+        async { Err(crate::serve::CommandError::not_available("fork")) }
     }
 
     /// Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
     ///
     /// Answered when the future completes.
-    fn clone_session(&self, params: NoParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn clone_session(&self, params: NoParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("clone")) }
+        async { Err(crate::serve::CommandError::not_available("clone")) }
     }
 
     /// Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
     /// The id of the last entry is a cursor that stays valid. Since pi@1.5.
     ///
     /// Answered when the future completes.
-    fn get_entries(&self, params: GetEntriesParams, call: crate::serve::Call<Pi, Entries>) -> impl Future<Output = Result<Entries, crate::serve::Refusal>> + Send {
+    fn get_entries(&self, params: GetEntriesParams, call: crate::serve::Call<Pi, Entries>) -> impl Future<Output = Result<Entries, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_entries")) }
+        async { Err(crate::serve::CommandError::not_available("get_entries")) }
     }
 
     /// Returns the entries of the session file as a tree. Since pi@1.5.
     ///
     /// Answered when the future completes.
-    fn get_tree(&self, params: NoParams, call: crate::serve::Call<Pi, SessionTree>) -> impl Future<Output = Result<SessionTree, crate::serve::Refusal>> + Send {
+    fn get_tree(&self, params: NoParams, call: crate::serve::Call<Pi, SessionTree>) -> impl Future<Output = Result<SessionTree, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_tree")) }
+        async { Err(crate::serve::CommandError::not_available("get_tree")) }
     }
 
     /// Lists the user's messages that can be the start of a fork.
     ///
     /// Answered when the future completes.
-    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_fork_messages")) }
+        async { Err(crate::serve::CommandError::not_available("get_fork_messages")) }
     }
 
     /// Returns the text of the model's last answer.
     ///
     /// Answered when the future completes.
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pi, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pi, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
+        async { Err(crate::serve::CommandError::not_available("get_last_assistant_text")) }
     }
 
     /// Sets the name of the session. White space around the name is removed.
     ///
     /// Answered when the future completes.
-    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_session_name")) }
+        async { Err(crate::serve::CommandError::not_available("set_session_name")) }
     }
 
     /// Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
     ///
     /// Answered when the future completes.
-    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {
+    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_commands")) }
+        async { Err(crate::serve::CommandError::not_available("get_commands")) }
     }
 
     /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
@@ -1842,7 +1842,7 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Pi> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Pi, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Pi, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::CommandError>> {
         match command {
             Command::Prompt(params) => Box::pin(async move { self.prompt(params, call.typed(Reply::Prompt)).await.map(Reply::Prompt) }),
             Command::Steer(params) => Box::pin(async move { self.steer(params, call.typed(Reply::Steer)).await.map(Reply::Steer) }),
@@ -1892,28 +1892,28 @@ impl<T: Service> crate::serve::Dispatch<Pi> for T {
 /// The commands that omp and pisces inherit unchanged from this dialect. A server of several dialects of the family
 /// implements them once, for every dialect `D`. Every method is required; [`Service`] describes them. A type
 /// that implements the traits of all commands of a dialect implements its [`Service`].
-pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
-    fn abort(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<D, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send;
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<D, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send;
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<D, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send;
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<D, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send;
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<D, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send;
-    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<D, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send;
-    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<D, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send;
-    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn bash(&self, params: BashParams, call: crate::serve::Call<D, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send;
-    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<D, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send;
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<D, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send;
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<D, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send;
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<D, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send;
-    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send;
+pub trait BaseService<D: spec::Dialect>: Send + Sync + 'static {
+    fn abort(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<D, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send;
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<D, Messages>) -> impl Future<Output = Result<Messages, crate::serve::CommandError>> + Send;
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<D, Model>) -> impl Future<Output = Result<Model, crate::serve::CommandError>> + Send;
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<D, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::CommandError>> + Send;
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<D, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::CommandError>> + Send;
+    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<D, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::CommandError>> + Send;
+    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<D, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::CommandError>> + Send;
+    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn bash(&self, params: BashParams, call: crate::serve::Call<D, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::CommandError>> + Send;
+    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<D, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::CommandError>> + Send;
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<D, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::CommandError>> + Send;
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<D, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send;
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<D, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::CommandError>> + Send;
+    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<D>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send;
 
     /// Stops all running work.
     fn shut_down(&self) -> impl Future<Output = ()> + Send;
@@ -1924,194 +1924,194 @@ pub trait Kept<D: spec::Dialect>: Send + Sync + 'static {
 
 /// The commands of this dialect that no other dialect of its family has in the same form. One that is not
 /// implemented, for its revision is not served, answers that it is not available.
-pub trait Own: Send + Sync + 'static {
-    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
+pub trait DialectCommands: Send + Sync + 'static {
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("prompt")) }
+        async { Err(crate::serve::CommandError::not_available("prompt")) }
     }
-    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("steer")) }
+        async { Err(crate::serve::CommandError::not_available("steer")) }
     }
-    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("follow_up")) }
+        async { Err(crate::serve::CommandError::not_available("follow_up")) }
     }
-    fn clear_queue(&self, params: NoParams, call: crate::serve::Call<Pi, QueuedTexts>) -> impl Future<Output = Result<QueuedTexts, crate::serve::Refusal>> + Send {
+    fn clear_queue(&self, params: NoParams, call: crate::serve::Call<Pi, QueuedTexts>) -> impl Future<Output = Result<QueuedTexts, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("clear_queue")) }
+        async { Err(crate::serve::CommandError::not_available("clear_queue")) }
     }
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_state")) }
+        async { Err(crate::serve::CommandError::not_available("get_state")) }
     }
-    fn get_available_thinking_levels(&self, params: NoParams, call: crate::serve::Call<Pi, ThinkingLevels>) -> impl Future<Output = Result<ThinkingLevels, crate::serve::Refusal>> + Send {
+    fn get_available_thinking_levels(&self, params: NoParams, call: crate::serve::Call<Pi, ThinkingLevels>) -> impl Future<Output = Result<ThinkingLevels, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_available_thinking_levels")) }
+        async { Err(crate::serve::CommandError::not_available("get_available_thinking_levels")) }
     }
-    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("fork")) }
+        async { Err(crate::serve::CommandError::not_available("fork")) }
     }
-    fn clone_session(&self, params: NoParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn clone_session(&self, params: NoParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("clone")) }
+        async { Err(crate::serve::CommandError::not_available("clone")) }
     }
-    fn get_entries(&self, params: GetEntriesParams, call: crate::serve::Call<Pi, Entries>) -> impl Future<Output = Result<Entries, crate::serve::Refusal>> + Send {
+    fn get_entries(&self, params: GetEntriesParams, call: crate::serve::Call<Pi, Entries>) -> impl Future<Output = Result<Entries, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_entries")) }
+        async { Err(crate::serve::CommandError::not_available("get_entries")) }
     }
-    fn get_tree(&self, params: NoParams, call: crate::serve::Call<Pi, SessionTree>) -> impl Future<Output = Result<SessionTree, crate::serve::Refusal>> + Send {
+    fn get_tree(&self, params: NoParams, call: crate::serve::Call<Pi, SessionTree>) -> impl Future<Output = Result<SessionTree, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_tree")) }
+        async { Err(crate::serve::CommandError::not_available("get_tree")) }
     }
-    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_fork_messages")) }
+        async { Err(crate::serve::CommandError::not_available("get_fork_messages")) }
     }
-    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {
+    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_commands")) }
+        async { Err(crate::serve::CommandError::not_available("get_commands")) }
     }
 }
 
-impl<T: Kept<Pi> + Own> Service for T {
-    fn abort(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::abort(self, params, call)
+impl<T: BaseService<Pi> + DialectCommands> Service for T {
+    fn abort(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::abort(self, params, call)
     }
 
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::new_session(self, params, call)
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::new_session(self, params, call)
     }
 
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pi, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::get_messages(self, params, call)
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pi, Messages>) -> impl Future<Output = Result<Messages, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::get_messages(self, params, call)
     }
 
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pi, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::set_model(self, params, call)
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pi, Model>) -> impl Future<Output = Result<Model, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::set_model(self, params, call)
     }
 
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::cycle_model(self, params, call)
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::cycle_model(self, params, call)
     }
 
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::get_available_models(self, params, call)
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pi, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::get_available_models(self, params, call)
     }
 
-    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::set_thinking_level(self, params, call)
+    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::set_thinking_level(self, params, call)
     }
 
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::cycle_thinking_level(self, params, call)
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pi, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::cycle_thinking_level(self, params, call)
     }
 
-    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::set_steering_mode(self, params, call)
+    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::set_steering_mode(self, params, call)
     }
 
-    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::set_follow_up_mode(self, params, call)
+    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::set_follow_up_mode(self, params, call)
     }
 
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::compact(self, params, call)
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pi, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::compact(self, params, call)
     }
 
-    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::set_auto_compaction(self, params, call)
+    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::set_auto_compaction(self, params, call)
     }
 
-    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::set_auto_retry(self, params, call)
+    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::set_auto_retry(self, params, call)
     }
 
-    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::abort_retry(self, params, call)
+    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::abort_retry(self, params, call)
     }
 
-    fn bash(&self, params: BashParams, call: crate::serve::Call<Pi, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::bash(self, params, call)
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Pi, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::bash(self, params, call)
     }
 
-    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::abort_bash(self, params, call)
+    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::abort_bash(self, params, call)
     }
 
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::get_session_stats(self, params, call)
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pi, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::get_session_stats(self, params, call)
     }
 
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pi, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::export_html(self, params, call)
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pi, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::export_html(self, params, call)
     }
 
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::switch_session(self, params, call)
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::switch_session(self, params, call)
     }
 
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pi, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::get_last_assistant_text(self, params, call)
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pi, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::get_last_assistant_text(self, params, call)
     }
 
-    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as Kept<Pi>>::set_session_name(self, params, call)
+    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pi>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as BaseService<Pi>>::set_session_name(self, params, call)
     }
 
-    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
-        <T as Own>::prompt(self, params, call)
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::prompt(self, params, call)
     }
 
-    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
-        <T as Own>::steer(self, params, call)
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::steer(self, params, call)
     }
 
-    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi, Option<WordsTaken>>) -> impl Future<Output = Result<Option<WordsTaken>, crate::serve::Refusal>> + Send {
-        <T as Own>::follow_up(self, params, call)
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pi, Option<InputReceipt>>) -> impl Future<Output = Result<Option<InputReceipt>, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::follow_up(self, params, call)
     }
 
-    fn clear_queue(&self, params: NoParams, call: crate::serve::Call<Pi, QueuedTexts>) -> impl Future<Output = Result<QueuedTexts, crate::serve::Refusal>> + Send {
-        <T as Own>::clear_queue(self, params, call)
+    fn clear_queue(&self, params: NoParams, call: crate::serve::Call<Pi, QueuedTexts>) -> impl Future<Output = Result<QueuedTexts, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::clear_queue(self, params, call)
     }
 
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::Refusal>> + Send {
-        <T as Own>::get_state(self, params, call)
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pi, SessionState>) -> impl Future<Output = Result<SessionState, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_state(self, params, call)
     }
 
-    fn get_available_thinking_levels(&self, params: NoParams, call: crate::serve::Call<Pi, ThinkingLevels>) -> impl Future<Output = Result<ThinkingLevels, crate::serve::Refusal>> + Send {
-        <T as Own>::get_available_thinking_levels(self, params, call)
+    fn get_available_thinking_levels(&self, params: NoParams, call: crate::serve::Call<Pi, ThinkingLevels>) -> impl Future<Output = Result<ThinkingLevels, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_available_thinking_levels(self, params, call)
     }
 
-    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
-        <T as Own>::fork(self, params, call)
+    fn fork(&self, params: ForkParams, call: crate::serve::Call<Pi, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::fork(self, params, call)
     }
 
-    fn clone_session(&self, params: NoParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
-        <T as Own>::clone_session(self, params, call)
+    fn clone_session(&self, params: NoParams, call: crate::serve::Call<Pi, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::clone_session(self, params, call)
     }
 
-    fn get_entries(&self, params: GetEntriesParams, call: crate::serve::Call<Pi, Entries>) -> impl Future<Output = Result<Entries, crate::serve::Refusal>> + Send {
-        <T as Own>::get_entries(self, params, call)
+    fn get_entries(&self, params: GetEntriesParams, call: crate::serve::Call<Pi, Entries>) -> impl Future<Output = Result<Entries, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_entries(self, params, call)
     }
 
-    fn get_tree(&self, params: NoParams, call: crate::serve::Call<Pi, SessionTree>) -> impl Future<Output = Result<SessionTree, crate::serve::Refusal>> + Send {
-        <T as Own>::get_tree(self, params, call)
+    fn get_tree(&self, params: NoParams, call: crate::serve::Call<Pi, SessionTree>) -> impl Future<Output = Result<SessionTree, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_tree(self, params, call)
     }
 
-    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
-        <T as Own>::get_fork_messages(self, params, call)
+    fn get_fork_messages(&self, params: NoParams, call: crate::serve::Call<Pi, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_fork_messages(self, params, call)
     }
 
-    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::Refusal>> + Send {
-        <T as Own>::get_commands(self, params, call)
+    fn get_commands(&self, params: NoParams, call: crate::serve::Call<Pi, Commands>) -> impl Future<Output = Result<Commands, crate::serve::CommandError>> + Send {
+        <T as DialectCommands>::get_commands(self, params, call)
     }
 
     fn shut_down(&self) -> impl Future<Output = ()> + Send {
-        <T as Kept<Pi>>::shut_down(self)
+        <T as BaseService<Pi>>::shut_down(self)
     }
     fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {
-        <T as Kept<Pi>>::wait_until_idle(self)
+        <T as BaseService<Pi>>::wait_until_idle(self)
     }
 }

@@ -94,35 +94,35 @@ pub static SPEC: spec::Spec = spec::Spec {
     shows: &[],
     excludes: &[],
     commands: &[
-        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::Answer::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::Answer::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
-        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::Answer::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::Answer::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
-        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::Answer::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "prompt", wire: "prompt", answer: spec::AnswerTiming::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "steer", wire: "steer", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "follow_up", wire: "follow_up", answer: spec::AnswerTiming::Done, run: spec::RunRole::Acts, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort", wire: "abort", answer: spec::AnswerTiming::Done, run: spec::RunRole::Stops, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "new_session", wire: "new_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_state", wire: "get_state", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_messages", wire: "get_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_model", wire: "set_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["provider", "modelId"], tolerates: &[], wrong: &[("provider", "model_not_found"), ("modelId", "model_not_found")], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_model", wire: "cycle_model", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_available_models", wire: "get_available_models", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_thinking_level", wire: "set_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["level"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "cycle_thinking_level", wire: "cycle_thinking_level", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_steering_mode", wire: "set_steering_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_follow_up_mode", wire: "set_follow_up_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "compact", wire: "compact", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: None, reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_compaction", wire: "set_auto_compaction", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_auto_retry", wire: "set_auto_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["enabled"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_retry", wire: "abort_retry", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "bash", wire: "bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Bash, timeout: None, reads: false, required: &["command"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_bash", wire: "abort_bash", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "get_session_stats", wire: "get_session_stats", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "export_html", wire: "export_html", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "switch_session", wire: "switch_session", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["sessionPath"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_last_assistant_text", wire: "get_last_assistant_text", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
+        spec::CommandSpec { name: "set_session_name", wire: "set_session_name", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["name"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "abort_and_prompt", wire: "abort_and_prompt", answer: spec::AnswerTiming::Acknowledged, run: spec::RunRole::Starts, lane: spec::Lane::Session, timeout: None, reads: false, required: &["message"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "set_interrupt_mode", wire: "set_interrupt_mode", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["mode"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "branch", wire: "branch", answer: spec::AnswerTiming::Done, run: spec::RunRole::Replaces, lane: spec::Lane::Session, timeout: Some(Duration::from_millis(30000)), reads: false, required: &["entryId"], tolerates: &[], wrong: &[], renamed: &[], has_params: true },
+        spec::CommandSpec { name: "get_branch_messages", wire: "get_branch_messages", answer: spec::AnswerTiming::Done, run: spec::RunRole::None, lane: spec::Lane::Immediate, timeout: Some(Duration::from_millis(30000)), reads: true, required: &[], tolerates: &[], wrong: &[], renamed: &[], has_params: false },
     ],
     failures: &[
         spec::FailureSpec { kind: "agent_busy", code: None, text: "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message." },
@@ -138,18 +138,18 @@ pub static SPEC: spec::Spec = spec::Spec {
     ],
     events: &[
         spec::EventSpec { name: "agent_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::Test::Is(&["role"], "assistant")], told: spec::Told::Fine, words: Some((&["stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "agent_end", run: spec::RunEffect::MayEnd, snapshot: false, outcome: &[spec::OutcomeRule { over: Some(&["messages"]), when: &[spec::OutcomeTest::Is(&["role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "turn_start", run: spec::RunEffect::Begins, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "turn_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "message_update", run: spec::RunEffect::None, snapshot: true, outcome: &[] },
-        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::Test::Is(&["message", "role"], "assistant")], told: spec::Told::Fine, words: Some((&["message", "stopReason"], &[("error", spec::Told::Failed), ("aborted", spec::Told::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "message_end", run: spec::RunEffect::None, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[spec::OutcomeTest::Is(&["message", "role"], "assistant")], outcome: spec::ReportedOutcome::Fine, value_outcomes: Some((&["message", "stopReason"], &[("error", spec::ReportedOutcome::Failed), ("aborted", spec::ReportedOutcome::Aborted)])), message: &[&["message", "errorMessage"]], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "tool_execution_start", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_update", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "tool_execution_end", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "auto_compaction_end", run: spec::RunEffect::MayEndUnless("willRetry"), snapshot: false, outcome: &[] },
-        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], told: spec::Told::Retried, words: None, message: &[], text: "", code: &[], retryable: false }] },
+        spec::EventSpec { name: "auto_retry_start", run: spec::RunEffect::Holds, snapshot: false, outcome: &[spec::OutcomeRule { over: None, when: &[], outcome: spec::ReportedOutcome::Retried, value_outcomes: None, message: &[], text: "", code: &[], retryable: false }] },
         spec::EventSpec { name: "auto_retry_end", run: spec::RunEffect::HoldsIf("success"), snapshot: false, outcome: &[] },
         spec::EventSpec { name: "extension_error", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
         spec::EventSpec { name: "ttsr_triggered", run: spec::RunEffect::None, snapshot: false, outcome: &[] },
@@ -236,7 +236,7 @@ tagged! {
     }
 }
 
-impl crate::wire::Eventful for Event {
+impl crate::wire::EventUnion for Event {
     fn event_type(&self) -> &str {
         self.tag()
     }
@@ -379,7 +379,7 @@ pub enum Reply {
     GetBranchMessages(ForkPoints),
 }
 
-impl crate::wire::Answered for Reply {
+impl crate::wire::ReplyUnion for Reply {
     fn command(&self) -> &'static str {
         match self {
             Reply::Prompt => "prompt",
@@ -575,8 +575,8 @@ impl Failure {
 
     /// The answer of a server that means it, with the document's text and code. `values` stand in place of `{name}` in
     /// the text.
-    pub fn refusal(self, values: &[(&str, &str)]) -> crate::serve::Refusal {
-        crate::serve::Refusal::declared(&SPEC, self.kind(), values)
+    pub fn command_error(self, values: &[(&str, &str)]) -> crate::serve::CommandError {
+        crate::serve::CommandError::declared(&SPEC, self.kind(), values)
     }
 }
 
@@ -998,8 +998,8 @@ pub trait Dialogs: Send + Sync + 'static {
     }
 }
 
-impl<T: Dialogs> crate::dialog::DialogSink<Pisces> for T {
-    fn ask(self: std::sync::Arc<Self>, dialog: Dialog) -> futures::future::BoxFuture<'static, Option<crate::dialog::Members>> {
+impl<T: Dialogs> crate::dialog::DialogHandler<Pisces> for T {
+    fn answer(self: std::sync::Arc<Self>, dialog: Dialog) -> futures::future::BoxFuture<'static, Option<crate::dialog::AnswerMembers>> {
         Box::pin(async move {
             match dialog {
                 Dialog::Select(dialog) => self.select(dialog).await.map(|value| crate::dialog::member("value", value)),
@@ -1038,7 +1038,7 @@ impl From<SelectDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Pisces> for SelectDialog {
+impl crate::serve::QuestionParams<Pisces> for SelectDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -1049,7 +1049,7 @@ impl From<ConfirmDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Pisces> for ConfirmDialog {
+impl crate::serve::QuestionParams<Pisces> for ConfirmDialog {
     type Answer = bool;
     const MEMBER: &'static str = "confirmed";
 }
@@ -1060,7 +1060,7 @@ impl From<InputDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Pisces> for InputDialog {
+impl crate::serve::QuestionParams<Pisces> for InputDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -1071,7 +1071,7 @@ impl From<EditorDialog> for Dialog {
     }
 }
 
-impl crate::serve::Ask<Pisces> for EditorDialog {
+impl crate::serve::QuestionParams<Pisces> for EditorDialog {
     type Answer = String;
     const MEMBER: &'static str = "value";
 }
@@ -1119,238 +1119,238 @@ pub trait Service: Send + Sync + 'static {
     /// run, `streamingBehavior` must state how the agent queues the prompt.
     ///
     /// Acknowledged before this method is called; an error is sent with the same id.
-    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("prompt")) }
+        async { Err(crate::serve::CommandError::not_available("prompt")) }
     }
 
     /// Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
     /// tools. If the agent is idle, the message waits for the next prompt.
     ///
     /// Answered when the future completes.
-    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("steer")) }
+        async { Err(crate::serve::CommandError::not_available("steer")) }
     }
 
     /// Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
     ///
     /// Answered when the future completes.
-    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("follow_up")) }
+        async { Err(crate::serve::CommandError::not_available("follow_up")) }
     }
 
     /// Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
     /// messages stay queued.
     ///
     /// Answered when the future completes.
-    fn abort(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort")) }
+        async { Err(crate::serve::CommandError::not_available("abort")) }
     }
 
     /// Starts a new session. An extension can prevent it.
     ///
     /// Answered when the future completes.
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("new_session")) }
+        async { Err(crate::serve::CommandError::not_available("new_session")) }
     }
 
     /// Returns the current state of the agent.
     ///
     /// Answered when the future completes.
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_state")) }
+        async { Err(crate::serve::CommandError::not_available("get_state")) }
     }
 
     /// Returns all messages of the conversation.
     ///
     /// Answered when the future completes.
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, Messages>) -> impl Future<Output = Result<Messages, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_messages")) }
+        async { Err(crate::serve::CommandError::not_available("get_messages")) }
     }
 
     /// Switches to a model.
     ///
     /// Answered when the future completes.
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pisces, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pisces, Model>) -> impl Future<Output = Result<Model, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_model")) }
+        async { Err(crate::serve::CommandError::not_available("set_model")) }
     }
 
     /// Switches to the next model. The data is null if only one model is available.
     ///
     /// Answered when the future completes.
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("cycle_model")) }
+        async { Err(crate::serve::CommandError::not_available("cycle_model")) }
     }
 
     /// Lists the configured models.
     ///
     /// Answered when the future completes.
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pisces, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pisces, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_available_models")) }
+        async { Err(crate::serve::CommandError::not_available("get_available_models")) }
     }
 
     /// Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
     /// level.
     ///
     /// Answered when the future completes.
-    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_thinking_level")) }
+        async { Err(crate::serve::CommandError::not_available("set_thinking_level")) }
     }
 
     /// Switches to the next thinking level. The data is null if the model cannot think.
     ///
     /// Answered when the future completes.
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("cycle_thinking_level")) }
+        async { Err(crate::serve::CommandError::not_available("cycle_thinking_level")) }
     }
 
     /// Sets the delivery of steering messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
-    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_steering_mode")) }
+        async { Err(crate::serve::CommandError::not_available("set_steering_mode")) }
     }
 
     /// Sets the delivery of follow-up messages: all at once or one at a time.
     ///
     /// Answered when the future completes.
-    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_follow_up_mode")) }
+        async { Err(crate::serve::CommandError::not_available("set_follow_up_mode")) }
     }
 
     /// Compacts the conversation now: a summary replaces its older part.
     ///
     /// Answered when the future completes.
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("compact")) }
+        async { Err(crate::serve::CommandError::not_available("compact")) }
     }
 
     /// Switches automatic compaction on or off.
     ///
     /// Answered when the future completes.
-    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_auto_compaction")) }
+        async { Err(crate::serve::CommandError::not_available("set_auto_compaction")) }
     }
 
     /// Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
     ///
     /// Answered when the future completes.
-    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_auto_retry")) }
+        async { Err(crate::serve::CommandError::not_available("set_auto_retry")) }
     }
 
     /// Cancels the pending automatic retry.
     ///
     /// Answered when the future completes.
-    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort_retry")) }
+        async { Err(crate::serve::CommandError::not_available("abort_retry")) }
     }
 
     /// Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
     /// agent emits no event for the message that the command adds to the conversation.
     ///
     /// Answered when the future completes.
-    fn bash(&self, params: BashParams, call: crate::serve::Call<Pisces, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Pisces, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("bash")) }
+        async { Err(crate::serve::CommandError::not_available("bash")) }
     }
 
     /// Stops all running `bash` commands.
     ///
     /// Answered when the future completes.
-    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort_bash")) }
+        async { Err(crate::serve::CommandError::not_available("abort_bash")) }
     }
 
     /// Returns the token counts and costs of the session.
     ///
     /// Answered when the future completes.
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pisces, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pisces, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_session_stats")) }
+        async { Err(crate::serve::CommandError::not_available("get_session_stats")) }
     }
 
     /// Exports the session as an HTML page.
     ///
     /// Answered when the future completes.
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pisces, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pisces, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("export_html")) }
+        async { Err(crate::serve::CommandError::not_available("export_html")) }
     }
 
     /// Opens another session. An extension can prevent it.
     ///
     /// Answered when the future completes.
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("switch_session")) }
+        async { Err(crate::serve::CommandError::not_available("switch_session")) }
     }
 
     /// Returns the text of the model's last answer.
     ///
     /// Answered when the future completes.
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pisces, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pisces, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_last_assistant_text")) }
+        async { Err(crate::serve::CommandError::not_available("get_last_assistant_text")) }
     }
 
     /// Sets the name of the session. White space around the name is removed.
     ///
     /// Answered when the future completes.
-    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_session_name")) }
+        async { Err(crate::serve::CommandError::not_available("set_session_name")) }
     }
 
     /// Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
     /// the same id may follow.
     ///
     /// Acknowledged before this method is called; an error is sent with the same id.
-    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("abort_and_prompt")) }
+        async { Err(crate::serve::CommandError::not_available("abort_and_prompt")) }
     }
 
     /// Sets the time at which steering messages reach the agent.
     ///
     /// Answered when the future completes.
-    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
+    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("set_interrupt_mode")) }
+        async { Err(crate::serve::CommandError::not_available("set_interrupt_mode")) }
     }
 
     /// Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
     ///
     /// Answered when the future completes.
-    fn branch(&self, params: BranchParams, call: crate::serve::Call<Pisces, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
+    fn branch(&self, params: BranchParams, call: crate::serve::Call<Pisces, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("branch")) }
+        async { Err(crate::serve::CommandError::not_available("branch")) }
     }
 
     /// Lists the user's messages that can be the start of a branch.
     ///
     /// Answered when the future completes.
-    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
+    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::CommandError>> + Send {
         let _ = (params, call);
-        async { Err(crate::serve::Refusal::not_available("get_branch_messages")) }
+        async { Err(crate::serve::CommandError::not_available("get_branch_messages")) }
     }
 
     /// Stops all running work. Called when stdin has ended and the dialect does not let the work finish, or when
@@ -1366,7 +1366,7 @@ pub trait Service: Send + Sync + 'static {
 }
 
 impl<T: Service> crate::serve::Dispatch<Pisces> for T {
-    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Pisces, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::Refusal>> {
+    fn dispatch(self: std::sync::Arc<Self>, command: Command, call: crate::serve::Call<Pisces, Reply>) -> futures::future::BoxFuture<'static, Result<Reply, crate::serve::CommandError>> {
         match command {
             Command::Prompt(params) => Box::pin(async move { self.prompt(params, call.typed(|()| Reply::Prompt)).await.map(|()| Reply::Prompt) }),
             Command::Steer(params) => Box::pin(async move { self.steer(params, call.typed(|()| Reply::Steer)).await.map(|()| Reply::Steer) }),
@@ -1409,127 +1409,127 @@ impl<T: Service> crate::serve::Dispatch<Pisces> for T {
     }
 }
 
-impl<T: super::pi::Kept<Pisces> + super::omp::Kept<Pisces>> Service for T {
-    fn abort(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::abort(self, params, call)
+impl<T: super::pi::BaseService<Pisces> + super::omp::BaseService<Pisces>> Service for T {
+    fn abort(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::abort(self, params, call)
     }
 
-    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::new_session(self, params, call)
+    fn new_session(&self, params: NewSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::new_session(self, params, call)
     }
 
-    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, Messages>) -> impl Future<Output = Result<Messages, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::get_messages(self, params, call)
+    fn get_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, Messages>) -> impl Future<Output = Result<Messages, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::get_messages(self, params, call)
     }
 
-    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pisces, Model>) -> impl Future<Output = Result<Model, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::set_model(self, params, call)
+    fn set_model(&self, params: SetModelParams, call: crate::serve::Call<Pisces, Model>) -> impl Future<Output = Result<Model, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::set_model(self, params, call)
     }
 
-    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::cycle_model(self, params, call)
+    fn cycle_model(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledModel>>) -> impl Future<Output = Result<Option<CycledModel>, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::cycle_model(self, params, call)
     }
 
-    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pisces, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::get_available_models(self, params, call)
+    fn get_available_models(&self, params: NoParams, call: crate::serve::Call<Pisces, AvailableModels>) -> impl Future<Output = Result<AvailableModels, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::get_available_models(self, params, call)
     }
 
-    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::set_thinking_level(self, params, call)
+    fn set_thinking_level(&self, params: SetThinkingLevelParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::set_thinking_level(self, params, call)
     }
 
-    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::cycle_thinking_level(self, params, call)
+    fn cycle_thinking_level(&self, params: NoParams, call: crate::serve::Call<Pisces, Option<CycledThinkingLevel>>) -> impl Future<Output = Result<Option<CycledThinkingLevel>, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::cycle_thinking_level(self, params, call)
     }
 
-    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::set_steering_mode(self, params, call)
+    fn set_steering_mode(&self, params: SetSteeringModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::set_steering_mode(self, params, call)
     }
 
-    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::set_follow_up_mode(self, params, call)
+    fn set_follow_up_mode(&self, params: SetFollowUpModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::set_follow_up_mode(self, params, call)
     }
 
-    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::compact(self, params, call)
+    fn compact(&self, params: CompactParams, call: crate::serve::Call<Pisces, CompactionResult>) -> impl Future<Output = Result<CompactionResult, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::compact(self, params, call)
     }
 
-    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::set_auto_compaction(self, params, call)
+    fn set_auto_compaction(&self, params: SetAutoCompactionParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::set_auto_compaction(self, params, call)
     }
 
-    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::set_auto_retry(self, params, call)
+    fn set_auto_retry(&self, params: SetAutoRetryParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::set_auto_retry(self, params, call)
     }
 
-    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::abort_retry(self, params, call)
+    fn abort_retry(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::abort_retry(self, params, call)
     }
 
-    fn bash(&self, params: BashParams, call: crate::serve::Call<Pisces, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::bash(self, params, call)
+    fn bash(&self, params: BashParams, call: crate::serve::Call<Pisces, BashResult>) -> impl Future<Output = Result<BashResult, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::bash(self, params, call)
     }
 
-    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::abort_bash(self, params, call)
+    fn abort_bash(&self, params: NoParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::abort_bash(self, params, call)
     }
 
-    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pisces, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::get_session_stats(self, params, call)
+    fn get_session_stats(&self, params: NoParams, call: crate::serve::Call<Pisces, SessionStats>) -> impl Future<Output = Result<SessionStats, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::get_session_stats(self, params, call)
     }
 
-    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pisces, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::export_html(self, params, call)
+    fn export_html(&self, params: ExportHtmlParams, call: crate::serve::Call<Pisces, WrittenFile>) -> impl Future<Output = Result<WrittenFile, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::export_html(self, params, call)
     }
 
-    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::switch_session(self, params, call)
+    fn switch_session(&self, params: SwitchSessionParams, call: crate::serve::Call<Pisces, Cancellation>) -> impl Future<Output = Result<Cancellation, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::switch_session(self, params, call)
     }
 
-    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pisces, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::get_last_assistant_text(self, params, call)
+    fn get_last_assistant_text(&self, params: NoParams, call: crate::serve::Call<Pisces, LastAssistantText>) -> impl Future<Output = Result<LastAssistantText, crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::get_last_assistant_text(self, params, call)
     }
 
-    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::pi::Kept<Pisces>>::set_session_name(self, params, call)
+    fn set_session_name(&self, params: SetSessionNameParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::pi::BaseService<Pisces>>::set_session_name(self, params, call)
     }
 
-    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::omp::Kept<Pisces>>::prompt(self, params, call)
+    fn prompt(&self, params: PromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::omp::BaseService<Pisces>>::prompt(self, params, call)
     }
 
-    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::omp::Kept<Pisces>>::steer(self, params, call)
+    fn steer(&self, params: SteerParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::omp::BaseService<Pisces>>::steer(self, params, call)
     }
 
-    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::omp::Kept<Pisces>>::follow_up(self, params, call)
+    fn follow_up(&self, params: FollowUpParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::omp::BaseService<Pisces>>::follow_up(self, params, call)
     }
 
-    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::Refusal>> + Send {
-        <T as super::omp::Kept<Pisces>>::get_state(self, params, call)
+    fn get_state(&self, params: NoParams, call: crate::serve::Call<Pisces, OmpSessionState>) -> impl Future<Output = Result<OmpSessionState, crate::serve::CommandError>> + Send {
+        <T as super::omp::BaseService<Pisces>>::get_state(self, params, call)
     }
 
-    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::omp::Kept<Pisces>>::abort_and_prompt(self, params, call)
+    fn abort_and_prompt(&self, params: AbortAndPromptParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::omp::BaseService<Pisces>>::abort_and_prompt(self, params, call)
     }
 
-    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::Refusal>> + Send {
-        <T as super::omp::Kept<Pisces>>::set_interrupt_mode(self, params, call)
+    fn set_interrupt_mode(&self, params: SetInterruptModeParams, call: crate::serve::Call<Pisces>) -> impl Future<Output = Result<(), crate::serve::CommandError>> + Send {
+        <T as super::omp::BaseService<Pisces>>::set_interrupt_mode(self, params, call)
     }
 
-    fn branch(&self, params: BranchParams, call: crate::serve::Call<Pisces, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::Refusal>> + Send {
-        <T as super::omp::Kept<Pisces>>::branch(self, params, call)
+    fn branch(&self, params: BranchParams, call: crate::serve::Call<Pisces, ForkResult>) -> impl Future<Output = Result<ForkResult, crate::serve::CommandError>> + Send {
+        <T as super::omp::BaseService<Pisces>>::branch(self, params, call)
     }
 
-    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::Refusal>> + Send {
-        <T as super::omp::Kept<Pisces>>::get_branch_messages(self, params, call)
+    fn get_branch_messages(&self, params: NoParams, call: crate::serve::Call<Pisces, ForkPoints>) -> impl Future<Output = Result<ForkPoints, crate::serve::CommandError>> + Send {
+        <T as super::omp::BaseService<Pisces>>::get_branch_messages(self, params, call)
     }
 
     fn shut_down(&self) -> impl Future<Output = ()> + Send {
-        <T as super::pi::Kept<Pisces>>::shut_down(self)
+        <T as super::pi::BaseService<Pisces>>::shut_down(self)
     }
     fn wait_until_idle(&self) -> impl Future<Output = ()> + Send {
-        <T as super::pi::Kept<Pisces>>::wait_until_idle(self)
+        <T as super::pi::BaseService<Pisces>>::wait_until_idle(self)
     }
 }

@@ -13,7 +13,7 @@ pub const MEMBERS: &[&str] = &["accesskey", "accesstoken", "apikey", "apikeys", 
 pub const SUFFIX_LENGTH: usize = 6;
 
 /// Events of which nothing is shown but their type: they carry a key in members of any name.
-pub const SEALED: &[&str] = &["before_provider_request"];
+pub const SECRET_EVENTS: &[&str] = &["before_provider_request"];
 
 /// Members that hold the event in frames of dialects that wrap it.
 pub const ENVELOPES: &[&str] = &["event", "params"];

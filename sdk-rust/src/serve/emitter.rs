@@ -11,38 +11,38 @@ use tokio_util::sync::CancellationToken;
 
 use super::lines;
 use super::outbox::Outbox;
-use super::pieces::Pieces;
-use super::refusal::Refusal;
+use super::pieces::Segments;
+use super::refusal::CommandError;
 use crate::frame::{dialog_line, event_ends, success_ends};
-use crate::glance::glance;
+use crate::glance::read_header;
 use crate::scan;
-use crate::spec::{Answer, CommandSpec, Dialect, Spec};
-use crate::wire::{Answered, Named};
+use crate::spec::{AnswerTiming, CommandSpec, Dialect, Spec};
+use crate::wire::{NamedUnion, ReplyUnion};
 
 /// The open questions.
 #[derive(Default)]
-pub(super) struct Questions {
-    state: Mutex<Waiting>,
+pub(super) struct OpenQuestions {
+    state: Mutex<QuestionTable>,
 }
 
 #[derive(Default)]
-struct Waiting {
-    answers: HashMap<String, Open>,
+struct QuestionTable {
+    answers: HashMap<String, QuestionSlot>,
     /// Number of questions so far.
-    asked: u64,
+    count: u64,
     /// `true` if no further answer can arrive.
     closed: bool,
 }
 
 /// An open question.
-struct Open {
+struct QuestionSlot {
     /// Position in the order of questions.
-    place: u64,
+    number: u64,
     answer: oneshot::Sender<Map<String, Value>>,
 }
 
-impl Questions {
-    fn state(&self) -> std::sync::MutexGuard<'_, Waiting> {
+impl OpenQuestions {
+    fn state(&self) -> std::sync::MutexGuard<'_, QuestionTable> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -52,21 +52,21 @@ impl Questions {
             return None;
         }
         let (sender, receiver) = oneshot::channel();
-        state.asked += 1;
-        let open = Open { place: state.asked, answer: sender };
+        state.count += 1;
+        let open = QuestionSlot { number: state.count, answer: sender };
         state.answers.insert(id.to_owned(), open);
         Some(receiver)
     }
 
     /// Removes the question with that id. Returns `None` if no question has it.
-    fn take(&self, id: &str) -> Option<Open> {
+    fn take(&self, id: &str) -> Option<QuestionSlot> {
         self.state().answers.remove(id)
     }
 
     /// Removes the oldest question. Returns `None` if no question is open.
-    fn take_oldest(&self) -> Option<Open> {
+    fn take_oldest(&self) -> Option<QuestionSlot> {
         let mut state = self.state();
-        let oldest = state.answers.iter().min_by_key(|(_, open)| open.place).map(|(id, _)| id.clone())?;
+        let oldest = state.answers.iter().min_by_key(|(_, open)| open.number).map(|(id, _)| id.clone())?;
         state.answers.remove(&oldest)
     }
 
@@ -83,24 +83,24 @@ impl Questions {
 
 /// The events of a call before its answer.
 #[derive(Default)]
-struct Held {
+struct EventHold {
     state: Mutex<HeldEvents>,
 }
 
 #[derive(Default)]
 struct HeldEvents {
-    lines: Vec<Pieces>,
+    lines: Vec<Segments>,
     answered: bool,
 }
 
-impl Held {
+impl EventHold {
     fn state(&self) -> std::sync::MutexGuard<'_, HeldEvents> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// The parameters of a question in the dialect `D`.
-pub trait Ask<D: Dialect>: Into<D::Dialog> {
+pub trait QuestionParams<D: Dialect>: Into<D::Dialog> {
     /// Type of the chosen or entered value.
     type Answer: serde::de::DeserializeOwned;
     /// Name of the answer's member that contains the value.
@@ -113,9 +113,9 @@ pub trait Ask<D: Dialect>: Into<D::Dialog> {
 /// then precedes the events that the command causes. Questions are sent at once.
 pub struct Emitter<D: Dialect> {
     outbox: Arc<Outbox>,
-    questions: Arc<Questions>,
+    questions: Arc<OpenQuestions>,
     /// Storage for events that wait for an answer.
-    held: Option<Arc<Held>>,
+    event_hold: Option<Arc<EventHold>>,
     /// Tables of the served revision.
     spec: &'static Spec,
     dialect: std::marker::PhantomData<fn() -> D>,
@@ -126,7 +126,7 @@ impl<D: Dialect> Clone for Emitter<D> {
         Emitter {
             outbox: self.outbox.clone(),
             questions: self.questions.clone(),
-            held: self.held.clone(),
+            event_hold: self.event_hold.clone(),
             spec: self.spec,
             dialect: self.dialect,
         }
@@ -140,8 +140,8 @@ impl<D: Dialect> std::fmt::Debug for Emitter<D> {
 }
 
 impl<D: Dialect> Emitter<D> {
-    pub(super) fn new(spec: &'static Spec, outbox: Arc<Outbox>, questions: Arc<Questions>) -> Self {
-        Emitter { outbox, questions, held: None, spec, dialect: std::marker::PhantomData }
+    pub(super) fn new(spec: &'static Spec, outbox: Arc<Outbox>, questions: Arc<OpenQuestions>) -> Self {
+        Emitter { outbox, questions, event_hold: None, spec, dialect: std::marker::PhantomData }
     }
 
     /// Returns the tables of the served revision.
@@ -159,7 +159,7 @@ impl<D: Dialect> Emitter<D> {
     }
 
     /// Sends an event from the text of its object, as [`Emitter::emit`] does.
-    pub async fn emit_body(&self, body: impl Into<Pieces>) {
+    pub async fn emit_body(&self, body: impl Into<Segments>) {
         self.room().await;
         self.emit_body_now(body);
     }
@@ -171,10 +171,10 @@ impl<D: Dialect> Emitter<D> {
 
     /// Sends an event from the text of its object without waiting, even above the limit: for an event whose order
     /// relative to a change of state matters. Waiting for [`Emitter::room`] first bounds the memory.
-    pub fn emit_body_now(&self, body: impl Into<Pieces>) {
+    pub fn emit_body_now(&self, body: impl Into<Segments>) {
         let (before, after) = event_ends(self.spec);
         let line = body.into().between(before, after);
-        if let Some(held) = &self.held {
+        if let Some(held) = &self.event_hold {
             let mut events = held.state();
             if !events.answered {
                 events.lines.push(line);
@@ -185,19 +185,19 @@ impl<D: Dialect> Emitter<D> {
     }
 
     /// Returns the same emitter, which delays events until [`Emitter::release`].
-    fn holding(mut self) -> Self {
-        self.held = Some(Arc::default());
+    fn with_hold(mut self) -> Self {
+        self.event_hold = Some(Arc::default());
         self
     }
 
     /// Sends the answer of a call and the delayed events. `succeeds` is the name of the command if the answer reports
     /// success.
-    fn release(&self, answer: Pieces, succeeds: Option<&'static str>) {
+    fn release(&self, answer: Segments, succeeds: Option<&'static str>) {
         let push = |answer| match succeeds {
             Some(command) => self.outbox.push_answer(command, answer),
             None => self.outbox.push(answer),
         };
-        let Some(held) = &self.held else { return push(answer) };
+        let Some(held) = &self.event_hold else { return push(answer) };
         // The lock is held meanwhile, so that no event precedes the delayed events.
         let mut events = held.state();
         push(answer);
@@ -209,8 +209,12 @@ impl<D: Dialect> Emitter<D> {
 
     /// Sends a question and returns the chosen or entered value. Returns `None` if the question was dismissed, no
     /// answer arrived in time, or no answer can arrive any more.
-    pub async fn ask<Q: Ask<D>>(&self, question: Q, timeout: Option<Duration>) -> Option<Q::Answer> {
-        let mut members = self.ask_any(&question.into(), timeout).await?;
+    pub async fn ask<Q: QuestionParams<D>>(
+        &self,
+        question: Q,
+        timeout: Option<Duration>,
+    ) -> Option<Q::Answer> {
+        let mut members = self.ask_dialog(&question.into(), timeout).await?;
         serde_json::from_value(members.remove(Q::MEMBER)?).ok()
     }
 
@@ -221,13 +225,17 @@ impl<D: Dialect> Emitter<D> {
 
     /// Sends a notice, or sends a question and returns the members of its answer. Returns `None` for a notice, if no
     /// answer arrived in time, or if no answer can arrive any more.
-    pub async fn ask_any(&self, dialog: &D::Dialog, timeout: Option<Duration>) -> Option<Map<String, Value>> {
+    pub async fn ask_dialog(
+        &self,
+        dialog: &D::Dialog,
+        timeout: Option<Duration>,
+    ) -> Option<Map<String, Value>> {
         self.question(dialog)?.answer(timeout).await
     }
 
     /// Sends a notice or a question at once. [`Question::answer`] waits for the answer. Returns `None` for a notice,
     /// and if no answer can arrive any more, as after the end of stdin.
-    pub fn question(&self, dialog: &D::Dialog) -> Option<Question> {
+    pub fn question(&self, dialog: &D::Dialog) -> Option<PendingQuestion> {
         let answered = self.spec.dialog(dialog.name()).is_some_and(|spec| spec.answered);
         let id = uuid::Uuid::new_v4().to_string();
         let line = dialog_line(self.spec, &Value::from(id.as_str()), dialog)
@@ -238,7 +246,10 @@ impl<D: Dialect> Emitter<D> {
             false => None,
         };
         self.outbox.push(line.into());
-        Some(Question { asked: Asked { questions: self.questions.clone(), id }, answer: answer? })
+        Some(PendingQuestion {
+            guard: QuestionGuard { questions: self.questions.clone(), id },
+            answer: answer?,
+        })
     }
 
     pub(super) fn send_line(&self, line: String) {
@@ -259,7 +270,7 @@ impl<D: Dialect> Emitter<D> {
     /// Only the line's own `id` identifies a question, never an id in a quoted text. If the own id of a skipped line is
     /// beyond its beginning, the oldest question fails, unless the line contains a command.
     pub(super) fn fail_question(&self, text: &str, is_skipped: bool, reason: &str) {
-        let glance = glance(text);
+        let glance = read_header(text);
         let is_command = match &glance.kind {
             _ if !self.spec.framing_is_flat() => glance.method.is_some(),
             kind => kind.as_ref().is_some_and(|kind| !self.spec.is_answer(kind)),
@@ -281,7 +292,7 @@ impl<D: Dialect> Emitter<D> {
 }
 
 /// Settles a question with an error in place of its answer.
-fn fail(open: Option<Open>, reason: &str) {
+fn fail(open: Option<QuestionSlot>, reason: &str) {
     let Some(open) = open else { return };
     let message = format!("the client's answer cannot be read: {reason}");
     tracing::warn!("a question to the client fails: {message}");
@@ -292,20 +303,20 @@ fn fail(open: Option<Open>, reason: &str) {
 /// A sent question. Dropping it withdraws the question: a later answer is ignored.
 #[derive(Debug)]
 #[must_use = "a question that is dropped is withdrawn"]
-pub struct Question {
-    asked: Asked,
+pub struct PendingQuestion {
+    guard: QuestionGuard,
     answer: oneshot::Receiver<Map<String, Value>>,
 }
 
-impl Question {
+impl PendingQuestion {
     /// Returns the id of the question on the wire.
     pub fn id(&self) -> &str {
-        &self.asked.id
+        &self.guard.id
     }
 
     /// Returns the members of the answer. Returns `None` if no answer arrived in time or can arrive any more.
     pub async fn answer(self, timeout: Option<Duration>) -> Option<Map<String, Value>> {
-        let Question { asked, answer } = self;
+        let PendingQuestion { guard: asked, answer } = self;
         let answer = match timeout {
             Some(timeout) => tokio::time::timeout(timeout, answer).await.ok()?.ok(),
             None => answer.await.ok(),
@@ -315,18 +326,18 @@ impl Question {
     }
 }
 
-struct Asked {
-    questions: Arc<Questions>,
+struct QuestionGuard {
+    questions: Arc<OpenQuestions>,
     id: String,
 }
 
-impl std::fmt::Debug for Asked {
+impl std::fmt::Debug for QuestionGuard {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Asked").field("id", &self.id).finish_non_exhaustive()
     }
 }
 
-impl Drop for Asked {
+impl Drop for QuestionGuard {
     fn drop(&mut self) {
         self.questions.forget(&self.id);
     }
@@ -371,11 +382,11 @@ impl<D: Dialect> Call<D, D::Reply> {
         replaced: CancellationToken,
     ) -> Self {
         let emitter = match spec.answer {
-            Answer::Accepted => emitter.holding(),
+            AnswerTiming::Accepted => emitter.with_hold(),
             // Such commands may emit events during their work, or are answered already.
-            Answer::Done | Answer::Acknowledged | Answer::Never => emitter,
+            AnswerTiming::Done | AnswerTiming::Acknowledged | AnswerTiming::Never => emitter,
         };
-        let answered = Arc::new(AtomicBool::new(spec.answer == Answer::Never));
+        let answered = Arc::new(AtomicBool::new(spec.answer == AnswerTiming::Never));
         Call { emitter, id: id.map(Arc::from), spec, answered, replaced, reply: |reply| reply }
     }
 
@@ -383,9 +394,9 @@ impl<D: Dialect> Call<D, D::Reply> {
         self.success(None);
     }
 
-    pub(super) fn finish(&self, result: Result<D::Reply, Refusal>) {
+    pub(super) fn finish(&self, result: Result<D::Reply, CommandError>) {
         match result {
-            Ok(_) if matches!(self.spec.answer, Answer::Acknowledged | Answer::Never) => {}
+            Ok(_) if matches!(self.spec.answer, AnswerTiming::Acknowledged | AnswerTiming::Never) => {}
             Ok(reply) => self.answer(reply),
             Err(refusal) if self.answered.swap(true, Ordering::AcqRel) => {
                 tracing::warn!(command = self.spec.wire, %refusal, "failed after it was answered");
@@ -432,17 +443,18 @@ impl<D: Dialect, R> Call<D, R> {
                 reply = reply.command(),
                 "the answer of another command"
             );
-            return self.failure(&Refusal::new(format!("`{}` failed inside the server", self.spec.wire)));
+            return self
+                .failure(&CommandError::new(format!("`{}` failed inside the server", self.spec.wire)));
         }
         match reply.encode() {
-            Ok(data) => self.success(data.map(Pieces::from)),
-            Err(error) => self.failure(&Refusal::new(error.to_string())),
+            Ok(data) => self.success(data.map(Segments::from)),
+            Err(error) => self.failure(&CommandError::new(error.to_string())),
         }
     }
 
     /// Works like [`Call::answer`], with data that is already JSON text and fits the declaration, so that stored text
     /// is sent without parsing.
-    pub fn answer_text(&self, data: impl Into<Pieces>) {
+    pub fn answer_text(&self, data: impl Into<Segments>) {
         if !self.answered.swap(true, Ordering::AcqRel) {
             self.success(Some(data.into()));
         }
@@ -461,20 +473,20 @@ impl<D: Dialect, R> Call<D, R> {
         Call { answered: Arc::new(AtomicBool::new(answered)), ..self.clone() }
     }
 
-    fn success(&self, data: Option<Pieces>) {
+    fn success(&self, data: Option<Segments>) {
         let (before, after) =
             success_ends(self.emitter.spec, self.id.as_deref(), self.spec.wire, data.is_some());
         let line = data.unwrap_or_default().between(before, after);
         self.emitter.release(line, Some(self.spec.wire));
     }
 
-    pub(super) fn failure(&self, refusal: &Refusal) {
-        let line = lines::refused(
+    pub(super) fn failure(&self, refusal: &CommandError) {
+        let line = lines::rejection(
             self.emitter.spec,
             self.id.as_deref(),
             self.spec.wire,
             refusal,
-            lines::Fault::Handler,
+            lines::FailedPart::Handler,
         );
         self.emitter.release(line.into(), None);
     }
@@ -484,7 +496,7 @@ impl<D: Dialect, R> Call<D, R> {
     /// Answers now that the work can start, in dialects that answer this command then; otherwise sends nothing. For
     /// commands whose answer has no data.
     pub fn accept(&self) {
-        if self.spec.answer == Answer::Accepted && !self.answered.swap(true, Ordering::AcqRel) {
+        if self.spec.answer == AnswerTiming::Accepted && !self.answered.swap(true, Ordering::AcqRel) {
             self.success(None);
         }
     }

@@ -2,22 +2,24 @@
 
 use std::sync::Arc;
 
-use super::refusal::Refusal;
+use super::refusal::CommandError;
 use crate::spec::CommandSpec;
 
 /// Filter of commands before their execution. A rejected command is answered with the reason, in its lane.
 /// The response contains the name and the id of the command, even in dialects that omit them in other
 /// failures.
 #[derive(Clone)]
-pub struct Gate(Arc<dyn Fn(&'static CommandSpec) -> Result<(), Refusal> + Send + Sync>);
+pub struct Gate(Arc<dyn Fn(&'static CommandSpec) -> Result<(), CommandError> + Send + Sync>);
 
 impl Gate {
     /// Creates a gate that rejects a command if `lets` returns an error. `lets` must not block.
-    pub fn new(lets: impl Fn(&'static CommandSpec) -> Result<(), Refusal> + Send + Sync + 'static) -> Self {
+    pub fn new(
+        lets: impl Fn(&'static CommandSpec) -> Result<(), CommandError> + Send + Sync + 'static,
+    ) -> Self {
         Gate(Arc::new(lets))
     }
 
-    pub(super) fn lets(&self, command: &'static CommandSpec) -> Result<(), Refusal> {
+    pub(super) fn check(&self, command: &'static CommandSpec) -> Result<(), CommandError> {
         (self.0)(command)
     }
 }

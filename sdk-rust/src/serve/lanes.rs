@@ -11,43 +11,43 @@ use super::outbox::Outbox;
 use crate::spec::Lane;
 
 /// The execution of a command.
-pub(super) type Work = BoxFuture<'static, Ran>;
+pub(super) type Work = BoxFuture<'static, FinishedCommand>;
 
 /// A completed command.
-pub(super) struct Ran {
+pub(super) struct FinishedCommand {
     pub lane: Lane,
-    pub session: Session,
+    pub session: SessionKey,
     /// Length of its line in bytes.
     pub bytes: usize,
 }
 
 /// Session of a lane; `None` in a dialect with one session.
-pub(super) type Session = Option<String>;
+pub(super) type SessionKey = Option<String>;
 
 /// Maximum length of a short answer in bytes. Commands with longer answers wait while answers have no room.
 pub(super) const SHORT_ANSWER: usize = 64 * 1024;
 
 /// Maximum number of held commands; at this number, reading stops.
-const HELD: usize = 1024;
+const MAX_HELD: usize = 1024;
 
 /// A command that has not started.
-pub(super) struct Waiting {
+pub(super) struct QueuedCommand {
     pub lane: Lane,
-    pub session: Session,
+    pub session: SessionKey,
     /// Length of its line in bytes.
     pub bytes: usize,
     /// `true` if it may start before held commands.
-    pub passes: bool,
+    pub skips_held: bool,
     pub work: Work,
 }
 
 /// Running commands, commands that wait for their lane, and commands held until answers have room.
 #[derive(Default)]
-pub(super) struct Lanes {
+pub(super) struct Scheduler {
     pub running: FuturesUnordered<Work>,
     /// The lanes of sessions, each of which executes one command after the other.
-    sessions: HashMap<Session, SessionLane>,
-    held: VecDeque<Waiting>,
+    sessions: HashMap<SessionKey, SessionLane>,
+    held: VecDeque<QueuedCommand>,
     /// Total length of the lines of all unfinished commands, in bytes.
     bytes: usize,
     /// Number of unfinished commands.
@@ -57,36 +57,36 @@ pub(super) struct Lanes {
 #[derive(Default)]
 struct SessionLane {
     /// Number of commands of the lane that run or wait, and of others that can be replaced.
-    begun: usize,
+    active: usize,
     busy: bool,
     waiting: VecDeque<Work>,
     /// Cancelled by a command that ends the work of earlier commands and waits for them.
     replaced: CancellationToken,
 }
 
-impl Lanes {
+impl Scheduler {
     /// Registers a command; returns the token that is cancelled when another command replaces it.
-    pub fn enter(&mut self, session: &Session, replaces: bool) -> CancellationToken {
+    pub fn register(&mut self, session: &SessionKey, replaces: bool) -> CancellationToken {
         let lane = self.sessions.entry(session.clone()).or_default();
-        lane.begun += 1;
+        lane.active += 1;
         if replaces {
             std::mem::take(&mut lane.replaced).cancel();
         }
         lane.replaced.clone()
     }
 
-    /// Adds a registered command. It starts with [`Lanes::begin`], unless it is held: because answers have no room, or
+    /// Adds a registered command. It starts with [`Scheduler::begin`], unless it is held: because answers have no room, or
     /// behind other held commands.
-    pub fn add(&mut self, waiting: Waiting, room: bool) {
+    pub fn add(&mut self, waiting: QueuedCommand, room: bool) {
         self.bytes += waiting.bytes;
         self.in_progress += 1;
-        match waiting.passes || (room && self.held.is_empty()) {
+        match waiting.skips_held || (room && self.held.is_empty()) {
             true => self.start(waiting),
             false => self.held.push_back(waiting),
         }
     }
 
-    fn start(&mut self, Waiting { lane, session, work, .. }: Waiting) {
+    fn start(&mut self, QueuedCommand { lane, session, work, .. }: QueuedCommand) {
         match self.sessions.get_mut(&session) {
             Some(of) if lane == Lane::Session && of.busy => of.waiting.push_back(work),
             of => {
@@ -99,18 +99,18 @@ impl Lanes {
     }
 
     /// Polls all commands that may run until each of them has to wait.
-    pub fn begin(&mut self) {
+    pub fn poll_ready(&mut self) {
         while let Some(Some(ran)) = self.running.next().now_or_never() {
-            self.done(ran);
+            self.finish(ran);
         }
     }
 
     /// Records the end of a command.
-    pub fn done(&mut self, ran: Ran) {
+    pub fn finish(&mut self, ran: FinishedCommand) {
         self.bytes -= ran.bytes;
         self.in_progress -= 1;
         let Some(of) = self.sessions.get_mut(&ran.session) else { return };
-        of.begun -= 1;
+        of.active -= 1;
         if ran.lane == Lane::Session {
             match of.waiting.pop_front() {
                 Some(work) => self.running.push(work),
@@ -118,37 +118,37 @@ impl Lanes {
             }
         }
         // A dialect with one session keeps its lane for reuse.
-        if of.begun == 0 && ran.session.is_some() {
+        if of.active == 0 && ran.session.is_some() {
             self.sessions.remove(&ran.session);
         }
     }
 
     /// Returns `true` if any command is held.
-    pub fn holds_any(&self) -> bool {
+    pub fn has_held(&self) -> bool {
         !self.held.is_empty()
     }
 
     /// Returns `true` if the number of held commands stops reading.
-    pub fn holds_many(&self) -> bool {
-        self.held.len() >= HELD
+    pub fn is_full(&self) -> bool {
+        self.held.len() >= MAX_HELD
     }
 
     /// Starts the first held command.
-    pub fn let_one_go(&mut self) {
+    pub fn release_one(&mut self) {
         if let Some(waiting) = self.held.pop_front() {
             self.start(waiting);
         }
     }
 
     /// Executes all registered commands to their end.
-    pub async fn run_out(&mut self, outbox: &Outbox) {
+    pub async fn run_to_end(&mut self, outbox: &Outbox) {
         loop {
             tokio::select! {
                 biased;
-                Some(ran) = self.running.next() => self.done(ran),
-                () = outbox.room_for_answers(), if self.holds_any() => {
-                    self.let_one_go();
-                    self.begin();
+                Some(ran) = self.running.next() => self.finish(ran),
+                () = outbox.room_for_answers(), if self.has_held() => {
+                    self.release_one();
+                    self.poll_ready();
                 }
                 else => break,
             }

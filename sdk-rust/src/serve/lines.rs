@@ -3,12 +3,12 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
-use super::refusal::Refusal;
+use super::refusal::CommandError;
 use crate::frame::{client_line, command_envelope, failure_line};
 use crate::scan::{self, ScanError};
-use crate::spec::{Answer, CommandSpec, Dialect, HandlerFailure, Spec};
+use crate::spec::{AnswerTiming, CommandSpec, Dialect, HandlerFailure, Spec};
 use crate::strict;
-use crate::wire::{NONE_OF, Named, replace_lone_surrogates};
+use crate::wire::{NONE_OF, NamedUnion, replace_lone_surrogates};
 
 /// Failures of the frame itself, which JSON-RPC dialects name in their tables.
 const INVALID_LINE: &str = "invalid_line";
@@ -20,7 +20,7 @@ const SESSION_NOT_FOUND: &str = "session_not_found";
 const INTERNAL_ERROR: &str = "internal_error";
 
 /// Interpretation of a line.
-pub(super) enum Line<D: Dialect> {
+pub(super) enum InterpretedLine<D: Dialect> {
     /// No action.
     Ignored,
     /// The line to send back.
@@ -48,20 +48,20 @@ pub(super) enum Line<D: Dialect> {
 }
 
 /// Returns the answer to bytes that are not a line.
-pub(super) fn unreadable(spec: &Spec, reason: &str) -> String {
+pub(super) fn parse_failure(spec: &Spec, reason: &str) -> String {
     if !spec.framing_is_flat() {
-        return rpc_error(spec, None, &Refusal::declared(spec, INVALID_LINE, &[]).with_data(reason));
+        return rpc_error(spec, None, &CommandError::declared(spec, INVALID_LINE, &[]).with_data(reason));
     }
     let text = format!("{}{reason}", spec.edges.parse_prefix);
     failure_line(spec, None, Some(spec.edges.parse_command), &Value::from(text))
 }
 
 /// Placeholder for an absent parameter in the text of a failure, as agents of flat dialects write it.
-const LEFT_OUT: &str = "undefined";
+const ABSENT_PARAM: &str = "undefined";
 
 /// The part of a command that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum FailedPart {
     /// The handler.
     Handler,
     /// The parameters, which are unreadable.
@@ -71,35 +71,35 @@ pub(super) enum Fault {
 }
 
 /// Returns the answer to a rejected command.
-pub(super) fn refused(
+pub(super) fn rejection(
     spec: &Spec,
     id: Option<&str>,
     command: &str,
-    refusal: &Refusal,
-    fault: Fault,
+    error: &CommandError,
+    fault: FailedPart,
 ) -> String {
     match spec.edges.handler_failure {
-        HandlerFailure::JsonRpcError => rpc_error(spec, id, refusal),
+        HandlerFailure::JsonRpcError => rpc_error(spec, id, error),
         HandlerFailure::ParseWithoutId { except, invalid } => {
             let named = match fault {
-                Fault::Handler => refusal.of_value || except.contains(&command),
-                Fault::Parameters => invalid.contains(&command),
-                Fault::OutsideSet => true,
+                FailedPart::Handler => error.invalid_params || except.contains(&command),
+                FailedPart::Parameters => invalid.contains(&command),
+                FailedPart::OutsideSet => true,
             };
             match named {
-                true => failure_line(spec, id, Some(command), &Value::from(refusal.message.as_str())),
-                false => unreadable(spec, &refusal.message),
+                true => failure_line(spec, id, Some(command), &Value::from(error.message.as_str())),
+                false => parse_failure(spec, &error.message),
             }
         }
         HandlerFailure::OwnCommandAndId => {
-            failure_line(spec, id, Some(command), &Value::from(refusal.message.as_str()))
+            failure_line(spec, id, Some(command), &Value::from(error.message.as_str()))
         }
     }
 }
 
 /// Returns a failure in the form of JSON-RPC.
-fn rpc_error(spec: &Spec, id: Option<&str>, refusal: &Refusal) -> String {
-    let code = refusal.code.or_else(|| Refusal::declared(spec, INTERNAL_ERROR, &[]).code);
+fn rpc_error(spec: &Spec, id: Option<&str>, refusal: &CommandError) -> String {
+    let code = refusal.code.or_else(|| CommandError::declared(spec, INTERNAL_ERROR, &[]).code);
     let mut error = json!({"code": code, "message": refusal.message});
     if let Some(data) = &refusal.data {
         error["data"] = data.clone();
@@ -109,102 +109,106 @@ fn rpc_error(spec: &Spec, id: Option<&str>, refusal: &Refusal) -> String {
 
 /// Reads a line for a gate. Rejects each line that [`strict::client_frame`] rejects, even if servers of this dialect
 /// accept it. Lines that the dialect itself rejects get the dialect's error, and blank lines are left to it.
-pub(super) fn read_strictly<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
+pub(super) fn read_strictly<D: Dialect>(spec: &'static Spec, text: &str) -> InterpretedLine<D> {
     let line = read(spec, text);
-    if matches!(line, Line::Answer(_) | Line::Unreadable(_)) || text.trim_ascii().is_empty() {
+    if matches!(line, InterpretedLine::Answer(_) | InterpretedLine::Unreadable(_))
+        || text.trim_ascii().is_empty()
+    {
         return line;
     }
     match strict::client_frame(spec, text) {
-        Err(error) => Line::Answer(unclear(spec, text, &error.to_string())),
+        Err(error) => InterpretedLine::Answer(ambiguity(spec, text, &error.to_string())),
         Ok(_) => line,
     }
 }
 
-fn unclear(spec: &Spec, text: &str, reason: &str) -> String {
-    let id = strict::refused_id(spec, text);
+fn ambiguity(spec: &Spec, text: &str, reason: &str) -> String {
+    let id = strict::rejected_id(spec, text);
     if spec.framing_is_flat() {
         return failure_line(spec, id, Some(spec.edges.parse_command), &Value::from(reason));
     }
-    rpc_error(spec, id, &Refusal::declared(spec, INVALID_REQUEST, &[]).with_data(reason))
+    rpc_error(spec, id, &CommandError::declared(spec, INVALID_REQUEST, &[]).with_data(reason))
 }
 
 /// Reads a line.
-pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> Line<D> {
+pub(super) fn read<D: Dialect>(spec: &'static Spec, text: &str) -> InterpretedLine<D> {
     // Lone surrogates are not sent back, even in an id.
     let replaced = replace_lone_surrogates(text);
     let text = replaced.as_deref().unwrap_or(text);
     let found = match client_line(spec, text) {
         Ok(found) => found,
-        Err(ScanError::Blank) if !spec.edges.blank_line_is_error => return Line::Ignored,
+        Err(ScanError::Blank) if !spec.edges.blank_line_is_error => return InterpretedLine::Ignored,
         Err(error @ ScanError::NotAnObject { .. }) if !spec.framing_is_flat() => {
             return match serde_json::from_str::<IgnoredAny>(text) {
-                Ok(_) => Line::Answer(invalid_request(spec, &error.to_string())),
-                Err(error) => Line::Unreadable(unreadable(spec, &error.to_string())),
+                Ok(_) => InterpretedLine::Answer(invalid_request(spec, &error.to_string())),
+                Err(error) => InterpretedLine::Unreadable(parse_failure(spec, &error.to_string())),
             };
         }
-        Err(error) => return Line::Unreadable(unreadable(spec, &reason(text, &error))),
+        Err(error) => return InterpretedLine::Unreadable(parse_failure(spec, &reason(text, &error))),
     };
     // The scan checks only the structure: this parse finds a value that is not JSON.
     if let Err(error) = serde_json::from_str::<IgnoredAny>(text) {
-        return Line::Unreadable(unreadable(spec, &error.to_string()));
+        return InterpretedLine::Unreadable(parse_failure(spec, &error.to_string()));
     }
     if !found.is_of_protocol {
-        return Line::Answer(invalid_request(spec, "its `jsonrpc` is not \"2.0\""));
+        return InterpretedLine::Answer(invalid_request(spec, "its `jsonrpc` is not \"2.0\""));
     }
     let id = found.id;
     if found.is_answer {
-        let Ok(Value::Object(members)) = serde_json::from_str(text) else { return Line::Ignored };
+        let Ok(Value::Object(members)) = serde_json::from_str(text) else { return InterpretedLine::Ignored };
         return match id.and_then(scan::string) {
-            Some(id) => Line::Question { id: id.into_owned(), members },
-            None => Line::Ignored,
+            Some(id) => InterpretedLine::Question { id: id.into_owned(), members },
+            None => InterpretedLine::Ignored,
         };
     }
     let Some(raw_name) = found.name else {
         return match (spec.framing_is_flat(), id) {
-            (false, _) => Line::Answer(invalid_request(spec, "it has no `method`")),
-            (true, id) => Line::Answer(nameless(spec, id, "`type` is missing")),
+            (false, _) => InterpretedLine::Answer(invalid_request(spec, "it has no `method`")),
+            (true, id) => InterpretedLine::Answer(missing_name(spec, id, "`type` is missing")),
         };
     };
     let Some(name) = scan::string(raw_name) else {
-        return Line::Answer(if spec.framing_is_flat() {
-            nameless(spec, id, &format!("`type` is {raw_name}, expected a string"))
+        return InterpretedLine::Answer(if spec.framing_is_flat() {
+            missing_name(spec, id, &format!("`type` is {raw_name}, expected a string"))
         } else {
             unknown(spec, id, raw_name)
         });
     };
     let command_spec = spec.command(&name);
     // A notification is not a method: a notification with an id would never have an answer.
-    let is_notification = command_spec.is_some_and(|command| command.answer == Answer::Never);
+    let is_notification = command_spec.is_some_and(|command| command.answer == AnswerTiming::Never);
     let Some(command_spec) = command_spec.filter(|_| !is_notification || id.is_none()) else {
         // A JSON-RPC notification is never answered.
         return match (&id, spec.framing_is_flat()) {
-            (None, false) => Line::Ignored,
-            _ => Line::Answer(unknown(spec, id, &name)),
+            (None, false) => InterpretedLine::Ignored,
+            _ => InterpretedLine::Answer(unknown(spec, id, &name)),
         };
     };
     if id.is_none() && !spec.framing_is_flat() && !is_notification {
-        return Line::Ignored;
+        return InterpretedLine::Ignored;
     }
     match decode::<D>(command_spec, found.params) {
         Some(Ok(command)) => {
             let session = spec.session_member.and_then(|member| session(found.params, member));
-            Line::Command { id: id.map(str::to_owned), spec: command_spec, command, session }
+            InterpretedLine::Command { id: id.map(str::to_owned), spec: command_spec, command, session }
         }
         Some(Err(error)) if is_notification => {
             tracing::warn!(command = %name, %error, "a notification cannot be read and is ignored");
-            Line::Ignored
+            InterpretedLine::Ignored
         }
         Some(Err(error)) => {
             let reason = without_position(&error.to_string());
             let refusal = match spec.framing_is_flat() {
-                true => declared_failure(spec, command_spec, found.params)
-                    .unwrap_or_else(|| Refusal::new(format!("Invalid parameters of `{name}`: {reason}"))),
+                true => declared_failure(spec, command_spec, found.params).unwrap_or_else(|| {
+                    CommandError::new(format!("Invalid parameters of `{name}`: {reason}"))
+                }),
                 false => wrong_parameters(spec, command_spec, found.params, &reason),
             };
-            let fault = if reason.contains(NONE_OF) { Fault::OutsideSet } else { Fault::Parameters };
-            Line::Answer(refused(spec, id, &name, &refusal, fault))
+            let fault =
+                if reason.contains(NONE_OF) { FailedPart::OutsideSet } else { FailedPart::Parameters };
+            InterpretedLine::Answer(rejection(spec, id, &name, &refusal, fault))
         }
-        None => Line::Answer(unknown(spec, id, &name)),
+        None => InterpretedLine::Answer(unknown(spec, id, &name)),
     }
 }
 
@@ -244,22 +248,22 @@ fn decode<D: Dialect>(command: &CommandSpec, params: &str) -> Option<Result<D::C
 
 /// Returns the failure that a flat dialect declares for a parameter that is missing or has another type: its text with
 /// the sent values.
-fn declared_failure(spec: &Spec, command: &CommandSpec, params: &str) -> Option<Refusal> {
+fn declared_failure(spec: &Spec, command: &CommandSpec, params: &str) -> Option<CommandError> {
     let Ok(Value::Object(sent)) = serde_json::from_str(params) else { return None };
     let is_wrong = |name: &str| !sent.get(name).is_some_and(Value::is_string);
     let (_, kind) = command.wrong.iter().find(|(name, _)| is_wrong(name))?;
     let value = |name: &str| match sent.get(name) {
-        None => LEFT_OUT.to_owned(),
+        None => ABSENT_PARAM.to_owned(),
         Some(Value::String(text)) => text.clone(),
         Some(value) => value.to_string(),
     };
     let values: Vec<_> = command.wrong.iter().map(|(name, _)| (*name, value(name))).collect();
     let values: Vec<_> = values.iter().map(|(name, value)| (*name, value.as_str())).collect();
-    Some(Refusal::declared(spec, kind, &values))
+    Some(CommandError::declared(spec, kind, &values))
 }
 
 /// Returns the failure for unreadable parameters, in dialects that have texts for it.
-fn wrong_parameters(spec: &Spec, command: &CommandSpec, params: &str, reason: &str) -> Refusal {
+fn wrong_parameters(spec: &Spec, command: &CommandSpec, params: &str, reason: &str) -> CommandError {
     let mut present = Vec::new();
     let read = scan::members(params, |name, value| {
         if !scan::is_null(value) {
@@ -269,13 +273,15 @@ fn wrong_parameters(spec: &Spec, command: &CommandSpec, params: &str, reason: &s
     let wrong = wrong_parameter(spec, command, reason);
     let missing = read.is_ok() && command.required.iter().any(|needed| !present.contains(needed));
     match (missing || wrong == Some(MISSING_PARAMETERS), command.required) {
-        (true, [only]) => Refusal::declared(spec, MISSING_PARAMETERS, &[("param", only)]),
-        (true, all) => Refusal::declared(spec, MISSING_PARAMETERS, &[("params", &all.join(", "))]),
+        (true, [only]) => CommandError::declared(spec, MISSING_PARAMETERS, &[("param", only)]),
+        (true, all) => CommandError::declared(spec, MISSING_PARAMETERS, &[("params", &all.join(", "))]),
         _ => match wrong {
-            Some(kind) => Refusal::declared(spec, kind, &[]).with_data(reason),
-            None => {
-                Refusal::declared(spec, INVALID_PARAMETERS, &[("method", command.wire), ("reason", reason)])
-            }
+            Some(kind) => CommandError::declared(spec, kind, &[]).with_data(reason),
+            None => CommandError::declared(
+                spec,
+                INVALID_PARAMETERS,
+                &[("method", command.wire), ("reason", reason)],
+            ),
         },
     }
 }
@@ -311,19 +317,19 @@ fn unknown(spec: &Spec, id: Option<&str>, name: &str) -> String {
     if spec.framing_is_flat() {
         failure_line(spec, id, Some(name), &Value::from(text))
     } else {
-        rpc_error(spec, id, &Refusal::declared(spec, UNKNOWN_COMMAND, &[("method", name)]))
+        rpc_error(spec, id, &CommandError::declared(spec, UNKNOWN_COMMAND, &[("method", name)]))
     }
 }
 
 /// Returns the answer to an object without a command.
-fn nameless(spec: &Spec, id: Option<&str>, reason: &str) -> String {
+fn missing_name(spec: &Spec, id: Option<&str>, reason: &str) -> String {
     let id = id.filter(|_| spec.edges.unknown_command_echoes_id);
     let text = format!("{}{reason}", spec.edges.parse_prefix);
     failure_line(spec, id, Some(spec.edges.parse_command), &Value::from(text))
 }
 
 fn invalid_request(spec: &Spec, reason: &str) -> String {
-    rpc_error(spec, None, &Refusal::declared(spec, INVALID_REQUEST, &[]).with_data(reason))
+    rpc_error(spec, None, &CommandError::declared(spec, INVALID_REQUEST, &[]).with_data(reason))
 }
 
 /// Returns the reason for which the scan rejected a line: the text of the JSON parser if that rejects it too.

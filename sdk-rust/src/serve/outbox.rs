@@ -10,24 +10,24 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
-use super::pieces::{Parts, Piece, Pieces};
+use super::pieces::{DeferredText, Segment, Segments};
 use crate::transport::BoxWriter;
 
 /// Length of the parts of copied text, so that memory is freed as the parts are written.
 const PART: usize = 64 << 10;
 
 /// An item to be written.
-enum Waiting {
+enum QueuedItem {
     /// Text to write as it is.
     Text(Bytes),
     /// Text that is copied during the write.
-    Parts(Parts),
+    Deferred(DeferredText),
 }
 
 #[derive(Default)]
-struct State {
+struct OutboxState {
     /// Items to be written, in order.
-    queue: VecDeque<Waiting>,
+    queue: VecDeque<QueuedItem>,
     /// Copied text that follows the queue.
     open: BytesMut,
     /// Number of unwritten bytes.
@@ -40,7 +40,7 @@ struct State {
     longest: Vec<(&'static str, usize)>,
 }
 
-impl State {
+impl OutboxState {
     fn copy(&mut self, text: &[u8]) {
         if self.open.len() + text.len() > PART {
             self.seal();
@@ -52,7 +52,7 @@ impl State {
     }
 
     /// Records the length of a response.
-    fn note_answer(&mut self, command: &'static str, length: usize) {
+    fn record_answer(&mut self, command: &'static str, length: usize) {
         // There are few commands: a linear search takes less time than hashing a name.
         match self.longest.iter_mut().find(|(known, _)| std::ptr::eq(*known, command)) {
             Some((_, longest)) => *longest = length.max(*longest),
@@ -63,14 +63,14 @@ impl State {
     /// Moves the open text into the queue.
     fn seal(&mut self) {
         if !self.open.is_empty() {
-            self.queue.push_back(Waiting::Text(self.open.split().freeze()));
+            self.queue.push_back(QueuedItem::Text(self.open.split().freeze()));
         }
     }
 }
 
 /// The frames to be written.
 pub(super) struct Outbox {
-    state: Mutex<State>,
+    state: Mutex<OutboxState>,
     cap: usize,
     /// Notified when a line was added or the outbox was closed.
     filled: Notify,
@@ -83,39 +83,39 @@ impl Outbox {
         Outbox { state: Mutex::default(), cap, filled: Notify::new(), emptied: Notify::new() }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, OutboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a line, independent of the limit. Lines stay whole and in order.
-    pub fn push(&self, line: Pieces) {
+    pub fn push(&self, line: Segments) {
         self.put(line, None);
     }
 
     /// Works like [`Outbox::push`], for the response to a command, and records its length.
-    pub fn push_answer(&self, command: &'static str, line: Pieces) {
+    pub fn push_answer(&self, command: &'static str, line: Segments) {
         self.put(line, Some(command));
     }
 
-    fn put(&self, line: Pieces, answers: Option<&'static str>) {
+    fn put(&self, line: Segments, answers: Option<&'static str>) {
         let mut state = self.state();
         if let Some(command) = answers {
-            state.note_answer(command, line.len());
+            state.record_answer(command, line.len());
         }
         if state.closed || state.broken {
             return;
         }
         state.bytes += line.len() + 1;
-        if line.is_written_in_parts() {
+        if line.is_deferred() {
             state.seal();
-            state.queue.push_back(Waiting::Parts(line.parts()));
+            state.queue.push_back(QueuedItem::Deferred(line.into_deferred()));
         } else {
             line.each(|piece| match piece {
-                Piece::Own(text) => state.copy(text.as_bytes()),
-                Piece::Shared(text) if text.len() < Pieces::WORTH_SHARING => state.copy(text.as_bytes()),
-                Piece::Shared(text) => {
+                Segment::Own(text) => state.copy(text.as_bytes()),
+                Segment::Shared(text) if text.len() < Segments::MIN_SHARED => state.copy(text.as_bytes()),
+                Segment::Shared(text) => {
                     state.seal();
-                    state.queue.push_back(Waiting::Text(text.into_bytes()));
+                    state.queue.push_back(QueuedItem::Text(text.into_bytes()));
                 }
             });
         }
@@ -184,7 +184,7 @@ impl Outbox {
     }
 
     /// Waits for items to write. Returns `false` if no further item can follow.
-    async fn take(&self, queue: &mut VecDeque<Waiting>) -> bool {
+    async fn take(&self, queue: &mut VecDeque<QueuedItem>) -> bool {
         loop {
             let filled = self.filled.notified();
             {
@@ -216,7 +216,7 @@ impl Outbox {
         }
     }
 
-    fn break_off(&self, error: &std::io::Error) {
+    fn mark_broken(&self, error: &std::io::Error) {
         let is_gone = matches!(
             error.kind(),
             ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::NotConnected
@@ -232,46 +232,46 @@ impl Outbox {
 }
 
 /// Maximum number of pieces in one write call.
-const AT_ONCE: usize = 64;
+const MAX_SLICES: usize = 64;
 
 /// Writes lines until the outbox is closed or the other side is disconnected.
 pub(super) async fn write(outbox: std::sync::Arc<Outbox>, mut writer: BoxWriter) {
     let mut waiting = VecDeque::new();
-    let mut ready = Ready::default();
+    let mut ready = WriteBatch::default();
     while outbox.take(&mut waiting).await {
         let written = async {
-            while ready.get(&mut waiting) {
+            while ready.fill(&mut waiting) {
                 drain(&outbox, &mut ready.queue, &mut writer).await?;
             }
             writer.flush().await
         };
         if let Err(error) = written.await {
             tracing::debug!(%error, "stdout is broken");
-            outbox.break_off(&error);
+            outbox.mark_broken(&error);
             return;
         }
     }
     if let Err(error) = writer.shutdown().await {
-        outbox.break_off(&error);
+        outbox.mark_broken(&error);
     }
 }
 
 /// The pieces of the next write.
 #[derive(Default)]
-struct Ready {
+struct WriteBatch {
     queue: VecDeque<Bytes>,
     /// Buffer for text that is copied during the write.
     memory: BytesMut,
 }
 
-impl Ready {
+impl WriteBatch {
     /// Takes more of the waiting items: all of them, or one part of a text that is copied during the write.
     /// Returns `false` if no item waits.
-    fn get(&mut self, waiting: &mut VecDeque<Waiting>) -> bool {
+    fn fill(&mut self, waiting: &mut VecDeque<QueuedItem>) -> bool {
         while let Some(next) = waiting.front_mut() {
             match next {
-                Waiting::Text(text) => self.queue.push_back(std::mem::take(text)),
-                Waiting::Parts(parts) => {
+                QueuedItem::Text(text) => self.queue.push_back(std::mem::take(text)),
+                QueuedItem::Deferred(parts) => {
                     if parts.next(&mut self.memory, &mut self.queue) {
                         break;
                     }
@@ -292,7 +292,7 @@ async fn drain(
 ) -> std::io::Result<()> {
     while !queue.is_empty() {
         let written = poll_fn(|context| {
-            let mut slices = [IoSlice::new(&[]); AT_ONCE];
+            let mut slices = [IoSlice::new(&[]); MAX_SLICES];
             let mut count = 0;
             for (slice, piece) in slices.iter_mut().zip(&*queue) {
                 *slice = IoSlice::new(piece);

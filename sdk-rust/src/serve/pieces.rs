@@ -11,10 +11,10 @@ use crate::framing::FrameText;
 
 /// A text whose long parts are shared and written from their original place instead of being copied.
 ///
-/// Text common to many frames (a growing answer, messages stored as JSON) is added with [`Pieces::share`],
-/// any other text with [`Pieces::push_str`].
+/// Text common to many frames (a growing answer, messages stored as JSON) is added with [`Segments::share`],
+/// any other text with [`Segments::push_str`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pieces {
+pub struct Segments {
     /// Text before all other pieces, kept apart so that the rest need not be moved.
     before: Cow<'static, str>,
     own: String,
@@ -22,15 +22,15 @@ pub struct Pieces {
     shared: Vec<(usize, FrameText)>,
 }
 
-impl Pieces {
+impl Segments {
     /// Minimum length of a shared text, in bytes. Shorter texts are copied, which costs less than sharing.
-    pub const WORTH_SHARING: usize = 2048;
+    pub const MIN_SHARED: usize = 2048;
 
     /// Minimum number of pieces for a write in parts.
-    const MANY: usize = 64;
+    const MIN_SEGMENTS: usize = 64;
 
     /// Minimum length of copied text that is kept in one piece until the write, in bytes.
-    const LONG: usize = 64 << 10;
+    const MAX_COPIED: usize = 64 << 10;
 
     /// Creates an empty text with room for that many copied bytes.
     pub fn with_capacity(bytes: usize) -> Self {
@@ -44,7 +44,7 @@ impl Pieces {
 
     /// Appends a text, without a copy if the text is long.
     pub fn share(&mut self, text: &FrameText) {
-        if text.len() < Self::WORTH_SHARING {
+        if text.len() < Self::MIN_SHARED {
             self.own.push_str(text.as_str());
         } else {
             self.shared.push((self.own.len(), text.clone()));
@@ -53,7 +53,7 @@ impl Pieces {
 
     /// Appends a text that, if short, is copied only when the frame is written. Of many such texts, only one
     /// part at a time is in memory twice.
-    pub fn keep(&mut self, text: FrameText) {
+    pub fn defer(&mut self, text: FrameText) {
         self.shared.push((self.own.len(), text));
     }
 
@@ -76,38 +76,43 @@ impl Pieces {
     }
 
     /// Returns `true` if the text is so long and has so many pieces that it is copied during the write.
-    pub(super) fn is_written_in_parts(&self) -> bool {
-        self.shared.len() >= Self::MANY && self.len() >= 2 * Parts::LENGTH
+    pub(super) fn is_deferred(&self) -> bool {
+        self.shared.len() >= Self::MIN_SEGMENTS && self.len() >= 2 * DeferredText::LENGTH
     }
 
     /// Converts the text into parts for writing.
-    pub(super) fn parts(self) -> Parts {
-        Parts { before: self.before, own: self.own, from: 0, shared: self.shared.into_iter().peekable() }
+    pub(super) fn into_deferred(self) -> DeferredText {
+        DeferredText {
+            before: self.before,
+            own: self.own,
+            from: 0,
+            shared: self.shared.into_iter().peekable(),
+        }
     }
 
     /// Passes the pieces to `take` in order. Text that was copied into a long piece is not copied again.
-    pub(super) fn each(self, mut take: impl FnMut(Piece<'_>)) {
-        take(Piece::Own(&self.before));
+    pub(super) fn each(self, mut take: impl FnMut(Segment<'_>)) {
+        take(Segment::Own(&self.before));
         let mut from = 0;
-        if self.own.len() < Self::LONG {
+        if self.own.len() < Self::MAX_COPIED {
             for (at, text) in self.shared {
-                take(Piece::Own(&self.own[from..at]));
-                take(Piece::Shared(text));
+                take(Segment::Own(&self.own[from..at]));
+                take(Segment::Shared(text));
                 from = at;
             }
-            return take(Piece::Own(&self.own[from..]));
+            return take(Segment::Own(&self.own[from..]));
         }
         let own = FrameText::from(self.own);
-        let part = |from: usize, to: usize, take: &mut dyn FnMut(Piece<'_>)| {
+        let part = |from: usize, to: usize, take: &mut dyn FnMut(Segment<'_>)| {
             let part = &own.as_str()[from..to];
-            match own.slice_of(part).filter(|_| part.len() >= Self::WORTH_SHARING) {
-                Some(part) => take(Piece::Shared(part)),
-                None => take(Piece::Own(part)),
+            match own.slice_of(part).filter(|_| part.len() >= Self::MIN_SHARED) {
+                Some(part) => take(Segment::Shared(part)),
+                None => take(Segment::Own(part)),
             }
         };
         for (at, text) in self.shared {
             part(from, at, &mut take);
-            take(Piece::Shared(text));
+            take(Segment::Shared(text));
             from = at;
         }
         part(from, own.len(), &mut take);
@@ -115,7 +120,7 @@ impl Pieces {
 }
 
 /// The rest of a text that is copied during the write.
-pub(super) struct Parts {
+pub(super) struct DeferredText {
     before: Cow<'static, str>,
     own: String,
     /// Number of bytes of `own` already returned.
@@ -123,7 +128,7 @@ pub(super) struct Parts {
     shared: Peekable<IntoIter<(usize, FrameText)>>,
 }
 
-impl Parts {
+impl DeferredText {
     /// Size of one part, in bytes.
     pub const LENGTH: usize = 128 << 10;
 
@@ -137,7 +142,7 @@ impl Parts {
         {
             memory.extend_from_slice(&self.own.as_bytes()[self.from..at]);
             self.from = at;
-            if text.len() >= Pieces::WORTH_SHARING {
+            if text.len() >= Segments::MIN_SHARED {
                 out.extend(
                     [memory.split().freeze(), text.into_bytes()].into_iter().filter(|part| !part.is_empty()),
                 );
@@ -155,29 +160,29 @@ impl Parts {
 }
 
 /// One piece of a text.
-pub(super) enum Piece<'a> {
+pub(super) enum Segment<'a> {
     /// Text to be copied; may be empty.
     Own(&'a str),
     /// Text to be kept as it is.
     Shared(FrameText),
 }
 
-impl From<String> for Pieces {
+impl From<String> for Segments {
     fn from(text: String) -> Self {
-        if text.len() < Self::WORTH_SHARING {
+        if text.len() < Self::MIN_SHARED {
             return Self { own: text, ..Self::default() };
         }
         Self { shared: vec![(0, text.into())], ..Self::default() }
     }
 }
 
-impl From<&str> for Pieces {
+impl From<&str> for Segments {
     fn from(text: &str) -> Self {
         Self { own: text.to_owned(), ..Self::default() }
     }
 }
 
-impl std::fmt::Display for Pieces {
+impl std::fmt::Display for Segments {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.write_str(&self.before)?;
         let mut from = 0;
@@ -195,9 +200,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pieces_stand_in_their_order_and_long_ones_are_not_copied() {
-        let long = FrameText::from("ä".repeat(Pieces::WORTH_SHARING));
-        let mut pieces = Pieces::with_capacity(8);
+    fn segments_keep_their_order_and_long_ones_are_not_copied() {
+        let long = FrameText::from("ä".repeat(Segments::MIN_SHARED));
+        let mut pieces = Segments::with_capacity(8);
         pieces.share(&long);
         pieces.push_str("a");
         pieces.share(&FrameText::from("short"));
@@ -208,66 +213,66 @@ mod tests {
         assert_eq!((pieces.to_string(), pieces.len()), (expected.clone(), expected.len()));
         let (mut own, mut shared) = (String::new(), 0);
         pieces.each(|piece| match piece {
-            Piece::Own(text) => own.push_str(text),
-            Piece::Shared(text) => {
+            Segment::Own(text) => own.push_str(text),
+            Segment::Shared(text) => {
                 assert_eq!(text.as_bytes().as_ptr(), long.as_bytes().as_ptr());
                 shared += 1;
             }
         });
         assert_eq!((own.as_str(), shared), ("<ashort>", 3));
-        assert!(Pieces::default().is_empty());
-        let mut pieces = Pieces::from("<");
-        for _ in 0..Pieces::LONG {
+        assert!(Segments::default().is_empty());
+        let mut pieces = Segments::from("<");
+        for _ in 0..Segments::MAX_COPIED {
             pieces.push_str("äö");
         }
         pieces.share(&long);
         pieces.push_str(">");
         let (expected, mut given, mut copied) = (pieces.to_string(), String::new(), 0);
         pieces.each(|piece| match piece {
-            Piece::Own(text) => {
+            Segment::Own(text) => {
                 copied += text.len();
                 given.push_str(text);
             }
-            Piece::Shared(text) => given.push_str(text.as_str()),
+            Segment::Shared(text) => given.push_str(text.as_str()),
         });
         assert!(given == expected && copied == 1, "{copied}");
-        let mut whole = Pieces::with_capacity(2 * Pieces::LONG);
-        whole.push_str(&"b".repeat(Pieces::LONG));
+        let mut whole = Segments::with_capacity(2 * Segments::MAX_COPIED);
+        whole.push_str(&"b".repeat(Segments::MAX_COPIED));
         let place = whole.own.as_ptr();
         let whole = whole.between("a", "c").between("<", ">");
-        assert_eq!(whole.to_string(), format!("<a{}c>", "b".repeat(Pieces::LONG)));
+        assert_eq!(whole.to_string(), format!("<a{}c>", "b".repeat(Segments::MAX_COPIED)));
         whole.each(|piece| match piece {
-            Piece::Shared(text) => assert_eq!(text.as_bytes().as_ptr(), place),
-            Piece::Own(text) => assert!(text == "<a" || text.is_empty()),
+            Segment::Shared(text) => assert_eq!(text.as_bytes().as_ptr(), place),
+            Segment::Own(text) => assert!(text == "<a" || text.is_empty()),
         });
         let expected = String::from("abc");
-        assert_eq!(Pieces::from(expected.clone()).to_string(), expected);
+        assert_eq!(Segments::from(expected.clone()).to_string(), expected);
     }
 
     #[test]
-    fn many_pieces_are_copied_a_part_at_a_time_into_the_same_memory() {
+    fn many_segments_are_copied_in_parts_into_the_same_memory() {
         let block = FrameText::from("0123456789".repeat(100_000));
-        let mut pieces = Pieces::default();
+        let mut pieces = Segments::default();
         pieces.push_str("[");
         for number in 0..1000 {
             let from = number * 1000;
             // One piece is too long to be copied.
-            let length = if number == 500 { Pieces::WORTH_SHARING } else { 990 };
-            pieces.keep(block.slice_of(&block.as_str()[from..from + length]).unwrap());
+            let length = if number == 500 { Segments::MIN_SHARED } else { 990 };
+            pieces.defer(block.slice_of(&block.as_str()[from..from + length]).unwrap());
             pieces.push_str(",");
         }
         let pieces = pieces.between("<", "]>");
-        assert!(pieces.is_written_in_parts());
+        assert!(pieces.is_deferred());
         let (expected, length) = (pieces.to_string(), pieces.len());
-        let (mut parts, mut memory, mut out) = (pieces.parts(), BytesMut::new(), VecDeque::new());
+        let (mut parts, mut memory, mut out) = (pieces.into_deferred(), BytesMut::new(), VecDeque::new());
         let (mut written, mut places) = (String::new(), Vec::new());
         loop {
             let is_left = parts.next(&mut memory, &mut out);
             for part in out.drain(..) {
-                if part.len() > Pieces::WORTH_SHARING {
+                if part.len() > Segments::MIN_SHARED {
                     places.push(part.as_ptr());
                 }
-                assert!(part.len() < Parts::LENGTH + 2 * Pieces::WORTH_SHARING);
+                assert!(part.len() < DeferredText::LENGTH + 2 * Segments::MIN_SHARED);
                 written.push_str(std::str::from_utf8(&part).unwrap());
             }
             if !is_left {
@@ -277,6 +282,6 @@ mod tests {
         assert!(written == expected && length == expected.len());
         places.dedup();
         assert!(places.len() <= 3, "{places:?}");
-        assert!(!Pieces::from("short").is_written_in_parts());
+        assert!(!Segments::from("short").is_deferred());
     }
 }

@@ -8,7 +8,7 @@ use crate::spec::Spec;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 #[non_exhaustive]
-pub struct Refusal {
+pub struct CommandError {
     /// Text of the answer.
     pub message: String,
     /// The JSON-RPC code; if `None`, -32603.
@@ -17,23 +17,23 @@ pub struct Refusal {
     pub data: Option<Value>,
     /// `true` if a value of the command is the cause, or a [`Gate`](super::Gate) rejected it. Dialects that omit the
     /// command's name and id from other failures include them in this one.
-    pub of_value: bool,
+    pub invalid_params: bool,
 }
 
-impl Refusal {
+impl CommandError {
     /// Creates a refusal with a text.
     pub fn new(message: impl Into<String>) -> Self {
-        Refusal { message: message.into(), code: None, data: None, of_value: false }
+        CommandError { message: message.into(), code: None, data: None, invalid_params: false }
     }
 
     /// Marks a value of the command as the cause, such as a file that cannot be loaded.
-    pub fn of_value(self) -> Self {
-        Refusal { of_value: true, ..self }
+    pub fn invalid_params(self) -> Self {
+        CommandError { invalid_params: true, ..self }
     }
 
     /// Creates a refusal with a text and a JSON-RPC code.
     pub fn with_code(message: impl Into<String>, code: i64) -> Self {
-        Refusal { code: Some(code), ..Refusal::new(message) }
+        CommandError { code: Some(code), ..CommandError::new(message) }
     }
 
     /// Creates a failure from the dialect's tables, with its text and code; `values` replace `{name}` in the text. Of
@@ -45,7 +45,7 @@ impl Refusal {
         };
         let of_kind = || spec.failures.iter().filter(|failure| failure.kind == kind);
         let Some(failure) = of_kind().find(|failure| fits(failure.text)).or_else(|| of_kind().next()) else {
-            return Refusal::new(kind.replace('_', " "));
+            return CommandError::new(kind.replace('_', " "));
         };
         // One pass suffices: a value may look like a place.
         let mut message = String::new();
@@ -62,16 +62,16 @@ impl Refusal {
             rest = after;
         }
         message.push_str(rest);
-        Refusal { code: failure.code, ..Refusal::new(message) }
+        CommandError { code: failure.code, ..CommandError::new(message) }
     }
 
     /// Adds data, for JSON-RPC answers.
     pub fn with_data(self, data: impl Into<Value>) -> Self {
-        Refusal { data: Some(data.into()), ..self }
+        CommandError { data: Some(data.into()), ..self }
     }
 
     /// Creates the refusal of a declared command that this server does not support.
     pub fn not_available(command: &str) -> Self {
-        Refusal::new(format!("`{command}` is not available in this server"))
+        CommandError::new(format!("`{command}` is not available in this server"))
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::activity::Run;
 use super::message::{MessageState, Role, ToolState, Usage};
 use super::panel::{
-    Draft, ForkPoint, Model, Notice, OpenQuestion, Session, Shell, SlashCommand, Todo, Waiting,
+    Draft, ForkPoint, Model, Notice, OpenQuestion, PendingInput, Session, Shell, SlashCommand, Todo,
 };
 use super::record::record;
 
@@ -29,7 +29,7 @@ pub struct Conversation {
     /// older. The response to the history command reports them.
     pub complete: bool,
     /// Input of the user that is not in the conversation yet, including queued input.
-    pub waiting: Vec<Waiting>,
+    pub waiting: Vec<PendingInput>,
     /// Activity of the agent.
     pub run: Run,
     /// Tokens and cost of the whole session, as far as reported.
@@ -78,13 +78,13 @@ pub struct Conversation {
     /// Subagents as objects with `id`, `name`, `state` and further members.
     pub tasks: Vec<Map<String, Value>>,
     /// Internal state of the fold; not for other use.
-    pub internal: Internal,
+    pub internal: FoldState,
 }
 
 impl Conversation {
     /// Creates an empty conversation.
     #[must_use]
-    pub fn begin(dialect: &str) -> Self {
+    pub fn new(dialect: &str) -> Self {
         Conversation {
             dialect: dialect.to_owned(),
             messages: Vec::new(),
@@ -109,7 +109,7 @@ impl Conversation {
             fork_points: None,
             todos: None,
             tasks: Vec::new(),
-            internal: Internal { next: 1, ..Internal::default() },
+            internal: FoldState { next: 1, ..FoldState::default() },
         }
     }
 
@@ -304,11 +304,11 @@ record! {
 record! {
     /// Internal state of the fold.
     #[derive(Default)]
-    Internal {
+    FoldState {
         /// The number of the next key.
         next: u64,
         /// Unanswered commands, by their ids as JSON.
-        sent: BTreeMap<String, Sent>,
+        sent: BTreeMap<String, SentCommand>,
         /// Messages of shell commands that ended during a run; they follow the run.
         held: Vec<Message>,
     } {
@@ -319,7 +319,7 @@ record! {
 
 record! {
     /// An unanswered command.
-    Sent {
+    SentCommand {
         /// Name of the command.
         command: String,
         /// Parameters that are neither lists nor objects.

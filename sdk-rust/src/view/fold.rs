@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, json};
 
 use super::acts::messages::change_tool;
-use super::acts::panels::{answered, expired, notify};
-use super::acts::slots::{About, Slots, id_text};
+use super::acts::panels::{notify, remove_expired, remove_question};
+use super::acts::slots::{ReducerContext, Slots, id_text};
 use super::acts::{history, messages, panels, run};
-use super::conversation::{Conversation, Sent};
-use super::meaning::{Act, Framing, Meaning, Rules};
+use super::conversation::{Conversation, SentCommand};
+use super::meaning::{Framing, Meaning, Reducer, Rules};
 use super::read::{at, holds, read_all};
 
 /// Sender of a frame.
@@ -20,15 +20,15 @@ pub enum Direction {
 }
 
 /// Context for folding one frame into a conversation.
-pub(super) struct Folding {
+pub(super) struct FrameFold {
     pub meaning: &'static Meaning,
     /// Arrival of the frame, in milliseconds since the epoch.
     pub at: Option<f64>,
 }
 
-impl Folding {
+impl FrameFold {
     pub fn fold(&self, conversation: &mut Conversation, direction: Direction, frame: &Value) {
-        expired(conversation, self.at);
+        remove_expired(conversation, self.at);
         if !frame.is_object() {
             return;
         }
@@ -47,15 +47,15 @@ impl Folding {
             if is_rpc { name.is_none() } else { answer.is_some() && name.and_then(Value::as_str) == answer };
         let id = frame.get("id");
         if is_answer {
-            return answered(conversation, id);
+            return remove_question(conversation, id);
         }
         let Some(name) = name.and_then(Value::as_str) else { return };
         let params = if is_rpc { frame.get("params").unwrap_or(&Value::Null) } else { frame };
         if !self.is_ours(conversation, params) {
             return;
         }
-        let sent = Sent { command: name.to_owned(), params: plain(params) };
-        conversation.internal.sent.insert(place(id, name), sent);
+        let sent = SentCommand { command: name.to_owned(), params: plain(params) };
+        conversation.internal.sent.insert(command_key(id, name), sent);
         self.apply(conversation, &self.meaning.sent, name, id, params);
     }
 
@@ -64,7 +64,7 @@ impl Folding {
         let id = frame.get("id");
         if kind == "response" {
             let is_success = frame.get("success") == Some(&Value::Bool(true));
-            let error = (!is_success).then(|| words(frame.get("error")));
+            let error = (!is_success).then(|| error_text(frame.get("error")));
             let command = frame.get("command").and_then(Value::as_str);
             return self.answer(conversation, id, command, frame.get("data"), error);
         }
@@ -80,7 +80,7 @@ impl Folding {
     fn rpc(&self, conversation: &mut Conversation, frame: &Value) {
         let id = frame.get("id");
         let Some(method) = frame.get("method") else {
-            let error = frame.get("error").map(|error| words(error.get("message")));
+            let error = frame.get("error").map(|error| error_text(error.get("message")));
             return self.answer(conversation, id, None, frame.get("result"), error);
         };
         let params = frame.get("params").unwrap_or(&Value::Null);
@@ -110,7 +110,7 @@ impl Folding {
         data: Option<&Value>,
         error: Option<String>,
     ) {
-        let key = place(id.filter(|id| !id.is_null()), named.unwrap_or_default());
+        let key = command_key(id.filter(|id| !id.is_null()), named.unwrap_or_default());
         let known = conversation.internal.sent.remove(&key);
         let command = known.as_ref().map(|sent| sent.command.as_str()).or(named);
         let params =
@@ -152,7 +152,7 @@ impl Folding {
     ) {
         for rule in rules.get(name).into_iter().flatten() {
             let names = rule.slots.keys().map(String::as_str).collect();
-            let about = About { meaning: self.meaning, name, id, at: self.at, names };
+            let about = ReducerContext { meaning: self.meaning, name, id, at: self.at, names };
             let items = match &rule.over {
                 None => std::slice::from_ref(value),
                 Some(list) => at(value, list).and_then(Value::as_array).map_or(&[][..], Vec::as_slice),
@@ -165,59 +165,59 @@ impl Folding {
 }
 
 /// Applies an act to the conversation.
-fn apply(act: Act, conversation: &mut Conversation, slots: Slots, about: &About<'_>) {
+fn apply(act: Reducer, conversation: &mut Conversation, slots: Slots, about: &ReducerContext<'_>) {
     match act {
-        Act::Work => run::work(conversation, &slots),
-        Act::Outcome => run::outcome(conversation, &slots),
-        Act::Abort => run::abort(conversation, &slots),
-        Act::Compacting => run::compacting(conversation, &slots),
-        Act::Compacted => run::compacted(conversation, slots, about),
-        Act::Retry => run::retry(conversation, slots, about),
-        Act::Retried => run::retried(conversation, &slots),
-        Act::Shell => run::shell(conversation, &slots, about),
-        Act::ShellOutput => run::shell_output(conversation, &slots),
-        Act::ShellDone => run::shell_done(conversation, slots, about),
-        Act::Begin => messages::begin(conversation, slots),
-        Act::Snapshot => messages::snapshot(conversation, slots),
-        Act::Piece => messages::piece(conversation, slots),
-        Act::Block => messages::block(conversation, slots),
-        Act::Message => messages::change_message(conversation, slots),
-        Act::End => messages::end(conversation, slots),
-        Act::Tool => messages::tool(conversation, slots),
-        Act::Arrive => messages::arrive(conversation, about),
-        Act::History => history::history(conversation, &slots),
-        Act::Count => history::count(conversation, &slots),
-        Act::Replace => history::replace(conversation, &slots),
-        Act::Set => panels::set(conversation, &slots, about),
-        Act::Keep => panels::keep(conversation, &slots),
-        Act::Usage => panels::usage(conversation, slots),
-        Act::Wait => panels::wait(conversation, &slots, about),
-        Act::Waited => panels::waited(conversation, &slots, about),
-        Act::Queue => panels::queue(conversation, &slots),
-        Act::Ask => panels::ask(conversation, slots, about),
-        Act::Withdraw => answered(conversation, slots.get("id")),
-        Act::Notice => panels::notice(conversation, &slots, about),
-        Act::Entry => panels::entry(conversation, slots),
-        Act::Draft => panels::draft(conversation, &slots),
-        Act::Task => panels::task(conversation, slots),
-        Act::Child => child(conversation, slots, about),
+        Reducer::Work => run::work(conversation, &slots),
+        Reducer::Outcome => run::outcome(conversation, &slots),
+        Reducer::Abort => run::abort(conversation, &slots),
+        Reducer::Compacting => run::compacting(conversation, &slots),
+        Reducer::Compacted => run::compacted(conversation, slots, about),
+        Reducer::Retry => run::retry(conversation, slots, about),
+        Reducer::Retried => run::retried(conversation, &slots),
+        Reducer::Shell => run::shell(conversation, &slots, about),
+        Reducer::ShellOutput => run::shell_output(conversation, &slots),
+        Reducer::ShellDone => run::shell_done(conversation, slots, about),
+        Reducer::Begin => messages::begin(conversation, slots),
+        Reducer::Snapshot => messages::snapshot(conversation, slots),
+        Reducer::Piece => messages::piece(conversation, slots),
+        Reducer::Block => messages::block(conversation, slots),
+        Reducer::Message => messages::change_message(conversation, slots),
+        Reducer::End => messages::end(conversation, slots),
+        Reducer::Tool => messages::tool(conversation, slots),
+        Reducer::Arrive => messages::arrive(conversation, about),
+        Reducer::History => history::history(conversation, &slots),
+        Reducer::Count => history::count(conversation, &slots),
+        Reducer::Replace => history::replace(conversation, &slots),
+        Reducer::Set => panels::set(conversation, &slots, about),
+        Reducer::Keep => panels::keep(conversation, &slots),
+        Reducer::Usage => panels::usage(conversation, slots),
+        Reducer::Wait => panels::wait(conversation, &slots, about),
+        Reducer::Waited => panels::waited(conversation, &slots, about),
+        Reducer::Queue => panels::queue(conversation, &slots),
+        Reducer::Ask => panels::ask(conversation, slots, about),
+        Reducer::Withdraw => remove_question(conversation, slots.get("id")),
+        Reducer::Notice => panels::notice(conversation, &slots, about),
+        Reducer::Entry => panels::entry(conversation, slots),
+        Reducer::Draft => panels::draft(conversation, &slots),
+        Reducer::Task => panels::task(conversation, slots),
+        Reducer::Child => child(conversation, slots, about),
     }
 }
 
 /// Folds an event of a subagent into the conversation of the subagent.
-fn child(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+fn child(conversation: &mut Conversation, mut slots: Slots, about: &ReducerContext<'_>) {
     let Some(Value::String(call)) = slots.remove("callId") else { return };
     let Some(event @ Value::Object(_)) = slots.remove("event") else { return };
     let dialect = conversation.dialect.clone();
     change_tool(conversation, &call, true, |tool| {
-        let begun = || Box::new(Conversation::begin(&dialect));
+        let begun = || Box::new(Conversation::new(&dialect));
         let child = tool.child.get_or_insert_with(begun);
-        Folding { meaning: about.meaning, at: about.at }.event(child, &event);
+        FrameFold { meaning: about.meaning, at: about.at }.event(child, &event);
     });
 }
 
 /// Returns the key of a sent command.
-fn place(id: Option<&Value>, command: &str) -> String {
+fn command_key(id: Option<&Value>, command: &str) -> String {
     id.map_or_else(|| format!("without {command}"), |id| id_text(Some(id)))
 }
 
@@ -229,7 +229,7 @@ fn plain(params: &Value) -> Map<String, Value> {
 }
 
 /// Returns an error as text.
-fn words(error: Option<&Value>) -> String {
+fn error_text(error: Option<&Value>) -> String {
     match error {
         Some(Value::String(text)) => text.clone(),
         Some(value) if !value.is_null() => value.to_string(),

@@ -40,7 +40,7 @@ pub(crate) type Sources = HashMap<String, Source>;
 /// A condition.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Test {
+pub(crate) enum Condition {
     Is(String, String),
     Not(String, String),
     Has(String),
@@ -50,7 +50,7 @@ pub(crate) enum Test {
 /// A change to a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) enum Act {
+pub(crate) enum Reducer {
     Work,
     Outcome,
     Abort,
@@ -90,9 +90,9 @@ pub(crate) enum Act {
 /// A rule of a row.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Rule {
-    pub act: Act,
+    pub act: Reducer,
     #[serde(default)]
-    pub when: Vec<Test>,
+    pub when: Vec<Condition>,
     /// The list to whose items the rule applies, one by one.
     pub over: Option<String>,
     pub slots: Sources,
@@ -103,7 +103,7 @@ pub(crate) struct Rule {
 pub(crate) struct Case {
     pub tag: String,
     #[serde(default)]
-    pub when: Vec<Test>,
+    pub when: Vec<Condition>,
     pub gives: Sources,
 }
 

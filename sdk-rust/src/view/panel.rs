@@ -8,7 +8,7 @@ use super::record::record;
 record! {
     /// Input of the user that is not in the conversation yet.
     #[derive(Default)]
-    Waiting {
+    PendingInput {
         /// A stable key.
         key: String,
         /// The text.
@@ -16,9 +16,9 @@ record! {
         /// Number of attached images.
         images: u64,
         /// Delivery: as a prompt, or through one of the queues.
-        mode: Mode,
+        mode: Delivery,
         /// Progress of the delivery.
-        state: WaitingState,
+        state: PendingInputState,
     } {
         /// The id of the command with the input.
         id: Value,
@@ -29,7 +29,7 @@ record! {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
-pub enum Mode {
+pub enum Delivery {
     /// The input starts a run.
     #[default]
     Prompt,
@@ -43,7 +43,7 @@ pub enum Mode {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum WaitingState {
+pub enum PendingInputState {
     /// The agent has not answered the command.
     #[default]
     Sent,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Number, Value};
 
-use super::meaning::{Case, Meaning, Reader, Source, Sources, Test};
+use super::meaning::{Case, Condition, Meaning, Reader, Source, Sources};
 
 /// The tags of the cases for strings and for everything else.
 const STRING: &str = "(string)";
@@ -24,12 +24,16 @@ pub(crate) fn at<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
 }
 
 /// Returns `true` if all conditions hold.
-pub(crate) fn holds(tests: &[Test], value: &Value) -> bool {
+pub(crate) fn holds(tests: &[Condition], value: &Value) -> bool {
     tests.iter().all(|test| match test {
-        Test::Is(path, wanted) => at(value, path).and_then(word).is_some_and(|word| word == wanted.as_str()),
-        Test::Not(path, wanted) => at(value, path).and_then(word).is_none_or(|word| word != wanted.as_str()),
-        Test::Has(path) => at(value, path).is_some(),
-        Test::Lacks(path) => at(value, path).is_none(),
+        Condition::Is(path, wanted) => {
+            at(value, path).and_then(scalar_text).is_some_and(|word| word == wanted.as_str())
+        }
+        Condition::Not(path, wanted) => {
+            at(value, path).and_then(scalar_text).is_none_or(|word| word != wanted.as_str())
+        }
+        Condition::Has(path) => at(value, path).is_some(),
+        Condition::Lacks(path) => at(value, path).is_none(),
     })
 }
 
@@ -45,9 +49,9 @@ fn read(meaning: &Meaning, source: &Source, value: &Value) -> Option<Value> {
         Source::Is { is } => Some(is.clone()),
         Source::Read { read, of } => neutral(meaning, read, at(value, of)?),
         Source::Each { each, of } => Some(Value::Array(all(meaning, each, at(value, of)?))),
-        Source::Map { map, to } => to.get(word(at(value, map)?)?.as_ref()).cloned(),
+        Source::Map { map, to } => to.get(scalar_text(at(value, map)?)?.as_ref()).cloned(),
         Source::Times { times, of } => Number::from_f64(at(value, of)?.as_f64()? * times).map(Value::Number),
-        Source::Text { text } => word(at(value, text)?).map(|word| Value::from(word.as_ref())),
+        Source::Text { text } => scalar_text(at(value, text)?).map(|word| Value::from(word.as_ref())),
         Source::Count { count } => at(value, count)?.as_array().map(|items| items.len().into()),
         Source::First { first } => first.iter().find_map(|source| read(meaning, source, value)),
         Source::Join { join } => {
@@ -80,14 +84,14 @@ fn case_of<'m>(reader: &'m Reader, value: &Value) -> Option<&'m Case> {
     let kind = match value {
         Value::String(_) => Some(Cow::Borrowed(STRING)),
         _ if reader.tag.is_empty() => Some(Cow::Borrowed(OTHER)),
-        value => at(value, &reader.tag).and_then(word),
+        value => at(value, &reader.tag).and_then(scalar_text),
     };
     let fits = |wanted: &str| reader.cases.iter().find(|case| case.tag == wanted && holds(&case.when, value));
     kind.and_then(|kind| fits(&kind)).or_else(|| fits(OTHER))
 }
 
 /// Returns a value in the form used by tables.
-fn word(value: &Value) -> Option<Cow<'_, str>> {
+fn scalar_text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
         Value::Bool(flag) => Some(Cow::Borrowed(if *flag { "true" } else { "false" })),

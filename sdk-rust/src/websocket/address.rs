@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_gets_what_a_connection_says_about_itself() {
+    fn an_address_gets_the_connection_parameters() {
         let address = Address::parse("ws://127.0.0.1:4711/token/ws").unwrap();
         assert_eq!((address.host.as_str(), address.is_secure), ("127.0.0.1:4711", false));
         assert_eq!(address.joined("a", None), "ws://127.0.0.1:4711/token/ws?tab=a");
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_something_else_is_refused_and_not_shown() {
+    fn an_address_of_another_scheme_is_rejected_and_not_shown() {
         for text in ["http://127.0.0.1/secret", "127.0.0.1/secret", "ws:///secret", "", "ws://h/sec ret"] {
             let error = Address::parse(text).unwrap_err().to_string();
             assert!(

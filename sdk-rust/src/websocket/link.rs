@@ -17,7 +17,7 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::address::Address;
-use super::book::{Book, Heard};
+use super::book::{MessageEffect, ResumeState};
 use super::error::ConnectError;
 use super::options::{Options, Stream};
 use crate::framing::{Bom, FrameReader, FrameText, FramerOptions, Incoming};
@@ -26,24 +26,25 @@ use crate::transport::Transport;
 type Socket = WebSocketStream<Stream>;
 
 /// The buffer size in each direction, in bytes. A writer waits while the buffer is full.
-const WAITING: usize = 64 * 1024;
+const BUFFER_SIZE: usize = 64 * 1024;
 /// The pauses between attempts to resume a connection, in milliseconds.
-const PAUSES: [u64; 5] = [200, 500, 1000, 2000, 4000];
+const RECONNECT_DELAYS: [u64; 5] = [200, 500, 1000, 2000, 4000];
 /// The time limit for the last lines of a client that has closed its side, and for the close of the server.
-const GOODBYE: Duration = Duration::from_secs(2);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Connects, and starts the task.
 pub(super) async fn start(address: Address, options: Options) -> Result<Transport, ConnectError> {
     let name = uuid::Uuid::new_v4().simple().to_string();
-    let (ours, lines) = tokio::io::duplex(WAITING);
-    let (frames, theirs) = tokio::io::duplex(WAITING);
+    let (ours, lines) = tokio::io::duplex(BUFFER_SIZE);
+    let (frames, theirs) = tokio::io::duplex(BUFFER_SIZE);
     let gone = CancellationToken::new();
     let failed = Arc::new(OnceLock::new());
     let limits = FramerOptions { max_line: usize::MAX, bom: Bom::Keep };
-    let lines = Lines { reader: FrameReader::with_options(lines, limits), read: VecDeque::new() };
-    let mut link = Link { address, options, name, book: Mutex::default(), lines, frames, gone: gone.clone() };
+    let lines = OutgoingLines { reader: FrameReader::with_options(lines, limits), read: VecDeque::new() };
+    let mut link =
+        Link { address, options, name, state: Mutex::default(), lines, frames, client_closed: gone.clone() };
     let socket = link.open().await?;
-    let reader = Frames { _gone: gone.drop_guard(), stream: theirs, failed: failed.clone() };
+    let reader = FrameStream { _gone: gone.drop_guard(), stream: theirs, failed: failed.clone() };
     tokio::spawn(async move {
         if let Some(reason) = link.run(socket).await {
             let _ = failed.set(reason);
@@ -53,14 +54,14 @@ pub(super) async fn start(address: Address, options: Options) -> Result<Transpor
 }
 
 /// The reader of the client. It fails at its end if the connection has failed.
-struct Frames {
+struct FrameStream {
     /// Notifies the task that the client has stopped reading, before the stream breaks.
     _gone: DropGuard,
     stream: DuplexStream,
     failed: Arc<OnceLock<&'static str>>,
 }
 
-impl AsyncRead for Frames {
+impl AsyncRead for FrameStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -78,13 +79,13 @@ impl AsyncRead for Frames {
 }
 
 /// The lines of the client.
-struct Lines {
+struct OutgoingLines {
     reader: FrameReader<DuplexStream>,
     /// Lines that were read but not sent.
     read: VecDeque<Incoming>,
 }
 
-impl Lines {
+impl OutgoingLines {
     /// Returns the next line, or `None` at the end. Dropping the future loses nothing.
     async fn next(&mut self) -> Option<FrameText> {
         loop {
@@ -108,16 +109,16 @@ struct Link {
     options: Options,
     /// The name of the connection.
     name: String,
-    book: Mutex<Book>,
-    lines: Lines,
+    state: Mutex<ResumeState>,
+    lines: OutgoingLines,
     frames: DuplexStream,
     /// Cancelled when the client stops reading.
-    gone: CancellationToken,
+    client_closed: CancellationToken,
 }
 
 /// The reason why a socket is no longer in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Over {
+enum SocketEnd {
     /// The socket was lost.
     Lost,
     /// The client has closed its side, or the agent has ended.
@@ -135,7 +136,7 @@ impl Link {
         let after = self.options.timeout;
         let made = async {
             let stream = (self.options.dial)(host()).await.map_err(failed)?;
-            let address = self.address.joined(&self.name, self.book().have);
+            let address = self.address.joined(&self.name, self.state().received);
             let sizes = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
             match client_async_with_config(address, stream, Some(sizes)).await {
                 Ok((socket, _)) => Ok(socket),
@@ -147,35 +148,37 @@ impl Link {
         timeout(after, made).await.unwrap_or_else(|_| Err(ConnectError::TimedOut { host: host(), after }))
     }
 
-    fn book(&self) -> MutexGuard<'_, Book> {
-        self.book.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ResumeState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Transfers lines and messages until the end of the connection. Returns the reason of a failure.
     async fn run(&mut self, mut socket: Socket) -> Option<&'static str> {
         let mut is_back = false;
         loop {
-            match self.talk(socket, is_back).await {
-                Over::Closed => return None,
-                Over::Reload => return Some("reload: the server no longer has what was missed"),
-                Over::Lost if self.book().have.is_none() => return None,
-                Over::Lost => {}
+            match self.run_socket(socket, is_back).await {
+                SocketEnd::Closed => return None,
+                SocketEnd::Reload => return Some("reload: the server no longer has what was missed"),
+                SocketEnd::Lost if self.state().received.is_none() => return None,
+                SocketEnd::Lost => {}
             }
             socket = tokio::select! {
-                made = self.again() => match made {
+                made = self.reconnect() => match made {
                     Some(socket) => socket,
                     None => return Some("the connection was lost"),
                 },
-                () = self.gone.cancelled() => return None,
+                () = self.client_closed.cancelled() => return None,
             };
             is_back = true;
         }
     }
 
     /// Reconnects. Returns `None` if that does not succeed in time.
-    async fn again(&self) -> Option<Socket> {
-        let until = Instant::now() + self.options.patience;
-        let mut pauses = PAUSES.into_iter().chain(std::iter::repeat(PAUSES[PAUSES.len() - 1]));
+    async fn reconnect(&self) -> Option<Socket> {
+        let until = Instant::now() + self.options.reconnect_timeout;
+        let mut pauses = RECONNECT_DELAYS
+            .into_iter()
+            .chain(std::iter::repeat(RECONNECT_DELAYS[RECONNECT_DELAYS.len() - 1]));
         while Instant::now() < until {
             sleep(Duration::from_millis(pauses.next()?)).await;
             if let Ok(socket) = self.open().await {
@@ -185,11 +188,11 @@ impl Link {
         None
     }
 
-    /// Uses a socket until it is lost or the connection ends. `is_back` is true for every socket except the
+    /// Uses a socket until it is lost or the connection ends. `is_resumed` is true for every socket except the
     /// first.
-    async fn talk(&mut self, socket: Socket, is_back: bool) -> Over {
+    async fn run_socket(&mut self, socket: Socket, is_back: bool) -> SocketEnd {
         let (mut sink, mut stream) = socket.split();
-        let Self { book, lines, frames, gone, .. } = self;
+        let Self { state: book, lines, frames, client_closed: gone, .. } = self;
         let book = &*book;
         let book = || book.lock().unwrap_or_else(PoisonError::into_inner);
         // No line is sent before the lost lines have been repeated.
@@ -200,8 +203,8 @@ impl Link {
         let receive = async {
             let ended = receive(&mut stream, frames, book, &greeted, &over).await;
             // The lines that the client wrote before it closed its side are still sent.
-            if ended == Over::Closed && gone.is_cancelled() {
-                let _ = timeout(GOODBYE, over.cancelled()).await;
+            if ended == SocketEnd::Closed && gone.is_cancelled() {
+                let _ = timeout(CLOSE_TIMEOUT, over.cancelled()).await;
             }
             over.cancel();
             ended
@@ -219,19 +222,19 @@ impl Link {
             };
             let ended = tokio::select! {
                 sent = sending => match sent {
-                    Ok(()) => Over::Closed,
-                    Err(_) => Over::Lost,
+                    Ok(()) => SocketEnd::Closed,
+                    Err(_) => SocketEnd::Lost,
                 },
-                () = over.cancelled() => Over::Lost,
+                () = over.cancelled() => SocketEnd::Lost,
             };
-            if ended == Over::Closed {
-                let _ = timeout(GOODBYE, sink.close()).await;
+            if ended == SocketEnd::Closed {
+                let _ = timeout(CLOSE_TIMEOUT, sink.close()).await;
             }
             over.cancel();
             ended
         };
         match tokio::join!(receive, send) {
-            (Over::Lost, sent) => sent,
+            (SocketEnd::Lost, sent) => sent,
             (received, _) => received,
         }
     }
@@ -242,33 +245,33 @@ impl Link {
 async fn receive<'a>(
     stream: &mut SplitStream<Socket>,
     frames: &mut DuplexStream,
-    book: impl Fn() -> MutexGuard<'a, Book>,
+    book: impl Fn() -> MutexGuard<'a, ResumeState>,
     greeted: &CancellationToken,
-    over: &CancellationToken,
-) -> Over {
+    end: &CancellationToken,
+) -> SocketEnd {
     let mut first = true;
     loop {
         let message = tokio::select! {
             message = stream.next() => message,
-            () = over.cancelled() => return Over::Lost,
+            () = end.cancelled() => return SocketEnd::Lost,
         };
         let text = match message {
             Some(Ok(Message::Text(text))) => text,
-            Some(Ok(Message::Close(_)) | Err(_)) | None => return Over::Lost,
+            Some(Ok(Message::Close(_)) | Err(_)) | None => return SocketEnd::Lost,
             Some(Ok(_)) => continue,
         };
-        let heard = book().hears(text.as_str(), std::mem::take(&mut first));
+        let heard = book().receive(text.as_str(), std::mem::take(&mut first));
         let news = match heard {
-            Heard::Frames(news) => news,
-            Heard::Back => Vec::new(),
-            Heard::Reload => return Over::Reload,
-            Heard::Ended => return Over::Closed,
+            MessageEffect::Frames(news) => news,
+            MessageEffect::Resumed => Vec::new(),
+            MessageEffect::Reload => return SocketEnd::Reload,
+            MessageEffect::Ended => return SocketEnd::Closed,
         };
         greeted.cancel();
         for mut line in news {
             line.push('\n');
             if frames.write_all(line.as_bytes()).await.is_err() {
-                return Over::Closed;
+                return SocketEnd::Closed;
             }
         }
     }
@@ -277,11 +280,11 @@ async fn receive<'a>(
 /// Sends the lines of the client until it closes its side.
 async fn send<'a>(
     sink: &mut SplitSink<Socket, Message>,
-    lines: &mut Lines,
-    book: impl Fn() -> MutexGuard<'a, Book>,
+    lines: &mut OutgoingLines,
+    book: impl Fn() -> MutexGuard<'a, ResumeState>,
 ) -> Result<(), tungstenite::Error> {
     while let Some(line) = lines.next().await {
-        book().sends(line.as_str());
+        book().record_sent(line.as_str());
         sink.send(Message::text(line.as_str())).await?;
     }
     Ok(())

@@ -14,20 +14,20 @@ use tokio::net::TcpStream;
 /// Options of a connection.
 #[derive(Clone)]
 pub struct Options {
-    pub(super) patience: Duration,
+    pub(super) reconnect_timeout: Duration,
     pub(super) timeout: Duration,
     pub(super) dial: Dial,
     /// `true` if the caller has set `dial`.
-    pub(super) dials: bool,
+    pub(super) has_custom_dial: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
         Self {
-            patience: Duration::from_secs(60),
+            reconnect_timeout: Duration::from_secs(60),
             timeout: Duration::from_secs(10),
             dial: Arc::new(|address| async move { Ok(Box::new(open(address).await?) as Stream) }.boxed()),
-            dials: false,
+            has_custom_dial: false,
         }
     }
 }
@@ -35,8 +35,8 @@ impl Default for Options {
 impl Options {
     /// Sets the time for attempts to resume a lost connection; 60 s by default. Zero disables resumption.
     #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
+    pub fn reconnect_timeout(mut self, patience: Duration) -> Self {
+        self.reconnect_timeout = patience;
         self
     }
 
@@ -60,14 +60,14 @@ impl Options {
             let made = dial(address);
             async move { Ok(Box::new(made.await?) as Stream) }.boxed()
         });
-        self.dials = true;
+        self.has_custom_dial = true;
         self
     }
 }
 
 impl fmt::Debug for Options {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { patience, timeout, dials, .. } = self;
+        let Self { reconnect_timeout: patience, timeout, has_custom_dial: dials, .. } = self;
         out.debug_struct("Options")
             .field("patience", patience)
             .field("timeout", timeout)
@@ -84,15 +84,15 @@ async fn open(address: String) -> io::Result<TcpStream> {
 }
 
 /// The byte stream under a WebSocket.
-pub(super) type Stream = Box<dyn Bytes>;
+pub(super) type Stream = Box<dyn ByteStream>;
 
 /// Makes a stream to `HOST:PORT`.
 pub(super) type Dial = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Stream>> + Send + Sync>;
 
 /// A stream of bytes in both directions.
-pub(super) trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
+pub(super) trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
 
-impl<S: AsyncRead + AsyncWrite + Send + Unpin> Bytes for S {}
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for S {}
 
 #[cfg(test)]
 mod tests {

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex};
 use crate::peer::{pair, state, within};
 
 #[derive(Clone, Default)]
-struct Polite(Arc<Mutex<Vec<String>>>);
+struct RecordingHandler(Arc<Mutex<Vec<String>>>);
 
-impl Dialogs for Polite {
+impl Dialogs for RecordingHandler {
     async fn select(&self, dialog: SelectDialog) -> Option<String> {
         dialog.options.into_iter().next_back()
     }
@@ -31,50 +31,50 @@ const SELECT: &str =
 
 #[tokio::test]
 async fn a_handler_answers() {
-    let polite = Polite::default();
+    let polite = RecordingHandler::default();
     let (client, mut peer, _) = pair(pi::Client::builder().dialogs(polite.clone()));
-    peer.say(SELECT).await;
-    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u1", "value": "No"}));
-    peer.say(r#"{"type":"extension_ui_request","id":"u2","method":"confirm","title":"?","message":""}"#)
+    peer.send(SELECT).await;
+    assert_eq!(peer.receive().await, json!({"type": "extension_ui_response", "id": "u1", "value": "No"}));
+    peer.send(r#"{"type":"extension_ui_request","id":"u2","method":"confirm","title":"?","message":""}"#)
         .await;
-    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u2", "confirmed": true}));
+    assert_eq!(peer.receive().await, json!({"type": "extension_ui_response", "id": "u2", "confirmed": true}));
     // A dialog without a handler method is dismissed.
-    peer.say(r#"{"type":"extension_ui_request","id":"u3","method":"input","title":"Name"}"#).await;
-    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u3", "cancelled": true}));
+    peer.send(r#"{"type":"extension_ui_request","id":"u3","method":"input","title":"Name"}"#).await;
+    assert_eq!(peer.receive().await, json!({"type": "extension_ui_response", "id": "u3", "cancelled": true}));
     // A notice is not answered, so the next line answers the next question.
-    peer.say(r#"{"type":"extension_ui_request","id":"u4","method":"notify","message":"done"}"#).await;
-    peer.say(SELECT).await;
-    assert_eq!(peer.hear().await["id"], "u1");
+    peer.send(r#"{"type":"extension_ui_request","id":"u4","method":"notify","message":"done"}"#).await;
+    peer.send(SELECT).await;
+    assert_eq!(peer.receive().await["id"], "u1");
     assert_eq!(*polite.0.lock().unwrap(), ["done"]);
     drop(client);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn notices_are_told_in_the_order_in_which_they_came() {
-    let polite = Polite::default();
+async fn notices_are_delivered_in_order() {
+    let polite = RecordingHandler::default();
     let (_client, mut peer, _) = pair(pi::Client::builder().dialogs(polite.clone()));
     let sent: Vec<_> = (0..200).map(|number| number.to_string()).collect();
     for message in &sent {
         let notice =
             json!({"type": "extension_ui_request", "id": message, "method": "notify", "message": message});
-        peer.say(&notice.to_string()).await;
+        peer.send(&notice.to_string()).await;
     }
-    peer.say(SELECT).await;
-    assert_eq!(peer.hear().await["id"], "u1");
+    peer.send(SELECT).await;
+    assert_eq!(peer.receive().await["id"], "u1");
     assert_eq!(*polite.0.lock().unwrap(), sent);
 }
 
 #[tokio::test]
-async fn without_a_handler_the_declared_policy_answers_and_says_so() {
+async fn without_a_handler_the_declared_policy_answers_and_is_reported() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());
-    peer.say(SELECT).await;
-    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u1", "cancelled": true}));
+    peer.send(SELECT).await;
+    assert_eq!(peer.receive().await, json!({"type": "extension_ui_response", "id": "u1", "cancelled": true}));
     assert!(seen.has(|d| matches!(d, Diagnostic::DialogByPolicy { method, .. } if method == "select")));
     let (rpc, mut peer, _) = pair(Builder::<opal::Opal>::default());
-    peer.say(r#"{"jsonrpc":"2.0","id":"s2c-1","method":"client/confirm","params":{"session_id":"s","title":"","message":"","actions":["allow","deny"]}}"#).await;
-    assert_eq!(peer.hear().await, json!({"jsonrpc": "2.0", "id": "s2c-1", "result": {"action": "deny"}}));
-    peer.say(r#"{"jsonrpc":"2.0","id":"s2c-2","method":"client/ask_user","params":{"session_id":"s","question":"?"}}"#).await;
-    assert_eq!(peer.hear().await["error"]["code"], -32000);
+    peer.send(r#"{"jsonrpc":"2.0","id":"s2c-1","method":"client/confirm","params":{"session_id":"s","title":"","message":"","actions":["allow","deny"]}}"#).await;
+    assert_eq!(peer.receive().await, json!({"jsonrpc": "2.0", "id": "s2c-1", "result": {"action": "deny"}}));
+    peer.send(r#"{"jsonrpc":"2.0","id":"s2c-2","method":"client/ask_user","params":{"session_id":"s","question":"?"}}"#).await;
+    assert_eq!(peer.receive().await["error"]["code"], -32000);
     drop((client, rpc));
 }
 
@@ -82,12 +82,15 @@ async fn without_a_handler_the_declared_policy_answers_and_says_so() {
 #[tokio::test]
 async fn fm_f21_an_unknown_dialog_is_dismissed() {
     for with_handler in [false, true] {
-        let builder =
-            if with_handler { pi::Client::builder().dialogs(Polite::default()) } else { Builder::default() };
+        let builder = if with_handler {
+            pi::Client::builder().dialogs(RecordingHandler::default())
+        } else {
+            Builder::default()
+        };
         let (client, mut peer, _) = pair(builder);
-        peer.say(r#"{"type":"extension_ui_request","id":"u9","method":"hologram","title":"?"}"#).await;
+        peer.send(r#"{"type":"extension_ui_request","id":"u9","method":"hologram","title":"?"}"#).await;
         assert_eq!(
-            peer.hear().await,
+            peer.receive().await,
             json!({"type": "extension_ui_response", "id": "u9", "cancelled": true})
         );
         drop(client);
@@ -97,8 +100,8 @@ async fn fm_f21_an_unknown_dialog_is_dismissed() {
 /// F43: a handler that panics or never answers delays no other operation.
 #[tokio::test]
 async fn fm_f43_a_handler_that_fails_or_hangs_stalls_nothing() {
-    struct Hangs;
-    impl Dialogs for Hangs {
+    struct HangingHandler;
+    impl Dialogs for HangingHandler {
         async fn input(&self, _: pi::InputDialog) -> Option<String> {
             std::future::pending().await
         }
@@ -106,11 +109,11 @@ async fn fm_f43_a_handler_that_fails_or_hangs_stalls_nothing() {
             panic!("a handler that fails")
         }
     }
-    let (client, mut peer, _) = pair(pi::Client::builder().dialogs(Hangs));
-    peer.say(r#"{"type":"extension_ui_request","id":"u1","method":"input","title":"Name"}"#).await;
-    peer.say(r#"{"type":"extension_ui_request","id":"u2","method":"confirm","title":"?","message":""}"#)
+    let (client, mut peer, _) = pair(pi::Client::builder().dialogs(HangingHandler));
+    peer.send(r#"{"type":"extension_ui_request","id":"u1","method":"input","title":"Name"}"#).await;
+    peer.send(r#"{"type":"extension_ui_request","id":"u2","method":"confirm","title":"?","message":""}"#)
         .await;
-    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "u2", "cancelled": true}));
+    assert_eq!(peer.receive().await, json!({"type": "extension_ui_response", "id": "u2", "cancelled": true}));
     let call = tokio::spawn(async move { client.get_state().await });
     peer.answer("get_state", &state(false)).await;
     within("the call", call).await.unwrap().unwrap();
@@ -118,10 +121,10 @@ async fn fm_f43_a_handler_that_fails_or_hangs_stalls_nothing() {
 
 #[tokio::test]
 async fn a_dialog_that_does_not_fit_is_dismissed_and_reported() {
-    let (client, mut peer, seen) = pair(pi::Client::builder().dialogs(Polite::default()));
-    peer.say(r#"{"type":"extension_ui_request","id":"u1","method":"select","title":"Go?","options":7}"#)
+    let (client, mut peer, seen) = pair(pi::Client::builder().dialogs(RecordingHandler::default()));
+    peer.send(r#"{"type":"extension_ui_request","id":"u1","method":"select","title":"Go?","options":7}"#)
         .await;
-    assert_eq!(peer.hear().await["cancelled"], true);
+    assert_eq!(peer.receive().await["cancelled"], true);
     assert!(
         seen.has(|d| matches!(d, Diagnostic::DialogMalformed { reason, .. } if reason.contains("options")))
     );

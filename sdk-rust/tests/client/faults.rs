@@ -25,7 +25,7 @@ async fn fm_f20_unknown_events_members_and_values_are_delivered() {
         r#"{"type":"message_update","assistantMessageEvent":{"type":"video_delta","contentIndex":0}}"#,
     ];
     for line in lines {
-        peer.say(line).await;
+        peer.send(line).await;
         let raw = within("an event", events.next_raw()).await.unwrap().unwrap();
         assert_eq!(raw.frame().as_str(), line);
         let event = raw.decode().unwrap();
@@ -35,9 +35,9 @@ async fn fm_f20_unknown_events_members_and_values_are_delivered() {
         );
     }
     // A set that controls the client is closed: a value outside of it is an error, not a guess.
-    peer.say(&message_end("stop").replace("\"stop\"", "\"paused\"")).await;
+    peer.send(&message_end("stop").replace("\"stop\"", "\"paused\"")).await;
     assert!(within("an event", events.next()).await.unwrap().is_err());
-    peer.say(&message_end("stop")).await;
+    peer.send(&message_end("stop")).await;
     match within("an event", events.next()).await.unwrap().unwrap() {
         Event::MessageEnd(end) => match end.message {
             pi::AgentMessage::Assistant(message) => assert_eq!(message.stop_reason, StopReason::Stop),
@@ -61,10 +61,10 @@ fn message_end(stop: &str) -> String {
 #[tokio::test]
 async fn fm_f23_noise_is_reported_and_skipped() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());
-    peer.say("npm WARN deprecated something").await;
-    peer.say("[1,2,3]").await;
-    peer.say("null").await;
-    peer.say(r#"{"no":"type"}"#).await;
+    peer.send("npm WARN deprecated something").await;
+    peer.send("[1,2,3]").await;
+    peer.send("null").await;
+    peer.send(r#"{"no":"type"}"#).await;
     peer.writer.write_all(b"{\"type\":\"\xff\xfe\"}\n").await.unwrap();
     let call = tokio::spawn(async move { client.get_state().await });
     peer.answer("get_state", &state(false)).await;
@@ -80,7 +80,7 @@ async fn fm_f23_noise_is_reported_and_skipped() {
 async fn fm_f10_lone_surrogates_are_replaced() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
     let mut events = client.events().unwrap();
-    peer.say(r#"{"type":"extension_error","extensionPath":"a\udc00","event":"e","error":"\ud83e"}"#).await;
+    peer.send(r#"{"type":"extension_error","extensionPath":"a\udc00","event":"e","error":"\ud83e"}"#).await;
     match within("an event", events.next()).await.unwrap().unwrap() {
         Event::ExtensionError(error) => {
             assert_eq!((&*error.extension_path, &*error.error), ("a\u{fffd}", "\u{fffd}"))
@@ -94,7 +94,7 @@ async fn fm_f10_lone_surrogates_are_replaced() {
 async fn fm_f17_the_last_of_two_equal_members_counts() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
     let mut events = client.events().unwrap();
-    peer.say(r#"{"type":"agent_start","type":"extension_error","extensionPath":"a","event":"e","error":"one","error":"two"}"#).await;
+    peer.send(r#"{"type":"agent_start","type":"extension_error","extensionPath":"a","event":"e","error":"one","error":"two"}"#).await;
     let raw = within("an event", events.next_raw()).await.unwrap().unwrap();
     assert_eq!(raw.kind(), "extension_error");
     match raw.decode().unwrap() {
@@ -112,7 +112,7 @@ async fn fm_f13_large_frames_are_read() {
         let text = "é".repeat(mebibytes << 19);
         let line =
             format!(r#"{{"type":"extension_error","extensionPath":"p","event":"e","error":"{text}"}}"#);
-        peer.say(&line).await;
+        peer.send(&line).await;
         match within("an event", events.next()).await.unwrap().unwrap() {
             Event::ExtensionError(error) => assert_eq!(error.error.len(), mebibytes << 20),
             other => panic!("{other:?}"),
@@ -122,7 +122,7 @@ async fn fm_f13_large_frames_are_read() {
 
 /// F18: integers are exact, and a number that no type represents is an error with the frame retained.
 #[tokio::test]
-async fn fm_f18_numbers_are_exact_or_refused() {
+async fn fm_f18_numbers_are_exact_or_rejected() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
     let mut events = client.events().unwrap();
     let line = |attempt: &str| {
@@ -130,13 +130,13 @@ async fn fm_f18_numbers_are_exact_or_refused() {
             r#"{{"type":"auto_retry_start","attempt":{attempt},"maxAttempts":3,"delayMs":0,"errorMessage":""}}"#
         )
     };
-    peer.say(&line("9007199254740991")).await;
+    peer.send(&line("9007199254740991")).await;
     match within("an event", events.next()).await.unwrap().unwrap() {
         Event::AutoRetryStart(start) => assert_eq!(start.attempt, 9_007_199_254_740_991),
         other => panic!("{other:?}"),
     }
     for number in ["1e400", "-1", "1.5", "-0"] {
-        peer.say(&line(number)).await;
+        peer.send(&line(number)).await;
         let raw = within("an event", events.next_raw()).await.unwrap().unwrap();
         assert_eq!(raw.frame().as_str(), line(number));
         assert!(raw.decode().is_err(), "{number} is no count");
@@ -168,11 +168,11 @@ async fn fm_f41_lines_of_many_tasks_stay_whole() {
 /// F25: this revision does not negotiate chunked frames. An unexpected chunk is an unknown event, and no part
 /// of it is stored.
 #[tokio::test]
-async fn fm_f25_chunks_that_nobody_asked_for_are_unknown_events() {
+async fn fm_f25_undeclared_chunks_are_unknown_events() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());
     let mut events = client.events().unwrap();
     for index in [0, 2, 2, 1] {
-        peer.say(&format!(r#"{{"type":"rpc_chunk","id":"c","index":{index},"count":3,"data":"e30="}}"#))
+        peer.send(&format!(r#"{{"type":"rpc_chunk","id":"c","index":{index},"count":3,"data":"e30="}}"#))
             .await;
         let event = within("an event", events.next()).await.unwrap().unwrap();
         assert!(matches!(event, Event::Unknown(_)));
@@ -186,8 +186,8 @@ async fn fm_f36_a_mute_agent_runs_into_the_limit() {
     let (client, mut peer, seen) = pair(pi::Client::builder().timeout(Duration::from_millis(30)));
     let error = within("the limit", client.get_state()).await.unwrap_err();
     assert!(matches!(error, Error::TimedOut { ref command, .. } if command == "get_state"), "{error}");
-    let id = peer.hear_command("get_state").await;
-    peer.say(&success(&id, "get_state", &state(false))).await;
+    let id = peer.receive_command("get_state").await;
+    peer.send(&success(&id, "get_state", &state(false))).await;
     let call = tokio::spawn({
         let client = client.with_timeout(crate::long::LONG);
         async move { client.abort_retry().await }
@@ -199,20 +199,20 @@ async fn fm_f36_a_mute_agent_runs_into_the_limit() {
 
 /// F37: responses with unknown, missing or repeated ids settle no other calls.
 #[tokio::test]
-async fn fm_f37_answers_that_belong_to_nobody_settle_nobody() {
+async fn fm_f37_unmatched_answers_settle_no_call() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default());
     let call = tokio::spawn({
         let client = client.clone();
         async move { client.get_messages().await }
     });
-    let id = peer.hear_command("get_messages").await;
-    peer.say(&success("\"somebody\"", "get_messages", r#"{"messages":[]}"#)).await;
-    peer.say(r#"{"type":"response","command":"get_messages","success":true,"data":{"messages":[]}}"#).await;
-    peer.say(&failure("\"somebody\"", "get_messages", "no")).await;
+    let id = peer.receive_command("get_messages").await;
+    peer.send(&success("\"somebody\"", "get_messages", r#"{"messages":[]}"#)).await;
+    peer.send(r#"{"type":"response","command":"get_messages","success":true,"data":{"messages":[]}}"#).await;
+    peer.send(&failure("\"somebody\"", "get_messages", "no")).await;
     assert!(!call.is_finished());
-    peer.say(&success(&id, "get_messages", r#"{"messages":[]}"#)).await;
+    peer.send(&success(&id, "get_messages", r#"{"messages":[]}"#)).await;
     within("the call", call).await.unwrap().unwrap();
-    peer.say(&failure(&id, "get_messages", "twice")).await;
+    peer.send(&failure(&id, "get_messages", "twice")).await;
     let call = tokio::spawn(async move { client.get_state().await });
     peer.answer("get_state", &state(false)).await;
     within("the next call", call).await.unwrap().unwrap();
@@ -228,15 +228,15 @@ async fn fm_f37_answers_that_belong_to_nobody_settle_nobody() {
 
 /// F43: a tap that panics is not called again, and the connection continues.
 #[tokio::test]
-async fn fm_f43_a_tap_that_panics_hurts_nobody() {
-    struct Bad;
-    impl Tap for Bad {
+async fn fm_f43_a_tap_that_panics_has_no_effect() {
+    struct PanickingTap;
+    impl Tap for PanickingTap {
         fn frame(&self, _: Direction, _: &str) {
             panic!("a tap that fails");
         }
     }
     let (ours, theirs) = memory_pair(1 << 16);
-    let client = pi::Client::builder().tap(Bad).connect(ours);
+    let client = pi::Client::builder().tap(PanickingTap).connect(ours);
     let mut peer = Peer::new(theirs);
     for _ in 0..2 {
         let call = tokio::spawn({
@@ -263,8 +263,8 @@ async fn the_end_of_the_stream_settles_everything_at_once() {
         let client = client.clone();
         async move { client.bash("sleep 100").await }
     });
-    peer.hear_command("bash").await;
-    peer.say(r#"{"type":"agent_start"}"#).await;
+    peer.receive_command("bash").await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
     drop(peer);
     let error = within("the call", call).await.unwrap().unwrap_err();
     let termination = error.termination().unwrap();
@@ -289,8 +289,8 @@ async fn an_answer_that_a_line_quotes_fails_its_call_unless_it_comes() {
         let client = client.clone();
         async move { client.prompt("hello").await.map(drop) }
     });
-    let id = peer.hear_command("prompt").await;
-    peer.say(&format!("Loading… {}", success(&id, "prompt", ""))).await;
+    let id = peer.receive_command("prompt").await;
+    peer.send(&format!("Loading… {}", success(&id, "prompt", ""))).await;
     let error = within("the failure", started).await.unwrap().unwrap_err();
     assert!(matches!(&error, Error::Decode { what, .. } if what.contains("prompt")), "{error}");
 }

@@ -40,32 +40,32 @@ fn call(id: &str, tool: &str) -> String {
 #[tokio::test]
 async fn a_handler_carries_out_tools_and_reads_addresses() {
     let (_client, mut peer, _) = pair(omp::Client::builder().dialogs(Host));
-    peer.say(&call("1", "hangs")).await;
-    peer.say(&call("2", "echo")).await;
+    peer.send(&call("1", "hangs")).await;
+    peer.send(&call("2", "echo")).await;
     let text = json!([{"type": "text", "text": "c1 said \"ping\""}]);
     assert_eq!(
-        peer.hear().await,
+        peer.receive().await,
         json!({"type": "host_tool_result", "id": "2", "result": {"content": text}})
     );
     // A withdrawn call receives no answer.
-    peer.say(r#"{"type":"host_tool_cancel","id":"9","targetId":"1"}"#).await;
-    peer.say(r#"{"type":"host_uri_request","id":"3","operation":"read","url":"notes://today"}"#).await;
+    peer.send(r#"{"type":"host_tool_cancel","id":"9","targetId":"1"}"#).await;
+    peer.send(r#"{"type":"host_uri_request","id":"3","operation":"read","url":"notes://today"}"#).await;
     let answer = json!({"type": "host_uri_result", "id": "3", "content": "read of notes://today"});
-    assert_eq!(peer.hear().await, answer);
-    peer.say(&call("4", "missing")).await;
-    let refused = peer.hear().await;
+    assert_eq!(peer.receive().await, answer);
+    peer.send(&call("4", "missing")).await;
+    let refused = peer.receive().await;
     assert_eq!((&refused["id"], &refused["isError"]), (&json!("4"), &json!(true)));
 }
 
 #[tokio::test]
-async fn without_a_handler_the_agent_is_told_that_nobody_does_it() {
+async fn without_a_handler_the_agent_gets_a_failure() {
     let (_client, mut peer, _) = pair(Builder::<Omp>::default());
-    peer.say(&call("1", "echo")).await;
-    assert_eq!(peer.hear().await["isError"], true);
-    peer.say(r#"{"type":"host_uri_request","id":"3","operation":"read","url":"notes://today"}"#).await;
-    assert_eq!(peer.hear().await["type"], "host_uri_result");
-    peer.say(r#"{"type":"extension_ui_request","id":"5","method":"dance"}"#).await;
-    assert_eq!(peer.hear().await, json!({"type": "extension_ui_response", "id": "5", "cancelled": true}));
+    peer.send(&call("1", "echo")).await;
+    assert_eq!(peer.receive().await["isError"], true);
+    peer.send(r#"{"type":"host_uri_request","id":"3","operation":"read","url":"notes://today"}"#).await;
+    assert_eq!(peer.receive().await["type"], "host_uri_result");
+    peer.send(r#"{"type":"extension_ui_request","id":"5","method":"dance"}"#).await;
+    assert_eq!(peer.receive().await, json!({"type": "extension_ui_response", "id": "5", "cancelled": true}));
 }
 
 fn pieces(id: &str, frame: &Value, size: usize) -> Vec<String> {
@@ -81,24 +81,24 @@ fn pieces(id: &str, frame: &Value, size: usize) -> Vec<String> {
 
 /// F25: a response in pieces reaches its call. Invalid pieces are reported, and later frames are read.
 #[tokio::test]
-async fn fm_f25_a_frame_in_pieces_is_one_frame_and_a_broken_one_is_told() {
+async fn fm_f25_a_frame_in_pieces_is_one_frame_and_a_broken_one_is_reported() {
     let (client, mut peer, seen) = pair(Builder::<Omp>::default());
     let text = tokio::spawn({
         let client = client.clone();
         async move { client.get_last_assistant_text().await }
     });
-    let id: Value = serde_json::from_str(&peer.hear_command("get_last_assistant_text").await).unwrap();
+    let id: Value = serde_json::from_str(&peer.receive_command("get_last_assistant_text").await).unwrap();
     let answer = |text: &str| {
         json!({"id": id, "type": "response", "command": "get_last_assistant_text", "success": true,
                "data": {"text": text}})
     };
     let broken = pieces("a", &answer("lost"), 40);
-    peer.say(&broken[0]).await;
-    peer.say(&broken[2]).await;
-    peer.say(&broken[0]).await;
-    peer.say(r#"{"type":"agent_start"}"#).await;
+    peer.send(&broken[0]).await;
+    peer.send(&broken[2]).await;
+    peer.send(&broken[0]).await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
     for piece in pieces("b", &answer("whole"), 40) {
-        peer.say(&piece).await;
+        peer.send(&piece).await;
     }
     let text = within("the answer", text).await.unwrap().unwrap();
     assert_eq!(text.text.into_option().as_deref(), Some("whole"));
@@ -121,12 +121,12 @@ async fn fm_f25_a_frame_in_pieces_is_one_frame_and_a_broken_one_is_told() {
 }
 
 #[tokio::test]
-async fn a_key_in_pieces_is_seen_by_no_tap() {
+async fn a_key_in_pieces_reaches_no_tap() {
     let (client, mut peer, seen) = pair(Builder::<Omp>::default());
     let mut events = client.events().unwrap();
     let event = json!({"type": "agent_start", "note": "sk-ant-0123456789abcdefghij"});
     for piece in pieces("a", &event, 40) {
-        peer.say(&piece).await;
+        peer.send(&piece).await;
     }
     within("the event", events.next_raw()).await.unwrap().unwrap();
     let frames = seen.frames.lock().unwrap().clone();
@@ -140,7 +140,7 @@ async fn an_event_that_carries_a_key_is_its_type_alone_where_it_comes_in_pieces(
     let mut events = client.events().unwrap();
     let event = json!({"type": "before_provider_request", "options": {"plain": "very-private"}});
     for piece in pieces("a", &event, 40) {
-        peer.say(&piece).await;
+        peer.send(&piece).await;
     }
     let told = within("the event", events.next_raw()).await.unwrap().unwrap();
     assert_eq!(told.frame().as_str(), r#"{"type":"before_provider_request"}"#);
@@ -152,7 +152,7 @@ async fn a_run_ends_where_its_end_is_the_last_one() {
     let (client, mut peer, _) = pair(Builder::<Omp>::default());
     let ready = json!({"type": "ready", "protocolVersion": 1, "supportedProtocolVersions": [1, 2],
                        "maxFrameBytes": 1048576, "maxReassembledFrameBytes": 67108864});
-    peer.say(&ready.to_string()).await;
+    peer.send(&ready.to_string()).await;
     let run = tokio::spawn({
         let client = client.clone();
         async move { client.prompt("go").await }
@@ -166,7 +166,7 @@ async fn a_run_ends_where_its_end_is_the_last_one() {
         r#"{"type":"agent_end","messages":[],"isTerminal":true}"#,
         r#"{"type":"auto_retry_end","success":true,"attempt":1}"#,
     ] {
-        peer.say(frame).await;
+        peer.send(frame).await;
     }
     // The state is queried once, because the first end was not final.
     peer.answer("get_state", &crate::peer::state(false)).await;

@@ -16,17 +16,17 @@ async fn a_run_that_reaches_a_limit_is_stopped_and_fails_with_the_limits_name() 
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
     let limited = client.with_limits(turns(2));
     let prompt = tokio::spawn(async move { limited.prompt("go").await });
-    let id = peer.hear_command("prompt").await;
-    peer.say(&success(&id, "prompt", "")).await;
-    peer.say(r#"{"type":"agent_start"}"#).await;
+    let id = peer.receive_command("prompt").await;
+    peer.send(&success(&id, "prompt", "")).await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
     for _ in 0..3 {
-        peer.say(r#"{"type":"turn_start"}"#).await;
+        peer.send(r#"{"type":"turn_start"}"#).await;
     }
     let run = within("the acceptance", prompt).await.unwrap().unwrap();
     let result = tokio::spawn(run.wait());
-    let abort = peer.hear_command("abort").await;
-    peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
-    peer.say(&success(&abort, "abort", "")).await;
+    let abort = peer.receive_command("abort").await;
+    peer.send(r#"{"type":"agent_end","messages":[]}"#).await;
+    peer.send(&success(&abort, "abort", "")).await;
     peer.answer("get_state", &state(false)).await;
     let result = within("the end", result).await.unwrap().unwrap();
     let failure = result.failure.unwrap();
@@ -35,38 +35,38 @@ async fn a_run_that_reaches_a_limit_is_stopped_and_fails_with_the_limits_name() 
     assert!(!failure.retryable && !result.aborted);
     // The client itself has no limits.
     let prompt = tokio::spawn(async move { client.prompt("again").await });
-    let id = peer.hear_command("prompt").await;
-    peer.say(&success(&id, "prompt", "")).await;
-    peer.say(r#"{"type":"agent_start"}"#).await;
+    let id = peer.receive_command("prompt").await;
+    peer.send(&success(&id, "prompt", "")).await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
     for _ in 0..9 {
-        peer.say(r#"{"type":"turn_start"}"#).await;
+        peer.send(r#"{"type":"turn_start"}"#).await;
     }
     let run = within("the acceptance", prompt).await.unwrap().unwrap();
     let result = tokio::spawn(run.result());
-    peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
+    peer.send(r#"{"type":"agent_end","messages":[]}"#).await;
     peer.answer("get_state", &state(false)).await;
     assert!(within("the end", result).await.unwrap().is_ok());
 }
 
 #[tokio::test]
-async fn time_stops_a_run_also_of_an_agent_that_does_not_obey() {
+async fn max_time_stops_a_run_of_an_agent_that_ignores_the_abort() {
     for obeys in [true, false] {
         let (client, mut peer, _) = pair(Builder::<Pi>::default());
         let time = RunLimits { max_time: Some(Duration::from_millis(20)), ..RunLimits::default() };
         let limited = client.with_limits(time);
         let prompt = tokio::spawn(async move { limited.prompt("go").await });
-        let id = peer.hear_command("prompt").await;
-        peer.say(&success(&id, "prompt", "")).await;
-        peer.say(r#"{"type":"agent_start"}"#).await;
+        let id = peer.receive_command("prompt").await;
+        peer.send(&success(&id, "prompt", "")).await;
+        peer.send(r#"{"type":"agent_start"}"#).await;
         let run = within("the acceptance", prompt).await.unwrap().unwrap();
         let result = tokio::spawn(run.result());
-        let abort = peer.hear_command("abort").await;
+        let abort = peer.receive_command("abort").await;
         if obeys {
-            peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
-            peer.say(&success(&abort, "abort", "")).await;
+            peer.send(r#"{"type":"agent_end","messages":[]}"#).await;
+            peer.send(&success(&abort, "abort", "")).await;
             peer.answer("get_state", &state(false)).await;
         } else {
-            peer.say(&failure(&abort, "abort", "no")).await;
+            peer.send(&failure(&abort, "abort", "no")).await;
         }
         let error = within("the end", result).await.unwrap().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::RunFailed);
@@ -82,17 +82,17 @@ async fn a_limit_stops_a_run_whose_answer_is_its_end() {
     let (client, mut peer, _) = pair(Builder::<operator::Operator>::default());
     let run = within("the run", client.with_limits(turns(0)).prompt("go")).await.unwrap();
     let result = tokio::spawn(run.wait());
-    let id = peer.hear_command("prompt").await;
-    peer.say(r#"{"type":"event","event":{"type":"turn_start","turn_index":0,"timestamp":0}}"#).await;
-    let abort = peer.hear_command("abort").await;
-    peer.say(&success(&abort, "abort", "")).await;
-    peer.say(&failure(&id, "prompt", "aborted")).await;
+    let id = peer.receive_command("prompt").await;
+    peer.send(r#"{"type":"event","event":{"type":"turn_start","turn_index":0,"timestamp":0}}"#).await;
+    let abort = peer.receive_command("abort").await;
+    peer.send(&success(&abort, "abort", "")).await;
+    peer.send(&failure(&id, "prompt", "aborted")).await;
     let result = within("the end", result).await.unwrap().unwrap();
     assert_eq!(result.failure.unwrap().code.as_deref(), Some("max_turns"));
 }
 
 #[tokio::test]
-async fn a_limit_of_something_that_a_dialect_does_not_tell_is_refused() {
+async fn a_limit_that_the_dialect_cannot_measure_is_rejected() {
     let (client, _peer, _) = pair(Builder::<agentese::opal::Opal>::default());
     let cost = RunLimits { max_cost: Some(1.0), ..RunLimits::default() };
     let error = within("the refusal", client.with_limits(cost).agent_prompt("s", "go")).await.unwrap_err();

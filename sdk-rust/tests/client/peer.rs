@@ -20,41 +20,41 @@ pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 
 pub struct Peer {
     frames: FrameReader<BoxReader>,
-    heard: Vec<String>,
+    received: Vec<String>,
     pub writer: BoxWriter,
 }
 
 impl Peer {
     pub fn new(transport: Transport) -> Self {
-        Peer { frames: FrameReader::new(transport.reader), heard: Vec::new(), writer: transport.writer }
+        Peer { frames: FrameReader::new(transport.reader), received: Vec::new(), writer: transport.writer }
     }
 
     /// Returns the next line of the client.
-    pub async fn hear(&mut self) -> Value {
+    pub async fn receive(&mut self) -> Value {
         within("a line of the client", async {
-            while self.heard.is_empty() {
+            while self.received.is_empty() {
                 let mut batch = Vec::new();
                 assert!(self.frames.next_batch(&mut batch).await.unwrap() > 0, "the client closed its end");
                 for incoming in batch {
                     if let Incoming::Frame(frame) = incoming {
-                        self.heard.push(frame.as_str().to_owned());
+                        self.received.push(frame.as_str().to_owned());
                     }
                 }
             }
-            serde_json::from_str(&self.heard.remove(0)).expect("clients send JSON")
+            serde_json::from_str(&self.received.remove(0)).expect("clients send JSON")
         })
         .await
     }
 
     /// Waits for a command and returns its raw id.
-    pub async fn hear_command(&mut self, command: &str) -> String {
-        let line = self.hear().await;
+    pub async fn receive_command(&mut self, command: &str) -> String {
+        let line = self.receive().await;
         let name = line.get("type").or(line.get("method")).cloned().unwrap_or_default();
         assert_eq!(name, command, "another command came: {line}");
         line["id"].to_string()
     }
 
-    pub async fn say(&mut self, text: &str) {
+    pub async fn send(&mut self, text: &str) {
         within("the client to read", async {
             self.writer.write_all(text.as_bytes()).await.unwrap();
             self.writer.write_all(b"\n").await.unwrap();
@@ -65,8 +65,8 @@ impl Peer {
 
     /// Waits for a command and answers it.
     pub async fn answer(&mut self, command: &str, data: &str) {
-        let id = self.hear_command(command).await;
-        self.say(&success(&id, command, data)).await;
+        let id = self.receive_command(command).await;
+        self.send(&success(&id, command, data)).await;
     }
 }
 
@@ -88,12 +88,12 @@ pub fn state(streaming: bool) -> String {
 
 /// Diagnostics and frames that a client reported.
 #[derive(Clone, Default)]
-pub struct Seen {
+pub struct RecordingTap {
     pub diagnostics: Arc<Mutex<Vec<Diagnostic>>>,
     pub frames: Arc<Mutex<Vec<(Direction, String)>>>,
 }
 
-impl Tap for Seen {
+impl Tap for RecordingTap {
     fn frame(&self, direction: Direction, text: &str) {
         self.frames.lock().unwrap().push((direction, text.to_owned()));
     }
@@ -103,16 +103,16 @@ impl Tap for Seen {
     }
 }
 
-impl Seen {
+impl RecordingTap {
     pub fn has(&self, matches: impl Fn(&Diagnostic) -> bool) -> bool {
         self.diagnostics.lock().unwrap().iter().any(matches)
     }
 }
 
 /// Returns a client with its agent.
-pub fn pair<D: Dialect>(builder: Builder<D>) -> (RpcClient<D>, Peer, Seen) {
+pub fn pair<D: Dialect>(builder: Builder<D>) -> (RpcClient<D>, Peer, RecordingTap) {
     let (ours, theirs) = memory_pair(1 << 16);
-    let seen = Seen::default();
+    let seen = RecordingTap::default();
     let client = builder.tap(seen.clone()).connect(ours);
     (client, Peer::new(theirs), seen)
 }

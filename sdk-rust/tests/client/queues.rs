@@ -26,12 +26,12 @@ async fn a_blocked_reader_makes_calls_stall_and_goes_on_when_read() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
     let mut events = client.events().unwrap();
     for n in 0..20 {
-        peer.say(&update(n)).await;
+        peer.send(&update(n)).await;
     }
     let impatient = client.with_timeout(Duration::from_millis(100));
     let call = tokio::spawn(async move { impatient.get_state().await });
-    let id = peer.hear_command("get_state").await;
-    peer.say(&success(&id, "get_state", &state(false))).await;
+    let id = peer.receive_command("get_state").await;
+    peer.send(&success(&id, "get_state", &state(false))).await;
     let error = within("the stall", call).await.unwrap().unwrap_err();
     assert!(matches!(error, Error::Stalled { .. }), "{error}");
     for n in 0..20 {
@@ -51,11 +51,11 @@ async fn events_before_the_answer_to_a_prompt_do_not_block_the_reader() {
         let client = client.clone();
         async move { client.prompt("hello").await }
     });
-    let id = peer.hear_command("prompt").await;
+    let id = peer.receive_command("prompt").await;
     for n in 0..20 {
-        peer.say(&update(n)).await;
+        peer.send(&update(n)).await;
     }
-    peer.say(&success(&id, "prompt", "")).await;
+    peer.send(&success(&id, "prompt", "")).await;
     let mut run = within("the run", started).await.unwrap().unwrap();
     for n in 0..20 {
         let event = within("an event", run.next_raw()).await.unwrap();
@@ -63,7 +63,7 @@ async fn events_before_the_answer_to_a_prompt_do_not_block_the_reader() {
     }
     // From now on the events are read, and the limit of the queue applies.
     for n in 0..20 {
-        peer.say(&update(n)).await;
+        peer.send(&update(n)).await;
     }
     let impatient = client.with_timeout(Duration::from_millis(100));
     let error = within("the stall", impatient.get_state()).await.unwrap_err();
@@ -78,12 +78,12 @@ async fn a_prompt_that_is_answered_very_late_leaves_a_run_that_was_cut_off() {
         let client = client.clone();
         async move { client.prompt("hello").await }
     });
-    let id = peer.hear_command("prompt").await;
+    let id = peer.receive_command("prompt").await;
     let long = format!(r#"{{"type":"message_update","message":{{}},"pad":"{}"}}"#, "x".repeat(1 << 20));
     for _ in 0..20 {
-        peer.say(&long).await;
+        peer.send(&long).await;
     }
-    peer.say(&success(&id, "prompt", "")).await;
+    peer.send(&success(&id, "prompt", "")).await;
     let mut run = within("the run", started).await.unwrap().unwrap();
     let mut got = 0;
     while within("an event", run.next_raw()).await.is_some() {
@@ -98,7 +98,7 @@ async fn a_prompt_that_is_answered_very_late_leaves_a_run_that_was_cut_off() {
 async fn events_without_a_listener_are_dropped_and_counted() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
     for n in 0..500 {
-        peer.say(&update(n)).await;
+        peer.send(&update(n)).await;
     }
     let call = tokio::spawn({
         let client = client.clone();
@@ -123,11 +123,11 @@ async fn a_command_that_the_agent_does_not_read_is_not_sent() {
 
 /// `Coalesce`: of queued updates, the newest one remains. Other events are never merged.
 #[tokio::test]
-async fn updates_are_merged_where_that_is_asked_for() {
+async fn updates_are_merged_by_the_coalesce_policy() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000).overflow(Overflow::Coalesce));
     let mut events = client.events().unwrap();
     for n in 0..50 {
-        peer.say(&update(n)).await;
+        peer.send(&update(n)).await;
     }
     let call = tokio::spawn({
         let client = client.clone();
@@ -135,7 +135,7 @@ async fn updates_are_merged_where_that_is_asked_for() {
     });
     peer.answer("get_state", &state(false)).await;
     within("the call", call).await.unwrap().unwrap();
-    peer.say(r#"{"type":"agent_start"}"#).await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
     let mut seen = Vec::new();
     loop {
         let event = within("an event", events.next_raw()).await.unwrap().unwrap();
@@ -150,12 +150,12 @@ async fn updates_are_merged_where_that_is_asked_for() {
 
 /// `Detach`: a subscriber that does not read is detached and notified; the others continue.
 #[tokio::test]
-async fn a_subscriber_is_cut_off_where_that_is_asked_for() {
+async fn a_subscriber_is_detached_by_the_detach_policy() {
     let (client, mut peer, _) =
         pair::<Pi>(pi::Client::builder().queue_bytes(1000).overflow(Overflow::Detach));
     let mut lazy = client.events().unwrap();
     for n in 0..50 {
-        peer.say(&update(n)).await;
+        peer.send(&update(n)).await;
     }
     let call = tokio::spawn({
         let client = client.clone();
@@ -176,9 +176,9 @@ async fn a_subscriber_is_cut_off_where_that_is_asked_for() {
 
 /// Counts the wake-ups of a subscriber.
 #[derive(Default)]
-struct Woken(AtomicUsize);
+struct WakeCounter(AtomicUsize);
 
-impl Wake for Woken {
+impl Wake for WakeCounter {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
@@ -190,7 +190,7 @@ async fn a_subscriber_is_woken_once_for_what_one_read_brought() {
     const COUNT: usize = 100;
     let (client, mut peer, _) = pair(pi::Client::builder());
     let mut events = client.events().unwrap();
-    let woken = Arc::<Woken>::default();
+    let woken = Arc::<WakeCounter>::default();
     let waker = Waker::from(woken.clone());
     assert!(std::pin::pin!(events.next_raw()).poll(&mut Context::from_waker(&waker)).is_pending());
     let burst: String = (0..COUNT).map(|n| update(n) + "\n").collect();
@@ -212,10 +212,10 @@ async fn a_subscriber_is_woken_once_for_what_one_read_brought() {
 
 /// Events that precede a response in the same read are available before the response.
 #[tokio::test]
-async fn events_are_told_before_the_answer_that_follows_them() {
+async fn events_are_delivered_before_the_answer_that_follows_them() {
     let (client, mut peer, _) = pair(pi::Client::builder());
     let mut events = client.events().unwrap();
-    let woken = Arc::<Woken>::default();
+    let woken = Arc::<WakeCounter>::default();
     let waker = Waker::from(woken.clone());
     assert!(std::pin::pin!(events.next_raw()).poll(&mut Context::from_waker(&waker)).is_pending());
     let told = woken.clone();
@@ -223,7 +223,7 @@ async fn events_are_told_before_the_answer_that_follows_them() {
         client.get_state().await.unwrap();
         told.0.load(Ordering::SeqCst)
     });
-    let id = peer.hear_command("get_state").await;
+    let id = peer.receive_command("get_state").await;
     let burst = format!("{}\n{}\n{}\n", update(1), update(2), success(&id, "get_state", &state(false)));
     peer.writer.write_all(burst.as_bytes()).await.unwrap();
     assert_eq!(within("the answer", call).await.unwrap(), 1);
@@ -235,7 +235,7 @@ async fn events_are_told_before_the_answer_that_follows_them() {
 
 /// A subscriber that does not read delays the reader, but the other subscribers receive the current event.
 #[tokio::test]
-async fn others_have_the_event_that_one_subscriber_has_no_room_for() {
+async fn other_subscribers_get_the_event_that_does_not_fit_one_queue() {
     let (client, mut peer, _) = pair(pi::Client::builder().queue_bytes(1000));
     let mut lazy = client.events().unwrap();
     let mut eager = client.events().unwrap();
@@ -288,7 +288,7 @@ fn many() -> String {
 /// An active subscriber limits the reader, which stays only slightly ahead. The clock is paused while a task
 /// works, so that no time limit ends the wait.
 #[tokio::test(start_paused = true)]
-async fn the_reader_stays_near_a_listener_that_reads() {
+async fn the_reader_keeps_pace_with_an_active_listener() {
     let (client, mut peer, _) = pair(pi::Client::builder());
     let mut events = client.events().unwrap();
     let sent = Arc::<AtomicUsize>::default();
@@ -296,7 +296,7 @@ async fn the_reader_stays_near_a_listener_that_reads() {
         let sent = sent.clone();
         async move {
             for n in 0..MANY {
-                peer.say(&update(n)).await;
+                peer.send(&update(n)).await;
                 sent.store(n + 1, Ordering::SeqCst);
             }
             peer
@@ -317,7 +317,7 @@ async fn the_reader_stays_near_a_listener_that_reads() {
 /// A slow or inactive subscriber delays the events behind its backlog by ten milliseconds in total, not per
 /// read.
 #[tokio::test(start_paused = true)]
-async fn the_reader_goes_on_without_who_does_not_keep_up() {
+async fn the_reader_continues_without_a_slow_listener() {
     let (client, mut peer, _) = pair(pi::Client::builder());
     let mut events = client.events().unwrap();
     let _lazy = client.events().unwrap();
@@ -342,7 +342,7 @@ async fn the_reader_goes_on_without_who_does_not_keep_up() {
 
 /// A pending call, or an overflow policy without a wait, causes no delay.
 #[tokio::test(start_paused = true)]
-async fn nobody_is_waited_for_while_a_call_is_pending_or_where_events_need_no_room() {
+async fn the_reader_does_not_wait_for_listeners_while_a_call_is_pending() {
     for (overflow, asks_first) in
         [(Overflow::Block, true), (Overflow::Coalesce, false), (Overflow::Detach, false)]
     {
@@ -354,13 +354,13 @@ async fn nobody_is_waited_for_while_a_call_is_pending_or_where_events_need_no_ro
             tokio::spawn(async move { client.get_state().await })
         };
         let early = if asks_first { Some(ask()) } else { None };
-        let early_id = if asks_first { Some(peer.hear_command("get_state").await) } else { None };
+        let early_id = if asks_first { Some(peer.receive_command("get_state").await) } else { None };
         within("the client to read", peer.writer.write_all(many().as_bytes())).await.unwrap();
         let (call, id) = match (early, early_id) {
             (Some(call), Some(id)) => (call, id),
-            _ => (ask(), peer.hear_command("get_state").await),
+            _ => (ask(), peer.receive_command("get_state").await),
         };
-        peer.say(&success(&id, "get_state", &state(false))).await;
+        peer.send(&success(&id, "get_state", &state(false))).await;
         within("the answer", call).await.unwrap().unwrap();
         assert_eq!(began.elapsed(), Duration::ZERO, "{overflow:?}");
     }

@@ -14,7 +14,7 @@ fn revision(client: &agentese::pi::Client) -> Option<&'static str> {
 const STARTED: &str = r#"{"disposition":"started"}"#;
 
 #[tokio::test]
-async fn the_revision_shows_in_the_first_answer_that_tells_it_and_no_call_waits_for_it() {
+async fn the_revision_is_read_from_the_first_telling_answer_and_no_call_waits_for_it() {
     for (data, wanted) in [(STARTED, "1.5"), ("", "0.55")] {
         let (client, mut peer, _) = pair(Builder::<Pi>::default());
         let call = tokio::spawn({
@@ -41,13 +41,13 @@ async fn a_run_of_pi_1_5_ends_when_it_has_settled() {
     let prompt = tokio::spawn(async move { client.prompt("go").await });
     peer.answer("prompt", STARTED).await;
     let mut run = within("the acceptance", prompt).await.unwrap().unwrap();
-    peer.say(r#"{"type":"agent_start"}"#).await;
-    peer.say(r#"{"type":"agent_end","messages":[],"willRetry":true}"#).await;
-    peer.say(r#"{"type":"auto_retry_start","attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"busy"}"#)
+    peer.send(r#"{"type":"agent_start"}"#).await;
+    peer.send(r#"{"type":"agent_end","messages":[],"willRetry":true}"#).await;
+    peer.send(r#"{"type":"auto_retry_start","attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"busy"}"#)
         .await;
-    peer.say(r#"{"type":"auto_retry_end","success":true,"attempt":1}"#).await;
-    peer.say(r#"{"type":"agent_end","messages":[],"willRetry":false}"#).await;
-    peer.say(r#"{"type":"agent_settled","aborted":false}"#).await;
+    peer.send(r#"{"type":"auto_retry_end","success":true,"attempt":1}"#).await;
+    peer.send(r#"{"type":"agent_end","messages":[],"willRetry":false}"#).await;
+    peer.send(r#"{"type":"agent_settled","aborted":false}"#).await;
     let mut seen = Vec::new();
     while let Some(event) = within("an event", run.next()).await {
         seen.push(event.unwrap());
@@ -72,14 +72,14 @@ async fn a_command_that_the_named_revision_lacks_is_not_sent() {
 }
 
 #[tokio::test]
-async fn an_unknown_command_of_another_revision_is_the_same_failure_and_tells_the_revision() {
+async fn an_unknown_command_of_another_revision_is_the_same_failure_with_the_revision() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
     let call = tokio::spawn({
         let client = client.clone();
         async move { client.clear_queue().await }
     });
-    let id = peer.hear_command("clear_queue").await;
-    peer.say(&failure(&id, "clear_queue", "Unknown command: clear_queue")).await;
+    let id = peer.receive_command("clear_queue").await;
+    peer.send(&failure(&id, "clear_queue", "Unknown command: clear_queue")).await;
     let error = within("the failure", call).await.unwrap().unwrap_err();
     match &error {
         Error::NotInRevision { command, revision, known } => {
@@ -92,8 +92,8 @@ async fn an_unknown_command_of_another_revision_is_the_same_failure_and_tells_th
     assert_eq!(client.get_entries().await.unwrap_err().kind(), ErrorKind::NotInRevision);
     // Other failures, and failures of commands in every revision, keep their kind.
     let call = tokio::spawn(async move { client.get_state().await });
-    let id = peer.hear_command("get_state").await;
-    peer.say(&failure(&id, "get_state", "Unknown command: get_state")).await;
+    let id = peer.receive_command("get_state").await;
+    peer.send(&failure(&id, "get_state", "Unknown command: get_state")).await;
     assert_eq!(within("the failure", call).await.unwrap().unwrap_err().kind(), ErrorKind::Refused);
 }
 
@@ -102,7 +102,7 @@ async fn a_frame_against_the_named_revision_is_reported_once() {
     let (client, mut peer, seen) = pair(Builder::<Pi>::default().revision("pi@0.55").unwrap());
     let mut events = client.events().unwrap();
     for _ in 0..2 {
-        peer.say(r#"{"type":"agent_settled","aborted":false}"#).await;
+        peer.send(r#"{"type":"agent_settled","aborted":false}"#).await;
         within("an event", events.next()).await.unwrap().unwrap();
     }
     let told: Vec<_> = seen.diagnostics.lock().unwrap().clone();
@@ -121,7 +121,7 @@ async fn of_revisions_with_the_same_frames_the_oldest_is_meant_unless_one_is_nam
             None => builder,
         });
         let mut events = client.events().unwrap();
-        peer.say(r#"{"type":"agent_settled","aborted":false}"#).await;
+        peer.send(r#"{"type":"agent_settled","aborted":false}"#).await;
         within("an event", events.next()).await.unwrap().unwrap();
         assert_eq!(revision(&client), Some(wanted));
         assert!(seen.diagnostics.lock().unwrap().is_empty());
@@ -134,7 +134,7 @@ async fn the_newest_revision_is_named_by_latest() {
     assert_eq!(revision(&client), Some("1.6"));
     let (client, mut peer, _) = pair(Builder::<omp::Omp>::default());
     let mut events = client.events().unwrap();
-    peer.say(r#"{"type":"ready"}"#).await;
+    peer.send(r#"{"type":"ready"}"#).await;
     within("an event", events.next()).await.unwrap().unwrap();
     assert_eq!(client.revision().map(|spec| spec.revision), Some("13.19"));
 }
@@ -146,11 +146,11 @@ async fn a_line_that_the_agent_would_not_read_is_not_sent() {
     let (client, mut peer, _) = pair(Builder::<Operator>::default());
     let half = "y".repeat(40_000);
     let run = client.prompt(half.as_str()).await.unwrap();
-    let prompt = peer.hear().await;
+    let prompt = peer.receive().await;
     assert_eq!((prompt["text"] == half, prompt.get("message")), (true, None));
-    peer.say(r#"{"type":"response","command":"prompt","success":true,"id":"req-1"}"#).await;
-    peer.say(r#"{"type":"agent_start"}"#).await;
-    peer.say(r#"{"type":"settled"}"#).await;
+    peer.send(r#"{"type":"response","command":"prompt","success":true,"id":"req-1"}"#).await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
+    peer.send(r#"{"type":"settled"}"#).await;
     within("the end", run.result()).await.unwrap();
     assert_eq!(client.revision().unwrap().id(), "operator@live");
     let error = client.steer("x".repeat(70_000)).await.unwrap_err();
@@ -162,9 +162,9 @@ async fn a_line_that_the_agent_would_not_read_is_not_sent() {
     within("the answer", steering).await.unwrap().unwrap();
 }
 
-struct Verbose;
+struct LongInputHandler;
 
-impl agentese::operator::Dialogs for Verbose {
+impl agentese::operator::Dialogs for LongInputHandler {
     async fn input(&self, _: agentese::operator::OperatorInputDialog) -> Option<String> {
         Some("x".repeat(70_000))
     }
@@ -172,11 +172,11 @@ impl agentese::operator::Dialogs for Verbose {
 
 #[tokio::test]
 async fn an_answer_to_a_question_that_the_agent_would_not_read_is_not_sent() {
-    let (_client, mut peer, seen) = pair(Builder::<Operator>::default().dialogs(Verbose));
-    peer.say(r#"{"type":"save_point"}"#).await;
-    peer.say(r#"{"type":"extension_ui_request","id":"q1","method":"input","title":"Name?"}"#).await;
+    let (_client, mut peer, seen) = pair(Builder::<Operator>::default().dialogs(LongInputHandler));
+    peer.send(r#"{"type":"save_point"}"#).await;
+    peer.send(r#"{"type":"extension_ui_request","id":"q1","method":"input","title":"Name?"}"#).await;
     let dismissed = serde_json::json!({"type": "extension_ui_response", "id": "q1", "cancelled": true});
-    assert_eq!(peer.hear().await, dismissed);
+    assert_eq!(peer.receive().await, dismissed);
     let told = |d: &Diagnostic| matches!(d, Diagnostic::DialogMalformed { reason, .. } if reason.contains("operator@live reads 65536 at most"));
     assert!(seen.has(told));
 }
@@ -190,7 +190,7 @@ async fn updates_that_carry_pieces_alone_are_not_merged() {
     let usage = r#"{"input":1,"output":1,"cacheRead":0,"cacheWrite":0,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}}"#;
     for piece in ["a", "b", "c"] {
         let event = format!(r#"{{"type":"text_delta","contentIndex":0,"delta":"{piece}"}}"#);
-        peer.say(&format!(r#"{{"type":"message_update","usage":{usage},"assistantMessageEvent":{event}}}"#))
+        peer.send(&format!(r#"{{"type":"message_update","usage":{usage},"assistantMessageEvent":{event}}}"#))
             .await;
     }
     let mut text = String::new();

@@ -13,14 +13,14 @@ use crate::peer::{failure, pair, state, success, within};
 async fn fm_f56_a_run_listens_before_its_prompt_is_sent() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
     let prompt = tokio::spawn(async move { client.prompt("hello").await });
-    let id = peer.hear_command("prompt").await;
+    let id = peer.receive_command("prompt").await;
     let all = [
         success(&id, "prompt", ""),
         r#"{"type":"agent_start"}"#.to_owned(),
         r#"{"type":"turn_start"}"#.to_owned(),
         r#"{"type":"agent_end","messages":[]}"#.to_owned(),
     ];
-    peer.say(&all.join("\n")).await;
+    peer.send(&all.join("\n")).await;
     peer.answer("get_state", &state(false)).await;
     let mut run = within("the acceptance", prompt).await.unwrap().unwrap();
     let mut kinds = Vec::new();
@@ -38,19 +38,19 @@ async fn fm_f56_a_run_listens_before_its_prompt_is_sent() {
 async fn a_retry_is_part_of_the_run() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
     let prompt = tokio::spawn(async move { client.prompt("hello").await });
-    let id = peer.hear_command("prompt").await;
-    peer.say(&success(&id, "prompt", "")).await;
-    peer.say(r#"{"type":"agent_start"}"#).await;
-    peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
-    peer.say(r#"{"type":"auto_retry_start","attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"529"}"#)
+    let id = peer.receive_command("prompt").await;
+    peer.send(&success(&id, "prompt", "")).await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
+    peer.send(r#"{"type":"agent_end","messages":[]}"#).await;
+    peer.send(r#"{"type":"auto_retry_start","attempt":1,"maxAttempts":3,"delayMs":1,"errorMessage":"529"}"#)
         .await;
     let run = within("the acceptance", prompt).await.unwrap().unwrap();
     let result = tokio::spawn(run.result());
     peer.answer("get_state", &state(false)).await;
-    peer.say(r#"{"type":"agent_start"}"#).await;
-    peer.say(r#"{"type":"auto_retry_end","success":true,"attempt":1}"#).await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
+    peer.send(r#"{"type":"auto_retry_end","success":true,"attempt":1}"#).await;
     assert!(!result.is_finished());
-    peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
+    peer.send(r#"{"type":"agent_end","messages":[]}"#).await;
     peer.answer("get_state", &state(false)).await;
     assert_eq!(within("the end", result).await.unwrap().unwrap().ended_by, EndedBy::Event);
 }
@@ -70,11 +70,11 @@ async fn a_prompt_that_starts_nothing_ends() {
 }
 
 #[tokio::test]
-async fn a_refused_prompt_is_an_error() {
+async fn a_rejected_prompt_is_an_error() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
     let prompt = tokio::spawn(async move { client.prompt("hello").await });
-    let id = peer.hear_command("prompt").await;
-    peer.say(&failure(&id, "prompt", "No API key")).await;
+    let id = peer.receive_command("prompt").await;
+    peer.send(&failure(&id, "prompt", "No API key")).await;
     let error = within("the refusal", prompt).await.unwrap().unwrap_err();
     assert_eq!(error.refused().unwrap().message, "No API key");
 }
@@ -86,11 +86,11 @@ async fn a_late_or_early_failure_with_the_same_id_ends_the_run() {
     for early in [false, true] {
         let (client, mut peer, _) = pair(Builder::<omp::Omp>::default());
         let prompt = tokio::spawn(async move { client.prompt("hello").await });
-        let id = peer.hear_command("prompt").await;
+        let id = peer.receive_command("prompt").await;
         let lines = [success(&id, "prompt", ""), failure(&id, "prompt", "No API key found")];
         let order = if early { [&lines[1], &lines[0]] } else { [&lines[0], &lines[1]] };
         for line in order {
-            peer.say(line).await;
+            peer.send(line).await;
         }
         let error = match within("the acknowledgement", prompt).await.unwrap() {
             Ok(run) => within("the failure", run.result()).await.unwrap_err(),
@@ -105,11 +105,11 @@ async fn a_late_or_early_failure_with_the_same_id_ends_the_run() {
 async fn an_answer_on_completion_ends_the_run() {
     let (client, mut peer, _) = pair(Builder::<operator::Operator>::default());
     let mut run = client.prompt("hello").await.unwrap();
-    let id = peer.hear_command("prompt").await;
-    peer.say(r#"{"type":"event","event":{"type":"agent_start"}}"#).await;
-    peer.say(r#"{"type":"event","event":{"type":"agent_end","messages":[]}}"#).await;
+    let id = peer.receive_command("prompt").await;
+    peer.send(r#"{"type":"event","event":{"type":"agent_start"}}"#).await;
+    peer.send(r#"{"type":"event","event":{"type":"agent_end","messages":[]}}"#).await;
     assert!(matches!(within("an event", run.next()).await, Some(Ok(operator::Event::AgentStart(_)))));
-    peer.say(&format!(r#"{{"type":"response","command":"prompt","id":{id},"success":true,"data":{{}}}}"#))
+    peer.send(&format!(r#"{{"type":"response","command":"prompt","id":{id},"success":true,"data":{{}}}}"#))
         .await;
     assert_eq!(within("the end", run.result()).await.unwrap().ended_by, EndedBy::Answer);
 }
@@ -123,7 +123,7 @@ async fn a_run_that_is_replaced_is_over() {
         async move { client.prompt("hello").await }
     });
     peer.answer("prompt", "").await;
-    peer.say(r#"{"type":"agent_start"}"#).await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
     let run = within("the acceptance", prompt).await.unwrap().unwrap();
     let replace = tokio::spawn(async move { client.new_session().await });
     peer.answer("new_session", r#"{"cancelled":false}"#).await;
@@ -141,8 +141,8 @@ async fn dropping_a_run_stops_listening_and_nothing_else() {
     });
     peer.answer("prompt", "").await;
     drop(within("the acceptance", prompt).await.unwrap().unwrap());
-    peer.say(r#"{"type":"agent_start"}"#).await;
-    peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
+    peer.send(r#"{"type":"agent_end","messages":[]}"#).await;
     // The next line of the client is this one: no abort, and no query of the state.
     let call = tokio::spawn({
         let client = client.clone();
@@ -177,8 +177,8 @@ async fn a_run_can_be_steered_and_stopped() {
 async fn a_declared_event_that_does_not_fit_is_an_error_and_an_unknown_one_is_kept() {
     let (client, mut peer, _) = pair(Builder::<Pi>::default());
     let mut events = client.events().unwrap();
-    peer.say(r#"{"type":"agent_end","messages":"none"}"#).await;
-    peer.say(r#"{"type":"agent_rested","aborted":false}"#).await;
+    peer.send(r#"{"type":"agent_end","messages":"none"}"#).await;
+    peer.send(r#"{"type":"agent_rested","aborted":false}"#).await;
     let error = within("an event", events.next()).await.unwrap().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Decode);
     assert!(error.to_string().contains("messages"), "{error}");
@@ -198,9 +198,9 @@ async fn a_barrier_that_is_not_answered_ends_the_run_after_its_limit() {
     let prompt = tokio::spawn(async move { client.prompt("go").await });
     peer.answer("prompt", "").await;
     let run = within("the acceptance", prompt).await.unwrap().unwrap();
-    peer.say(r#"{"type":"agent_start"}"#).await;
-    peer.say(r#"{"type":"agent_end","messages":[]}"#).await;
-    peer.hear_command("get_state").await;
+    peer.send(r#"{"type":"agent_start"}"#).await;
+    peer.send(r#"{"type":"agent_end","messages":[]}"#).await;
+    peer.receive_command("get_state").await;
     let asked = tokio::time::Instant::now();
     let result = within("the end", run.result()).await.unwrap();
     assert!(!result.confirmed && result.ended_by == EndedBy::Event);

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentese::dialog::Members;
+use agentese::dialog::AnswerMembers;
 use agentese::dynamic::{Client, Dialogs, Event, EventStream, Limit, Options, client};
 use agentese::framing::FrameText;
 use agentese::queue::Overflow;
@@ -35,16 +35,16 @@ const CASES: [&str; 4] = [
     include_str!("../../../conformance/vectors/client_live.json"),
 ];
 
-type Answered = Result<Option<FrameText>, Error>;
+type CallAnswer = Result<Option<FrameText>, Error>;
 
 /// Kinds of the diagnostics that the client reported, as named in the cases.
 #[derive(Clone, Default)]
-struct Told {
+struct DiagnosticTap {
     kinds: Arc<Mutex<Vec<&'static str>>>,
     fails: bool,
 }
 
-impl Tap for Told {
+impl Tap for DiagnosticTap {
     fn wants_frames(&self) -> bool {
         self.fails
     }
@@ -70,25 +70,25 @@ impl Tap for Told {
 
 /// Handler according to `options.dialogs`. A step answers the questions that the handler holds.
 #[derive(Clone)]
-struct Handler {
+struct ScriptedHandler {
     spec: &'static Spec,
-    how: Value,
-    held: watch::Sender<Vec<Option<oneshot::Sender<Members>>>>,
+    behavior: Value,
+    open: watch::Sender<Vec<Option<oneshot::Sender<AnswerMembers>>>>,
 }
 
-impl Dialogs for Handler {
-    fn ask(&self, method: &str, _: &str) -> BoxFuture<'static, Option<Members>> {
-        if let Some(answer) = self.how.get("answers") {
+impl Dialogs for ScriptedHandler {
+    fn answer(&self, method: &str, _: &str) -> BoxFuture<'static, Option<AnswerMembers>> {
+        if let Some(answer) = self.behavior.get("answers") {
             let (member, ..) = self.spec.dialog(method).unwrap().answer[0];
-            let members = Members::from_iter([(member.to_owned(), answer.clone())]);
+            let members = AnswerMembers::from_iter([(member.to_owned(), answer.clone())]);
             return async { Some(members) }.boxed();
         }
-        match self.how.as_str().unwrap_or_default() {
+        match self.behavior.as_str().unwrap_or_default() {
             "fails" => async { panic!("a handler that fails") }.boxed(),
             "never" => std::future::pending().boxed(),
             "held" => {
                 let (answer, answered) = oneshot::channel();
-                self.held.send_modify(|held| held.push(Some(answer)));
+                self.open.send_modify(|held| held.push(Some(answer)));
                 async move { answered.await.ok() }.boxed()
             }
             other => panic!("no such handler: {other}"),
@@ -96,21 +96,21 @@ impl Dialogs for Handler {
     }
 }
 
-impl Handler {
+impl ScriptedHandler {
     fn new(spec: &'static Spec, how: &Value) -> Self {
-        Self { spec, how: how.clone(), held: watch::Sender::new(Vec::new()) }
+        Self { spec, behavior: how.clone(), open: watch::Sender::new(Vec::new()) }
     }
 
     /// Waits for the given number of questions.
-    async fn asked(&self, count: usize) {
-        let mut held = self.held.subscribe();
+    async fn wait_for_questions(&self, count: usize) {
+        let mut held = self.open.subscribe();
         within("a question", held.wait_for(|held| held.len() >= count)).await.unwrap();
     }
 
     /// Takes a held question.
-    fn take(&self, number: usize) -> oneshot::Sender<Members> {
+    fn take(&self, number: usize) -> oneshot::Sender<AnswerMembers> {
         let mut taken = None;
-        self.held.send_modify(|held| taken = held[number].take());
+        self.open.send_modify(|held| taken = held[number].take());
         taken.expect("it is held")
     }
 
@@ -118,42 +118,42 @@ impl Handler {
     async fn withdrawn(&self, number: usize) {
         let mut answer = self.take(number);
         within("the end of the question", answer.closed()).await;
-        self.held.send_modify(|held| held[number] = Some(answer));
+        self.open.send_modify(|held| held[number] = Some(answer));
     }
 }
 
 /// Case in progress.
-struct Stage {
+struct CaseRunner {
     client: Option<Client>,
     /// Earlier clients with their agents.
     earlier: Vec<(Option<Client>, Option<Peer>)>,
-    handler: Handler,
+    handler: ScriptedHandler,
     process: Option<u32>,
     peer: Option<Peer>,
-    told: Told,
-    heard: Vec<Value>,
+    tap: DiagnosticTap,
+    received: Vec<Value>,
     ids: HashMap<String, String>,
-    calls: HashMap<String, JoinHandle<Answered>>,
-    runs: HashMap<String, (EventStream, JoinHandle<Answered>)>,
+    calls: HashMap<String, JoinHandle<CallAnswer>>,
+    runs: HashMap<String, (EventStream, JoinHandle<CallAnswer>)>,
     events: Option<EventStream>,
     json_rpc: bool,
 }
 
-impl Stage {
+impl CaseRunner {
     fn open(case: &Value) -> Result<Self, Error> {
         let given = &case["options"];
-        let told = Told { fails: given["tap"] == "fails", ..Told::default() };
-        let handler = Handler::new(client(text(&case["dialect"])).unwrap().0, &given["dialogs"]);
+        let told = DiagnosticTap { fails: given["tap"] == "fails", ..DiagnosticTap::default() };
+        let handler = ScriptedHandler::new(client(text(&case["dialect"])).unwrap().0, &given["dialogs"]);
         let (client, peer) = Self::connect(case, &told, &handler)?;
-        Ok(Stage {
+        Ok(CaseRunner {
             json_rpc: case["dialect"] == "opal",
             process: client.process_id(),
             client: Some(client),
             earlier: Vec::new(),
             handler,
             peer,
-            told,
-            heard: Vec::new(),
+            tap: told,
+            received: Vec::new(),
             ids: HashMap::new(),
             calls: HashMap::new(),
             runs: HashMap::new(),
@@ -162,7 +162,11 @@ impl Stage {
     }
 
     /// Connects a client to the case's agent. Returns the agent if it is not a process.
-    fn connect(case: &Value, told: &Told, handler: &Handler) -> Result<(Client, Option<Peer>), Error> {
+    fn connect(
+        case: &Value,
+        told: &DiagnosticTap,
+        handler: &ScriptedHandler,
+    ) -> Result<(Client, Option<Peer>), Error> {
         let given = &case["options"];
         let mut options = Options { tap: Some(Arc::new(told.clone())), ..Options::default() };
         if let Some(bytes) = given["max_line"].as_u64() {
@@ -200,11 +204,11 @@ impl Stage {
 
     /// Restarts the case's agent, with a new client and the same handler.
     fn again(&mut self, case: &Value) {
-        let (client, peer) = Self::connect(case, &self.told, &self.handler).unwrap();
+        let (client, peer) = Self::connect(case, &self.tap, &self.handler).unwrap();
         self.process = client.process_id();
         let before = (self.client.replace(client), std::mem::replace(&mut self.peer, peer));
         self.earlier.push(before);
-        self.heard.clear();
+        self.received.clear();
     }
 
     fn client(&self) -> &Client {
@@ -216,7 +220,7 @@ impl Stage {
     }
 
     /// Starts a call; it is sent before this function returns.
-    fn call(&self, command: &str, params: &Value, limit: Limit) -> BoxFuture<'static, Answered> {
+    fn call(&self, command: &str, params: &Value, limit: Limit) -> BoxFuture<'static, CallAnswer> {
         let (client, command, params) = (self.client().clone(), command.to_owned(), params.to_string());
         let mut call = async move { client.call(&command, &params, limit).await }.boxed();
         match (&mut call).now_or_never() {
@@ -226,22 +230,22 @@ impl Stage {
     }
 
     /// Returns the next matching line of the client, and skips other lines.
-    async fn hear(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+    async fn receive(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
         loop {
-            if let Some(at) = self.heard.iter().position(&fits) {
-                return self.heard.remove(at);
+            if let Some(at) = self.received.iter().position(&fits) {
+                return self.received.remove(at);
             }
-            let line = self.peer().hear().await;
-            self.heard.push(line);
+            let line = self.peer().receive().await;
+            self.received.push(line);
         }
     }
 
-    async fn hear_command(&mut self, command: &str) -> String {
+    async fn receive_command(&mut self, command: &str) -> String {
         let name = if self.json_rpc { "method" } else { "type" };
-        self.hear(|line| line[name] == command).await["id"].to_string()
+        self.receive(|line| line[name] == command).await["id"].to_string()
     }
 
-    async fn say(&mut self, bytes: &[u8]) {
+    async fn send(&mut self, bytes: &[u8]) {
         let peer = self.peer();
         within("the client to read", peer.writer.write_all(bytes)).await.unwrap();
         peer.writer.flush().await.unwrap();
@@ -255,12 +259,12 @@ impl Stage {
     /// Completes a call, so that all earlier frames are processed.
     async fn round_trip(&mut self) {
         let call = tokio::spawn(self.call("are_you_there", &json!({}), Limit::Never));
-        let id = self.hear_command("are_you_there").await;
+        let id = self.receive_command("are_you_there").await;
         let answer = match self.json_rpc {
             true => format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{}}}}\n"),
             false => format!("{}\n", crate::peer::success(&id, "are_you_there", "")),
         };
-        self.say(answer.as_bytes()).await;
+        self.send(answer.as_bytes()).await;
         within("the round trip", call).await.unwrap().unwrap();
     }
 
@@ -290,7 +294,7 @@ impl Stage {
                 }
                 let mut ids = Vec::new();
                 for _ in 0..count {
-                    let line = self.hear(|line| line["type"] == *given).await;
+                    let line = self.receive(|line| line["type"] == *given).await;
                     for (member, value) in step["params"].as_object().unwrap() {
                         assert_eq!(line[member], *value, "a line was torn");
                     }
@@ -302,7 +306,7 @@ impl Stage {
                 assert_eq!(distinct.len(), count, "every call has an id of its own");
                 for id in ids.iter().rev() {
                     let answer = crate::peer::success(id, text(given), "");
-                    self.say(format!("{answer}\n").as_bytes()).await;
+                    self.send(format!("{answer}\n").as_bytes()).await;
                 }
                 while let Some(answered) = within("an answer", calls.join_next()).await {
                     answered.unwrap().unwrap();
@@ -316,23 +320,23 @@ impl Stage {
             }
             "listen" => self.events = Some(self.client().events().unwrap()),
             "hear" => {
-                let id = self.hear_command(text(given)).await;
+                let id = self.receive_command(text(given)).await;
                 self.ids.insert(name(), id);
             }
             "say" => {
                 for line in given.as_array().unwrap() {
                     let line = self.with_ids(text(line));
-                    self.say(format!("{line}\n").as_bytes()).await;
+                    self.send(format!("{line}\n").as_bytes()).await;
                 }
             }
             "say_many" => {
                 let lines = format!("{}\n", self.with_ids(text(given))).repeat(number(&step["n"]));
-                self.say(lines.as_bytes()).await;
+                self.send(lines.as_bytes()).await;
             }
             "say_split" => {
                 let line = format!("{}\n", self.with_ids(text(given)));
                 for part in line.as_bytes().chunks(number(&step["size"])) {
-                    self.say(part).await;
+                    self.send(part).await;
                     // The reader processes each part before the next one arrives.
                     tokio::task::yield_now().await;
                 }
@@ -348,15 +352,15 @@ impl Stage {
                 if step["open"] != true {
                     line.push('\n');
                 }
-                self.say(line.as_bytes()).await;
+                self.send(line.as_bytes()).await;
             }
             "say_base64" => {
                 let bytes = BASE64.decode(text(given)).unwrap();
-                self.say(&bytes).await;
+                self.send(&bytes).await;
             }
             "say_unterminated" => {
                 let line = self.with_ids(text(given));
-                self.say(line.as_bytes()).await;
+                self.send(line.as_bytes()).await;
             }
             "close" => within("the end", self.peer().writer.shutdown()).await.unwrap(),
             "answered" => {
@@ -389,7 +393,7 @@ impl Stage {
                     Err(error) => error,
                     Ok(_) => {
                         while within("an event", next(&mut events)).await.is_some() {}
-                        events.over().unwrap().clone().expect_err("the run fails")
+                        events.outcome().unwrap().clone().expect_err("the run fails")
                     }
                 };
                 failed_as(&error, step);
@@ -403,7 +407,7 @@ impl Stage {
                 }
                 assert_eq!(json!(kinds), step["events"]);
                 let ended = events.ended().expect("it is over").expect("it ended by itself");
-                let by = match ended.by {
+                let by = match ended.ended_by {
                     EndedBy::Event => "event",
                     EndedBy::Answer => "answer",
                     EndedBy::Handled => "handled",
@@ -419,17 +423,17 @@ impl Stage {
                     json!({"message": message, "code": code, "retryable": retryable})
                 });
                 assert_eq!(failure.as_ref(), step.get("run_failure"));
-                let over = events.over().unwrap().as_ref().err();
+                let over = events.outcome().unwrap().as_ref().err();
                 assert_eq!(over.and_then(Error::run_failure), ended.failure.as_ref());
             }
             "heard" => {
-                self.hear(|line| line == given).await;
+                self.receive(|line| line == given).await;
             }
             "unheard" => {
                 self.round_trip().await;
-                assert!(self.heard.is_empty(), "the client said {:?}", self.heard);
+                assert!(self.received.is_empty(), "the client said {:?}", self.received);
             }
-            "asked" => self.handler.asked(number(given)).await,
+            "asked" => self.handler.wait_for_questions(number(given)).await,
             "withdrawn" => self.handler.withdrawn(number(given)).await,
             "answer_held" => {
                 // A late answer has no effect.
@@ -442,7 +446,7 @@ impl Stage {
             }
             "diagnostics" => {
                 self.round_trip().await;
-                assert_eq!(json!(*self.told.kinds.lock().unwrap()), *given);
+                assert_eq!(json!(*self.tap.kinds.lock().unwrap()), *given);
             }
             "revision" => {
                 let known = self.client().revision().map(|spec| spec.id());
@@ -509,7 +513,7 @@ async fn next(events: &mut EventStream) -> Option<Event> {
     one
 }
 
-fn held() -> (usize, usize) {
+fn is_held() -> (usize, usize) {
     let entries = |path: &str| std::fs::read_dir(path).map_or(0, Iterator::count);
     (entries("/proc/self/fd"), entries("/proc/self/task"))
 }
@@ -523,7 +527,7 @@ fn number(value: &Value) -> usize {
 }
 
 async fn play(case: &Value) {
-    let mut stage = match (Stage::open(case), case.get("spawn_fails")) {
+    let mut stage = match (CaseRunner::open(case), case.get("spawn_fails")) {
         (Ok(stage), None) => stage,
         (Err(error), Some(kind)) => return failed_as(&error, &json!({ "kind": kind })),
         (Ok(_), Some(_)) => panic!("it could be started"),
@@ -541,10 +545,10 @@ async fn play(case: &Value) {
 /// resources meanwhile, so the minimum is compared.
 async fn play_again_and_again(case: &Value, times: usize) {
     let least = async || {
-        let (mut descriptors, mut threads) = held();
+        let (mut descriptors, mut threads) = is_held();
         for _ in 0..20 {
             play(case).await;
-            let now = held();
+            let now = is_held();
             (descriptors, threads) = (descriptors.min(now.0), threads.min(now.1));
         }
         (descriptors, threads)
@@ -560,7 +564,7 @@ async fn play_again_and_again(case: &Value, times: usize) {
 
 /// Runs every case, prints the proven rows, and names the failures.
 #[tokio::test]
-async fn the_cases_that_all_languages_share() {
+async fn the_shared_vectors_pass() {
     let cases: Vec<Value> =
         CASES.iter().flat_map(|text| serde_json::from_str::<Vec<Value>>(text).unwrap()).collect();
     assert!(cases.len() > 40, "{} cases", cases.len());

@@ -6,37 +6,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use agentese::omp::{self, Omp};
 use agentese::opal;
 use agentese::pi::{
-    AgentEnd, AgentStart, BashParams, BashResult, Event, Pi, PromptParams, Service, WordsTaken,
+    AgentEnd, AgentStart, BashParams, BashResult, Event, InputReceipt, Pi, PromptParams, Service,
 };
-use agentese::serve::{Call, Gate, Options, Refusal, ServeEnd};
+use agentese::serve::{Call, CommandError, Gate, Options, ServeEnd};
 use agentese::wire::NoParams;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Notify;
 
-use crate::service::{Small, SmallOmp, start, within};
+use crate::service::{SmallOmpService, SmallService, start, within};
 
 #[tokio::test]
-async fn the_answer_to_a_prompt_stands_before_its_events() {
-    let mut wire = start::<Pi, Small>(Arc::default(), Options::default());
-    assert_eq!(wire.ask(r#"{"id":1,"type":"prompt","message":"go"}"#).await["command"], "prompt");
-    assert_eq!(wire.hear().await, json!({"type": "agent_start"}));
-    assert_eq!(wire.hear().await, json!({"type": "agent_end", "messages": []}));
+async fn the_answer_to_a_prompt_precedes_its_events() {
+    let mut wire = start::<Pi, SmallService>(Arc::default(), Options::default());
+    assert_eq!(wire.request(r#"{"id":1,"type":"prompt","message":"go"}"#).await["command"], "prompt");
+    assert_eq!(wire.receive().await, json!({"type": "agent_start"}));
+    assert_eq!(wire.receive().await, json!({"type": "agent_end", "messages": []}));
 }
 
 /// F47: `abort_bash` and queries are answered while commands run; commands run side by side.
 #[tokio::test]
-async fn fm_f47_immediate_commands_pass_what_runs() {
-    let mut wire = start::<Pi, Small>(Arc::default(), Options::default());
-    wire.say(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
-    wire.say(r#"{"id":"c1","type":"compact"}"#).await;
-    wire.say(r#"{"id":"c2","type":"prompt","message":"after the compaction"}"#).await;
-    assert_eq!(wire.ask(r#"{"id":"s","type":"get_state"}"#).await["id"], "s");
-    assert_eq!(wire.ask(r#"{"id":"b2","type":"bash","command":"quick"}"#).await["id"], "b2");
-    wire.say(r#"{"id":"a","type":"abort_bash"}"#).await;
+async fn fm_f47_immediate_commands_overtake_running_ones() {
+    let mut wire = start::<Pi, SmallService>(Arc::default(), Options::default());
+    wire.send(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
+    wire.send(r#"{"id":"c1","type":"compact"}"#).await;
+    wire.send(r#"{"id":"c2","type":"prompt","message":"after the compaction"}"#).await;
+    assert_eq!(wire.request(r#"{"id":"s","type":"get_state"}"#).await["id"], "s");
+    assert_eq!(wire.request(r#"{"id":"b2","type":"bash","command":"quick"}"#).await["id"], "b2");
+    wire.send(r#"{"id":"a","type":"abort_bash"}"#).await;
     let mut ids = Vec::new();
     for _ in 0..6 {
-        let frame = wire.hear().await;
+        let frame = wire.receive().await;
         ids.push(frame.get("id").or(frame.get("type")).unwrap().as_str().unwrap().to_owned());
     }
     // The session lane preserves the order: the prompt follows the compaction.
@@ -47,33 +47,33 @@ async fn fm_f47_immediate_commands_pass_what_runs() {
 
 #[tokio::test]
 async fn pipelined_commands_are_answered_in_order() {
-    let mut wire = start::<Pi, Small>(Arc::default(), Options::default());
+    let mut wire = start::<Pi, SmallService>(Arc::default(), Options::default());
     let lines: String = (0..500).map(|n| format!("{{\"id\":{n},\"type\":\"get_state\"}}\n")).collect();
     wire.write(lines.as_bytes()).await;
     for n in 0..500 {
-        assert_eq!(wire.hear().await["id"], n);
+        assert_eq!(wire.receive().await["id"], n);
     }
 }
 
 /// pi lets running work finish when stdin ends; omp stops it.
 #[tokio::test]
 async fn the_end_of_input_is_the_dialects() {
-    let small = Arc::new(Small::default());
-    let mut wire = start::<Pi, Small>(small.clone(), Options::default());
-    wire.say(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
-    wire.say(r#"{"id":"s","type":"get_state"}"#).await;
-    assert_eq!(wire.hear().await["id"], "s");
+    let small = Arc::new(SmallService::default());
+    let mut wire = start::<Pi, SmallService>(small.clone(), Options::default());
+    wire.send(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
+    wire.send(r#"{"id":"s","type":"get_state"}"#).await;
+    assert_eq!(wire.receive().await["id"], "s");
     wire.writer.shutdown().await.unwrap();
     tokio::task::yield_now().await;
     assert!(!wire.served.is_finished(), "the running command was not waited for");
     small.release.notify_waiters();
-    assert_eq!(wire.hear().await["id"], "b1");
+    assert_eq!(wire.receive().await["id"], "b1");
     assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
     assert!(small.settled.load(Ordering::SeqCst) && !small.stopped.load(Ordering::SeqCst));
 
     // omp is stopped at once, and only once.
-    let small = Arc::new(SmallOmp::default());
-    let wire = start::<Omp, SmallOmp>(small.clone(), Options::default());
+    let small = Arc::new(SmallOmpService::default());
+    let wire = start::<Omp, SmallOmpService>(small.clone(), Options::default());
     assert_eq!(wire.end().await, ServeEnd::EndOfInput);
     assert_eq!(small.stopped.load(Ordering::SeqCst), 1);
 }
@@ -81,11 +81,11 @@ async fn the_end_of_input_is_the_dialects() {
 /// F31: a client that no longer reads ends serving and running work, although its stdin stays open.
 #[tokio::test]
 async fn fm_f31_a_broken_stdout_stops_everything() {
-    let small = Arc::new(Small::default());
-    let mut wire = start::<Pi, Small>(small.clone(), Options::default());
-    wire.say(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
-    wire.say(r#"{"id":"s","type":"get_state"}"#).await;
-    assert_eq!(wire.hear().await["id"], "s");
+    let small = Arc::new(SmallService::default());
+    let mut wire = start::<Pi, SmallService>(small.clone(), Options::default());
+    wire.send(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
+    wire.send(r#"{"id":"s","type":"get_state"}"#).await;
+    assert_eq!(wire.receive().await["id"], "s");
     let (mut writer, served) = wire.without_reader();
     // The server detects it with the next frame.
     writer.write_all(b"{\"id\":\"t\",\"type\":\"get_state\"}\n").await.unwrap();
@@ -95,20 +95,20 @@ async fn fm_f31_a_broken_stdout_stops_everything() {
 
 /// omp service with commands that wait for the end of input, or forever.
 #[derive(Default)]
-struct Waits {
+struct WaitingService {
     stopped: Notify,
-    begun: Notify,
-    heeded: AtomicBool,
+    started: Notify,
+    shutdown_seen: AtomicBool,
 }
 
-impl omp::Service for Waits {
-    async fn bash(&self, params: BashParams, _: Call<Omp, BashResult>) -> Result<BashResult, Refusal> {
-        self.begun.notify_one();
+impl omp::Service for WaitingService {
+    async fn bash(&self, params: BashParams, _: Call<Omp, BashResult>) -> Result<BashResult, CommandError> {
+        self.started.notify_one();
         match params.command.as_str() {
             "heeds" => self.stopped.notified().await,
             _ => std::future::pending().await,
         }
-        self.heeded.store(true, Ordering::SeqCst);
+        self.shutdown_seen.store(true, Ordering::SeqCst);
         Ok(BashResult::new("", true, false))
     }
 
@@ -120,40 +120,40 @@ impl omp::Service for Waits {
 /// The end of stdin reaches running handlers: one that waits for it is answered.
 #[tokio::test]
 async fn fm_f30_the_end_of_input_reaches_handlers_that_wait_for_it() {
-    let waits = Arc::new(Waits::default());
-    let mut wire = start::<Omp, Waits>(waits.clone(), Options::default());
-    wire.say(r#"{"id":"b1","type":"bash","command":"heeds"}"#).await;
-    within("the handler", waits.begun.notified()).await;
+    let waits = Arc::new(WaitingService::default());
+    let mut wire = start::<Omp, WaitingService>(waits.clone(), Options::default());
+    wire.send(r#"{"id":"b1","type":"bash","command":"heeds"}"#).await;
+    within("the handler", waits.started.notified()).await;
     wire.writer.shutdown().await.unwrap();
-    assert_eq!(wire.hear().await["id"], "b1");
+    assert_eq!(wire.receive().await["id"], "b1");
     assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
-    assert!(waits.heeded.load(Ordering::SeqCst));
+    assert!(waits.shutdown_seen.load(Ordering::SeqCst));
 }
 
 /// A handler that never returns does not keep the process alive: it is dropped after the stop of all work.
 #[tokio::test(start_paused = true)]
 async fn fm_f30_a_handler_that_hangs_does_not_keep_the_process() {
-    let waits = Arc::new(Waits::default());
-    let mut wire = start::<Omp, Waits>(waits.clone(), Options::default());
-    wire.say(r#"{"id":"b1","type":"bash","command":"hangs"}"#).await;
-    within("the handler", waits.begun.notified()).await;
+    let waits = Arc::new(WaitingService::default());
+    let mut wire = start::<Omp, WaitingService>(waits.clone(), Options::default());
+    wire.send(r#"{"id":"b1","type":"bash","command":"hangs"}"#).await;
+    within("the handler", waits.started.notified()).await;
     wire.writer.shutdown().await.unwrap();
     assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
-    assert!(!waits.heeded.load(Ordering::SeqCst));
+    assert!(!waits.shutdown_seen.load(Ordering::SeqCst));
 }
 
 /// Service that never answers explicitly: it emits and returns.
-struct Chatty;
+struct EmittingService;
 
-impl Service for Chatty {
+impl Service for EmittingService {
     async fn prompt(
         &self,
         params: PromptParams,
-        call: Call<Pi, Option<WordsTaken>>,
-    ) -> Result<Option<WordsTaken>, Refusal> {
+        call: Call<Pi, Option<InputReceipt>>,
+    ) -> Result<Option<InputReceipt>, CommandError> {
         call.emitter().emit(&Event::AgentStart(AgentStart::new())).await;
         if params.message == "refuse" {
-            return Err(Refusal::new("no key"));
+            return Err(CommandError::new("no key"));
         }
         let emitter = call.emitter().clone();
         tokio::spawn(async move { emitter.emit(&Event::AgentEnd(AgentEnd::new(vec![]))).await });
@@ -161,7 +161,7 @@ impl Service for Chatty {
         Ok(None)
     }
 
-    async fn bash(&self, _: BashParams, call: Call<Pi, BashResult>) -> Result<BashResult, Refusal> {
+    async fn bash(&self, _: BashParams, call: Call<Pi, BashResult>) -> Result<BashResult, CommandError> {
         call.emitter().emit(&Event::AgentStart(AgentStart::new())).await;
         Ok(BashResult::new("", false, false))
     }
@@ -171,23 +171,23 @@ impl Service for Chatty {
 /// after its work sends its events meanwhile.
 #[tokio::test]
 async fn events_of_a_call_wait_for_its_answer() {
-    let mut wire = start::<Pi, Chatty>(Arc::new(Chatty), Options::default());
-    assert_eq!(wire.ask(r#"{"id":1,"type":"prompt","message":"go"}"#).await["id"], 1);
-    assert_eq!(wire.hear().await["type"], "agent_start");
-    assert_eq!(wire.hear().await["type"], "agent_end");
-    assert_eq!(wire.ask(r#"{"id":2,"type":"prompt","message":"refuse"}"#).await["error"], "no key");
-    assert_eq!(wire.hear().await["type"], "agent_start");
-    assert_eq!(wire.ask(r#"{"id":3,"type":"bash","command":"x"}"#).await["type"], "agent_start");
-    assert_eq!(wire.hear().await["id"], 3);
+    let mut wire = start::<Pi, EmittingService>(Arc::new(EmittingService), Options::default());
+    assert_eq!(wire.request(r#"{"id":1,"type":"prompt","message":"go"}"#).await["id"], 1);
+    assert_eq!(wire.receive().await["type"], "agent_start");
+    assert_eq!(wire.receive().await["type"], "agent_end");
+    assert_eq!(wire.request(r#"{"id":2,"type":"prompt","message":"refuse"}"#).await["error"], "no key");
+    assert_eq!(wire.receive().await["type"], "agent_start");
+    assert_eq!(wire.request(r#"{"id":3,"type":"bash","command":"x"}"#).await["type"], "agent_start");
+    assert_eq!(wire.receive().await["id"], 3);
 }
 
 #[tokio::test]
 async fn a_token_ends_serving() {
-    let small = Arc::new(Small::default());
+    let small = Arc::new(SmallService::default());
     let options = Options::default();
     let stop = options.stop.clone();
-    let mut wire = start::<Pi, Small>(small.clone(), options);
-    wire.say(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
+    let mut wire = start::<Pi, SmallService>(small.clone(), options);
+    wire.send(r#"{"id":"b1","type":"bash","command":"wait"}"#).await;
     stop.cancel();
     assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::Stopped);
     assert!(small.stopped.load(Ordering::SeqCst));
@@ -195,21 +195,21 @@ async fn a_token_ends_serving() {
 
 /// Service that blocks in the compaction of each session until a notification.
 #[derive(Default)]
-struct Sessions(Notify);
+struct SessionService(Notify);
 
-impl opal::Service for Sessions {
+impl opal::Service for SessionService {
     async fn session_compact(
         &self,
         params: opal::SessionCompactParams,
         _: Call<opal::Opal>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CommandError> {
         if params.session_id == "slow" {
             self.0.notified().await;
         }
         Ok(())
     }
 
-    async fn opal_ping(&self, _: NoParams, _: Call<opal::Opal>) -> Result<(), Refusal> {
+    async fn opal_ping(&self, _: NoParams, _: Call<opal::Opal>) -> Result<(), CommandError> {
         self.0.notify_one();
         Ok(())
     }
@@ -218,19 +218,19 @@ impl opal::Service for Sessions {
 /// Commands of one session wait for each other, but not for other sessions.
 #[tokio::test]
 async fn each_session_has_a_lane_of_its_own() {
-    let mut wire = start::<opal::Opal, Sessions>(Arc::default(), Options::default());
+    let mut wire = start::<opal::Opal, SessionService>(Arc::default(), Options::default());
     let compact = |id: u64, session: &str| {
         json!({"jsonrpc": "2.0", "id": id, "method": "session/compact", "params": {"session_id": session}})
             .to_string()
     };
-    wire.say(&compact(1, "slow")).await;
-    wire.say(&compact(2, "slow")).await;
-    assert_eq!(wire.ask(&compact(3, "quick")).await["id"], 3);
+    wire.send(&compact(1, "slow")).await;
+    wire.send(&compact(2, "slow")).await;
+    assert_eq!(wire.request(&compact(3, "quick")).await["id"], 3);
     let mut answered = Vec::new();
     for id in [4, 5] {
-        wire.say(&json!({"jsonrpc": "2.0", "id": id, "method": "opal/ping"}).to_string()).await;
+        wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "opal/ping"}).to_string()).await;
         for _ in 0..2 {
-            answered.push(wire.hear().await["id"].as_u64().unwrap());
+            answered.push(wire.receive().await["id"].as_u64().unwrap());
         }
     }
     let at = |id: u64| answered.iter().position(|other| *other == id).unwrap();
@@ -240,19 +240,19 @@ async fn each_session_has_a_lane_of_its_own() {
 /// F58: responses are built one by one as the client reads them, and an abort is processed meanwhile.
 #[tokio::test]
 async fn fm_f58_pipelined_commands_with_large_answers_wait_for_the_client() {
-    let small = Arc::new(Small::default());
+    let small = Arc::new(SmallService::default());
     let mut options = Options::default();
     options.outbox_bytes = 1 << 18;
-    let mut wire = start::<Pi, Small>(small.clone(), options);
+    let mut wire = start::<Pi, SmallService>(small.clone(), options);
     const COUNT: usize = 200;
     let lines: String =
         (0..COUNT).map(|n| format!("{{\"id\":{n},\"type\":\"get_last_assistant_text\"}}\n")).collect();
     assert!(lines.len() < 32 * 1024);
     wire.write(lines.as_bytes()).await;
     // The client has read no line, and its commands are processed.
-    wire.say(r#"{"id":"a","type":"abort"}"#).await;
-    wire.say(r#"{"id":"s","type":"get_state"}"#).await;
-    wire.say(r#"{"id":"p","type":"prompt","message":"go"}"#).await;
+    wire.send(r#"{"id":"a","type":"abort"}"#).await;
+    wire.send(r#"{"id":"s","type":"get_state"}"#).await;
+    wire.send(r#"{"id":"p","type":"prompt","message":"go"}"#).await;
     within("the abort", async {
         while !small.stopped.load(Ordering::SeqCst) {
             tokio::task::yield_now().await;
@@ -264,7 +264,7 @@ async fn fm_f58_pipelined_commands_with_large_answers_wait_for_the_client() {
     // All responses arrive in order, except for those that may overtake.
     let (mut next, mut others) = (0, Vec::new());
     while others.len() < 5 {
-        let frame = wire.hear().await;
+        let frame = wire.receive().await;
         match frame["id"].as_u64() {
             Some(id) => {
                 assert_eq!(id as usize, next);
@@ -281,16 +281,16 @@ async fn fm_f58_pipelined_commands_with_large_answers_wait_for_the_client() {
 }
 
 #[tokio::test]
-async fn what_is_held_is_answered_after_the_end_of_input() {
+async fn held_commands_are_answered_after_the_end_of_input() {
     let mut options = Options::default();
     options.outbox_bytes = 1 << 17;
-    let mut wire = start::<Pi, Small>(Arc::default(), options);
+    let mut wire = start::<Pi, SmallService>(Arc::default(), options);
     for n in 0..20 {
-        wire.say(&format!("{{\"id\":{n},\"type\":\"get_last_assistant_text\"}}")).await;
+        wire.send(&format!("{{\"id\":{n},\"type\":\"get_last_assistant_text\"}}")).await;
     }
     AsyncWriteExt::shutdown(&mut wire.writer).await.unwrap();
     for n in 0..20 {
-        assert_eq!(wire.hear().await["id"], n);
+        assert_eq!(wire.receive().await["id"], n);
     }
     assert_eq!(within("the end", wire.served).await.unwrap(), ServeEnd::EndOfInput);
 }
@@ -298,66 +298,66 @@ async fn what_is_held_is_answered_after_the_end_of_input() {
 /// F58: the number of commands that wait for a lane is limited, and a command that aborts a run is never
 /// rejected.
 #[tokio::test]
-async fn fm_f58_too_many_commands_in_progress_are_refused() {
-    let small = Arc::new(Small::default());
+async fn fm_f58_too_many_commands_in_progress_are_rejected() {
+    let small = Arc::new(SmallService::default());
     let mut options = Options::default();
     options.command_bytes = 1 << 20;
-    let mut wire = start::<Pi, Small>(small.clone(), options);
-    wire.say(r#"{"id":"c","type":"compact"}"#).await;
+    let mut wire = start::<Pi, SmallService>(small.clone(), options);
+    wire.send(r#"{"id":"c","type":"compact"}"#).await;
     let text = "x".repeat(600_000);
     for id in ["p1", "p2"] {
-        wire.say(&format!("{{\"id\":\"{id}\",\"type\":\"prompt\",\"message\":\"{text}\"}}")).await;
+        wire.send(&format!("{{\"id\":\"{id}\",\"type\":\"prompt\",\"message\":\"{text}\"}}")).await;
     }
-    let refused = wire.hear().await;
+    let refused = wire.receive().await;
     assert_eq!((&refused["id"], &refused["success"]), (&json!("p2"), &json!(false)));
     let error = refused["error"].as_str().unwrap();
     assert!(error.contains("`prompt` was rejected: commands of 1048576 bytes are in progress"), "{error}");
-    assert_eq!(wire.ask(r#"{"id":"a","type":"abort"}"#).await["success"], true);
+    assert_eq!(wire.request(r#"{"id":"a","type":"abort"}"#).await["success"], true);
     small.release.notify_waiters();
-    assert_eq!(wire.hear().await["id"], "c");
-    assert_eq!(wire.hear().await["id"], "p1");
+    assert_eq!(wire.receive().await["id"], "c");
+    assert_eq!(wire.receive().await["id"], "p1");
 }
 
 #[tokio::test]
-async fn too_many_commands_are_refused_until_some_are_done() {
-    let small = Arc::new(Small::default());
+async fn too_many_commands_are_rejected_until_some_are_done() {
+    let small = Arc::new(SmallService::default());
     let mut options = Options::default();
     options.commands = 2;
-    let mut wire = start::<Pi, Small>(small.clone(), options);
+    let mut wire = start::<Pi, SmallService>(small.clone(), options);
     for id in ["c", "p1", "p2"] {
         let kind = if id == "c" { "compact" } else { "prompt" };
-        wire.say(&json!({"id": id, "type": kind, "message": "go"}).to_string()).await;
+        wire.send(&json!({"id": id, "type": kind, "message": "go"}).to_string()).await;
     }
-    let refused = wire.hear().await;
+    let refused = wire.receive().await;
     assert_eq!((&refused["id"], &refused["success"]), (&json!("p2"), &json!(false)));
     let error = refused["error"].as_str().unwrap();
     assert!(error.contains("`prompt` was rejected: 2 commands are in progress"), "{error}");
-    assert_eq!(wire.ask(r#"{"id":"a","type":"abort"}"#).await["success"], true);
+    assert_eq!(wire.request(r#"{"id":"a","type":"abort"}"#).await["success"], true);
     small.release.notify_waiters();
     for id in ["c", "p1"] {
-        assert_eq!(wire.hear().await["id"], id);
+        assert_eq!(wire.receive().await["id"], id);
     }
-    while wire.hear().await["type"] != "agent_end" {}
-    assert_eq!(wire.ask(r#"{"id":"s","type":"get_state"}"#).await["id"], "s");
+    while wire.receive().await["type"] != "agent_end" {}
+    assert_eq!(wire.request(r#"{"id":"s","type":"get_state"}"#).await["id"], "s");
 }
 
 /// A server with a gate rejects frames that readers interpret differently; a server without one uses the last
 /// member.
 #[tokio::test]
-async fn a_server_with_a_gate_refuses_frames_that_name_two_commands() {
+async fn a_server_with_a_gate_rejects_frames_that_name_two_commands() {
     let gated = || {
         let mut options = Options::default();
         options.gate = Some(Gate::new(|_| Ok(())));
         options
     };
-    let mut wire = start::<Pi, Small>(Arc::default(), gated());
+    let mut wire = start::<Pi, SmallService>(Arc::default(), gated());
     for (text, id) in [
         (r#"{"id":"1","type":"bash","type":"get_state"}"#, json!("1")),
         (r#"{"id":"1","type":"bash","ty\u0070e":"get_state"}"#, json!("1")),
         (r#"{"id":"1","Type":"bash","type":"get_state"}"#, json!("1")),
         (r#"{"id":"1","type":"get_state","id":"2"}"#, json!(null)),
     ] {
-        let answer = wire.ask(text).await;
+        let answer = wire.request(text).await;
         assert_eq!(
             (&answer["success"], answer.get("id").unwrap_or(&json!(null))),
             (&json!(false), &id),
@@ -365,7 +365,7 @@ async fn a_server_with_a_gate_refuses_frames_that_name_two_commands() {
         );
         assert!(answer["error"].as_str().unwrap().contains("`"), "{answer}");
     }
-    assert_eq!(wire.ask(r#"{"id":"s","type":"get_state"}"#).await["success"], true);
+    assert_eq!(wire.request(r#"{"id":"s","type":"get_state"}"#).await["success"], true);
     // The gate rejects the same frames as the page of `agentese web`, in the form of the dialect.
     for text in [
         r#"{"id":"1"}"#,
@@ -380,14 +380,14 @@ async fn a_server_with_a_gate_refuses_frames_that_name_two_commands() {
             agentese::strict::client_frame(agentese::dynamic::spec("pi").unwrap(), text).is_err(),
             "{text}"
         );
-        assert_eq!(wire.ask(text).await["success"], false, "{text}");
+        assert_eq!(wire.request(text).await["success"], false, "{text}");
     }
     // A notification name in a request is rejected too; a notification of another kind is still ignored.
-    let mut rpc = start::<opal::Opal, Sessions>(Arc::default(), gated());
-    rpc.say(r#"{"jsonrpc":"2.0","method":"nobody/knows"}"#).await;
-    assert_eq!(rpc.ask(r#"{"jsonrpc":"2.0","method":"nobody\u0000"}"#).await["error"]["code"], -32600);
-    let mut open = start::<Pi, Small>(Arc::default(), Options::default());
-    assert_eq!(open.ask(r#"{"id":"1","type":"bash","type":"get_state"}"#).await["command"], "get_state");
+    let mut rpc = start::<opal::Opal, SessionService>(Arc::default(), gated());
+    rpc.send(r#"{"jsonrpc":"2.0","method":"nobody/knows"}"#).await;
+    assert_eq!(rpc.request(r#"{"jsonrpc":"2.0","method":"nobody\u0000"}"#).await["error"]["code"], -32600);
+    let mut open = start::<Pi, SmallService>(Arc::default(), Options::default());
+    assert_eq!(open.request(r#"{"id":"1","type":"bash","type":"get_state"}"#).await["command"], "get_state");
 }
 
 /// A write error is distinct from a disconnected client.
@@ -397,7 +397,8 @@ async fn an_output_that_is_full_is_a_failure() {
     let full = tokio::fs::File::options().write(true).open("/dev/full").await.unwrap();
     theirs.writer = Box::new(full);
     let served = tokio::spawn(async move {
-        agentese::serve::serve_with::<Pi, Small>(theirs, Arc::default(), Options::default(), |_| {}).await
+        agentese::serve::serve_with::<Pi, SmallService>(theirs, Arc::default(), Options::default(), |_| {})
+            .await
     });
     let mut writer = ours.writer;
     AsyncWriteExt::write_all(&mut writer, b"{\"type\":\"get_state\"}\n").await.unwrap();

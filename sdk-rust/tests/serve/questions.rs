@@ -3,66 +3,66 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::pi::{NotifyNotice, Pi, PromptParams, SelectDialog, Service, WordsTaken};
-use agentese::serve::{Call, Options, Refusal};
+use agentese::pi::{InputReceipt, NotifyNotice, Pi, PromptParams, SelectDialog, Service};
+use agentese::serve::{Call, CommandError, Options};
 use serde_json::json;
 
 use crate::service::{start, within};
 
 /// Service that sends a question, and reports the answer in its response.
-struct Asks {
+struct AskingService {
     timeout: Option<Duration>,
 }
 
-impl Service for Asks {
+impl Service for AskingService {
     async fn prompt(
         &self,
         _: PromptParams,
-        call: Call<Pi, Option<WordsTaken>>,
-    ) -> Result<Option<WordsTaken>, Refusal> {
+        call: Call<Pi, Option<InputReceipt>>,
+    ) -> Result<Option<InputReceipt>, CommandError> {
         call.emitter().notify(NotifyNotice::new("asking"));
         let dialog = SelectDialog::new("Go?", vec!["Yes".to_owned(), "No".to_owned()]);
         let answer: Option<String> = call.emitter().ask(dialog, self.timeout).await;
-        Err(Refusal::new(answer.map_or("nothing".to_owned(), |value| format!("{value:?}"))))
+        Err(CommandError::new(answer.map_or("nothing".to_owned(), |value| format!("{value:?}"))))
     }
 }
 
 #[tokio::test]
 async fn a_question_waits_for_its_own_answer() {
-    let mut wire = start::<Pi, Asks>(Arc::new(Asks { timeout: None }), Options::default());
-    let notice = wire.ask(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
+    let mut wire = start::<Pi, AskingService>(Arc::new(AskingService { timeout: None }), Options::default());
+    let notice = wire.request(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
     assert_eq!((&notice["method"], &notice["message"]), (&json!("notify"), &json!("asking")));
-    let question = wire.hear().await;
+    let question = wire.receive().await;
     assert_eq!((&question["type"], &question["method"]), (&json!("extension_ui_request"), &json!("select")));
     let id = question["id"].as_str().unwrap().to_owned();
     // Answers to other questions are ignored (F127), and so is an answer without an id.
-    wire.say(r#"{"type":"extension_ui_response","id":"forged","value":"No"}"#).await;
-    wire.say(r#"{"type":"extension_ui_response","value":"No"}"#).await;
-    wire.say(&json!({"type": "extension_ui_response", "id": id, "value": "Yes"}).to_string()).await;
-    wire.say(&json!({"type": "extension_ui_response", "id": id, "value": "twice"}).to_string()).await;
-    assert_eq!(wire.hear().await["error"], "\"Yes\"");
+    wire.send(r#"{"type":"extension_ui_response","id":"forged","value":"No"}"#).await;
+    wire.send(r#"{"type":"extension_ui_response","value":"No"}"#).await;
+    wire.send(&json!({"type": "extension_ui_response", "id": id, "value": "Yes"}).to_string()).await;
+    wire.send(&json!({"type": "extension_ui_response", "id": id, "value": "twice"}).to_string()).await;
+    assert_eq!(wire.receive().await["error"], "\"Yes\"");
 }
 
 #[tokio::test]
-async fn a_question_resolves_to_nothing_when_its_time_is_up() {
-    let asks = Asks { timeout: Some(Duration::from_millis(20)) };
-    let mut wire = start::<Pi, Asks>(Arc::new(asks), Options::default());
-    wire.ask(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
-    let question = wire.hear().await;
-    assert_eq!(wire.hear().await["error"], "nothing");
+async fn a_question_resolves_to_none_after_its_timeout() {
+    let asks = AskingService { timeout: Some(Duration::from_millis(20)) };
+    let mut wire = start::<Pi, AskingService>(Arc::new(asks), Options::default());
+    wire.request(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
+    let question = wire.receive().await;
+    assert_eq!(wire.receive().await["error"], "nothing");
     // The late answer is ignored.
     let id = question["id"].as_str().unwrap();
-    wire.say(&json!({"type": "extension_ui_response", "id": id, "value": "late"}).to_string()).await;
-    assert_eq!(wire.ask(r#"{"id":2,"type":"nope"}"#).await["id"], 2);
+    wire.send(&json!({"type": "extension_ui_response", "id": id, "value": "late"}).to_string()).await;
+    assert_eq!(wire.request(r#"{"id":2,"type":"nope"}"#).await["id"], 2);
 }
 
 #[tokio::test]
 async fn the_end_of_input_dismisses_open_questions() {
-    let mut wire = start::<Pi, Asks>(Arc::new(Asks { timeout: None }), Options::default());
-    wire.ask(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
-    wire.hear().await;
+    let mut wire = start::<Pi, AskingService>(Arc::new(AskingService { timeout: None }), Options::default());
+    wire.request(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
+    wire.receive().await;
     tokio::io::AsyncWriteExt::shutdown(&mut wire.writer).await.unwrap();
-    assert_eq!(wire.hear().await["error"], "nothing");
+    assert_eq!(wire.receive().await["error"], "nothing");
     within("the end", wire.served).await.unwrap();
 }
 
@@ -70,16 +70,16 @@ async fn the_end_of_input_dismisses_open_questions() {
 async fn an_answer_that_is_too_long_or_broken_ends_the_question() {
     let mut options = Options::default();
     options.max_line = 1000;
-    let mut wire = start::<Pi, Asks>(Arc::new(Asks { timeout: None }), options);
+    let mut wire = start::<Pi, AskingService>(Arc::new(AskingService { timeout: None }), options);
     for (number, value) in
         [(1, "\"".to_owned() + &"x".repeat(5000) + "\""), (2, "\"x".to_owned()), (3, "[".repeat(200))]
     {
-        wire.ask(&format!(r#"{{"id":{number},"type":"prompt","message":"x"}}"#)).await;
-        let question = wire.hear().await;
+        wire.request(&format!(r#"{{"id":{number},"type":"prompt","message":"x"}}"#)).await;
+        let question = wire.receive().await;
         let id = question["id"].as_str().unwrap();
-        wire.say(&format!(r#"{{"type":"extension_ui_response","id":"{id}","value":{value}}}"#)).await;
+        wire.send(&format!(r#"{{"type":"extension_ui_response","id":"{id}","value":{value}}}"#)).await;
         // Both the line and the prompt are answered, in any order.
-        let answers = [wire.hear().await, wire.hear().await];
+        let answers = [wire.receive().await, wire.receive().await];
         let of_prompt = answers.iter().find(|answer| answer["command"] == "prompt");
         assert_eq!(of_prompt.map(|answer| &answer["error"]), Some(&json!("nothing")), "{answers:?}");
         assert!(answers.iter().any(|answer| answer["command"] == "parse"), "{answers:?}");
@@ -88,15 +88,15 @@ async fn an_answer_that_is_too_long_or_broken_ends_the_question() {
 
 #[tokio::test]
 async fn a_broken_line_that_names_no_question_ends_none() {
-    let mut wire = start::<Pi, Asks>(Arc::new(Asks { timeout: None }), Options::default());
-    wire.ask(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
-    let question = wire.hear().await;
+    let mut wire = start::<Pi, AskingService>(Arc::new(AskingService { timeout: None }), Options::default());
+    wire.request(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
+    let question = wire.receive().await;
     let id = question["id"].as_str().unwrap();
-    assert_eq!(wire.ask("{\"type\":").await["command"], "parse");
+    assert_eq!(wire.request("{\"type\":").await["command"], "parse");
     // A frame that names a command is not an answer, independent of its id.
-    assert_eq!(wire.ask(&json!({"type": "nope", "id": id}).to_string()).await["command"], "nope");
-    wire.say(&json!({"type": "extension_ui_response", "id": id, "value": "Yes"}).to_string()).await;
-    assert_eq!(wire.hear().await["error"], "\"Yes\"");
+    assert_eq!(wire.request(&json!({"type": "nope", "id": id}).to_string()).await["command"], "nope");
+    wire.send(&json!({"type": "extension_ui_response", "id": id, "value": "Yes"}).to_string()).await;
+    assert_eq!(wire.receive().await["error"], "\"Yes\"");
 }
 
 /// Only a line's own id identifies a question, even in an unreadable line: an id in a quoted text does not.
@@ -104,9 +104,9 @@ async fn a_broken_line_that_names_no_question_ends_none() {
 async fn a_broken_line_ends_the_question_that_it_names_itself() {
     let mut options = Options::default();
     options.max_line = 2000;
-    let mut wire = start::<Pi, Asks>(Arc::new(Asks { timeout: None }), options);
-    wire.ask(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
-    let question = wire.hear().await;
+    let mut wire = start::<Pi, AskingService>(Arc::new(AskingService { timeout: None }), options);
+    wire.request(r#"{"id":1,"type":"prompt","message":"x"}"#).await;
+    let question = wire.receive().await;
     let id = question["id"].as_str().unwrap();
     let long = "x".repeat(3000);
     for quoting in [
@@ -120,10 +120,10 @@ async fn a_broken_line_ends_the_question_that_it_names_itself() {
         format!(r#"{{"type":"extension_ui_response","id":"another","value":"{long}"}}"#),
         long.clone(),
     ] {
-        assert_eq!(wire.ask(&quoting).await["command"], "parse", "{quoting:.80}");
+        assert_eq!(wire.request(&quoting).await["command"], "parse", "{quoting:.80}");
     }
     // If the id of a skipped answer is not visible, the oldest question is the best guess.
-    wire.say(&format!(r#"{{"type":"extension_ui_response","value":"{long}","id":"{id}"}}"#)).await;
-    let answers = [wire.hear().await, wire.hear().await];
+    wire.send(&format!(r#"{{"type":"extension_ui_response","value":"{long}","id":"{id}"}}"#)).await;
+    let answers = [wire.receive().await, wire.receive().await];
     assert!(answers.iter().any(|answer| answer["error"] == "nothing"), "{answers:?}");
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use agentese::framing::{FrameReader, Incoming};
-use agentese::pi::WordsTaken;
+use agentese::pi::InputReceipt;
 use agentese::pi::{
     BashParams, BashResult, Pi, PromptParams, QueueMode, SessionState, SessionStateBuilder,
     SetSessionNameParams, SetSteeringModeParams, ThinkingLevel,
 };
-use agentese::serve::{Call, Dispatch, Options, Refusal, ServeEnd, serve_with};
+use agentese::serve::{Call, CommandError, Dispatch, Options, ServeEnd, serve_with};
 use agentese::spec::Dialect;
 use agentese::transport::{BoxReader, BoxWriter, memory_pair};
 use agentese::wire::{Maybe, NoParams};
@@ -27,7 +27,7 @@ pub async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 
 /// Service with a little state, and commands that wait or fail on purpose.
 #[derive(Default)]
-pub struct Small {
+pub struct SmallService {
     pub mode: std::sync::Mutex<Option<QueueMode>>,
     pub release: Arc<Notify>,
     pub stopped: std::sync::atomic::AtomicBool,
@@ -36,8 +36,8 @@ pub struct Small {
     pub large: std::sync::atomic::AtomicUsize,
 }
 
-impl pi::Service for Small {
-    async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
+impl pi::Service for SmallService {
+    async fn get_state(&self, _: NoParams, _: Call<Pi, SessionState>) -> Result<SessionState, CommandError> {
         let mode = self.mode.lock().unwrap().unwrap_or(QueueMode::OneAtATime);
         let mut state = SessionStateBuilder {
             thinking_level: ThinkingLevel::Off,
@@ -55,7 +55,11 @@ impl pi::Service for Small {
         Ok(state)
     }
 
-    async fn set_steering_mode(&self, params: SetSteeringModeParams, _: Call<Pi>) -> Result<(), Refusal> {
+    async fn set_steering_mode(
+        &self,
+        params: SetSteeringModeParams,
+        _: Call<Pi>,
+    ) -> Result<(), CommandError> {
         *self.mode.lock().unwrap() = Some(params.mode);
         Ok(())
     }
@@ -63,11 +67,11 @@ impl pi::Service for Small {
     async fn prompt(
         &self,
         params: PromptParams,
-        call: Call<Pi, Option<WordsTaken>>,
-    ) -> Result<Option<WordsTaken>, Refusal> {
+        call: Call<Pi, Option<InputReceipt>>,
+    ) -> Result<Option<InputReceipt>, CommandError> {
         match params.message.as_str() {
             "panic" => panic!("a handler that fails"),
-            "refuse" => Err(Refusal::new("no key")),
+            "refuse" => Err(CommandError::new("no key")),
             _ => {
                 call.answer(None);
                 call.emitter().emit(&pi::Event::AgentStart(pi::AgentStart::new())).await;
@@ -77,7 +81,7 @@ impl pi::Service for Small {
         }
     }
 
-    async fn bash(&self, params: BashParams, _: Call<Pi, BashResult>) -> Result<BashResult, Refusal> {
+    async fn bash(&self, params: BashParams, _: Call<Pi, BashResult>) -> Result<BashResult, CommandError> {
         if params.command == "wait" {
             self.release.notified().await;
         }
@@ -89,19 +93,19 @@ impl pi::Service for Small {
         &self,
         _: NoParams,
         _: Call<Pi, pi::LastAssistantText>,
-    ) -> Result<pi::LastAssistantText, Refusal> {
+    ) -> Result<pi::LastAssistantText, CommandError> {
         self.large.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
         let mut answer = pi::LastAssistantText::new();
         answer.text = Maybe::or_null(Some("x".repeat(1 << 17)));
         Ok(answer)
     }
 
-    async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+    async fn abort(&self, _: NoParams, _: Call<Pi>) -> Result<(), CommandError> {
         self.stopped.store(true, std::sync::atomic::Ordering::SeqCst);
         Ok(())
     }
 
-    async fn abort_bash(&self, _: NoParams, _: Call<Pi>) -> Result<(), Refusal> {
+    async fn abort_bash(&self, _: NoParams, _: Call<Pi>) -> Result<(), CommandError> {
         self.release.notify_waiters();
         Ok(())
     }
@@ -110,13 +114,17 @@ impl pi::Service for Small {
         &self,
         _: pi::CompactParams,
         _: Call<Pi, pi::CompactionResult>,
-    ) -> Result<pi::CompactionResult, Refusal> {
+    ) -> Result<pi::CompactionResult, CommandError> {
         self.release.notified().await;
         Ok(pi::CompactionResult::new("summary", "a", 1))
     }
 
-    async fn set_session_name(&self, params: SetSessionNameParams, _: Call<Pi>) -> Result<(), Refusal> {
-        if params.name.trim().is_empty() { Err(Refusal::new("Session name cannot be empty")) } else { Ok(()) }
+    async fn set_session_name(&self, params: SetSessionNameParams, _: Call<Pi>) -> Result<(), CommandError> {
+        if params.name.trim().is_empty() {
+            Err(CommandError::new("Session name cannot be empty"))
+        } else {
+            Ok(())
+        }
     }
 
     async fn shut_down(&self) {
@@ -131,28 +139,28 @@ impl pi::Service for Small {
 
 /// Same service in omp: failures of handlers lose their id.
 #[derive(Default)]
-pub struct SmallOmp {
+pub struct SmallOmpService {
     pub stopped: std::sync::atomic::AtomicUsize,
 }
 
-impl omp::Service for SmallOmp {
-    async fn prompt(&self, params: PromptParams, _: Call<omp::Omp>) -> Result<(), Refusal> {
-        if params.message == "refuse" { Err(Refusal::new("no key")) } else { Ok(()) }
+impl omp::Service for SmallOmpService {
+    async fn prompt(&self, params: PromptParams, _: Call<omp::Omp>) -> Result<(), CommandError> {
+        if params.message == "refuse" { Err(CommandError::new("no key")) } else { Ok(()) }
     }
 
     async fn compact(
         &self,
         _: omp::CompactParams,
         _: Call<omp::Omp, omp::CompactionResult>,
-    ) -> Result<omp::CompactionResult, Refusal> {
-        Err(Refusal::new("Already compacted"))
+    ) -> Result<omp::CompactionResult, CommandError> {
+        Err(CommandError::new("Already compacted"))
     }
 
     async fn set_interrupt_mode(
         &self,
         _: omp::SetInterruptModeParams,
         _: Call<omp::Omp>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), CommandError> {
         Ok(())
     }
 
@@ -162,20 +170,25 @@ impl omp::Service for SmallOmp {
 }
 
 /// Client's end of a served connection.
-pub struct Wire {
+pub struct WireClient {
     frames: FrameReader<BoxReader>,
-    heard: std::collections::VecDeque<String>,
+    received: std::collections::VecDeque<String>,
     pub writer: BoxWriter,
     pub served: tokio::task::JoinHandle<ServeEnd>,
 }
 
-pub fn start<D: Dialect, S: Dispatch<D>>(service: Arc<S>, options: Options) -> Wire {
+pub fn start<D: Dialect, S: Dispatch<D>>(service: Arc<S>, options: Options) -> WireClient {
     let (ours, theirs) = memory_pair(1 << 16);
     let served = tokio::spawn(async move { serve_with::<D, S>(theirs, service, options, |_| {}).await });
-    Wire { frames: FrameReader::new(ours.reader), heard: Default::default(), writer: ours.writer, served }
+    WireClient {
+        frames: FrameReader::new(ours.reader),
+        received: Default::default(),
+        writer: ours.writer,
+        served,
+    }
 }
 
-impl Wire {
+impl WireClient {
     pub async fn write(&mut self, bytes: &[u8]) {
         within("the server to read", async {
             self.writer.write_all(bytes).await.unwrap();
@@ -184,25 +197,25 @@ impl Wire {
         .await;
     }
 
-    pub async fn say(&mut self, line: &str) {
+    pub async fn send(&mut self, line: &str) {
         self.write(format!("{line}\n").as_bytes()).await;
     }
 
-    pub async fn hear(&mut self) -> Value {
-        serde_json::from_str(&self.hear_text().await).expect("servers send JSON")
+    pub async fn receive(&mut self) -> Value {
+        serde_json::from_str(&self.receive_text().await).expect("servers send JSON")
     }
 
-    pub async fn hear_text(&mut self) -> String {
+    pub async fn receive_text(&mut self) -> String {
         within("a line of the server", async {
-            while self.heard.is_empty() {
+            while self.received.is_empty() {
                 let mut batch = Vec::new();
                 assert!(self.frames.next_batch(&mut batch).await.unwrap() > 0, "the server closed its end");
-                self.heard.extend(batch.into_iter().map(|incoming| match incoming {
+                self.received.extend(batch.into_iter().map(|incoming| match incoming {
                     Incoming::Frame(frame) => frame.as_str().to_owned(),
                     Incoming::Fault(fault) => panic!("{fault}"),
                 }));
             }
-            self.heard.pop_front().unwrap()
+            self.received.pop_front().unwrap()
         })
         .await
     }
@@ -212,9 +225,9 @@ impl Wire {
         (self.writer, self.served)
     }
 
-    pub async fn ask(&mut self, line: &str) -> Value {
-        self.say(line).await;
-        self.hear().await
+    pub async fn request(&mut self, line: &str) -> Value {
+        self.send(line).await;
+        self.receive().await
     }
 
     /// Closes the input and returns the reason for the end of serving.

@@ -93,77 +93,24 @@ export type {
 /** The version of this protocol. */
 export type ProtocolVersion = 1;
 
-/** Requests a yes or no of the user. Answered with `ConfirmedResult`. */
-export interface AskConfirm {
-  type: "confirm";
+/** Stops the current run. Answered at once. */
+export interface AbortAction {
+  type: "abort";
   /** Id of the request. */
-  id: string;
-  /** Path of the extension that sends the request. */
-  extension?: string | undefined;
-  /** Id of the agent's request that the extension is handling. */
-  during?: string | undefined;
-  /** Text of the question. */
-  title: string;
-  /** Subject of the question. */
-  message: string;
-  /** Timeout in milliseconds, after which the answer is no; no timeout if absent. */
-  timeout?: number | undefined;
+  id?: string | undefined;
 }
 
-/** Opens an editor for the user. Answered with `ValueResult`. */
-export interface AskEditor {
-  type: "editor";
+/** Stores data in the session; the model does not receive it. */
+export interface AppendEntryAction {
+  type: "append_entry";
   /** Id of the request. */
-  id: string;
-  /** Path of the extension that sends the request. */
+  id?: string | undefined;
+  /** Path of the extension that stores the data. */
   extension?: string | undefined;
-  /** Id of the agent's request that the extension is handling. */
-  during?: string | undefined;
-  /** Title of the editor. */
-  title: string;
-  /** Initial text of the editor. */
-  prefill?: string | undefined;
-}
-
-/** Requests a line of text from the user. Answered with `ValueResult`. */
-export interface AskInput {
-  type: "input";
-  /** Id of the request. */
-  id: string;
-  /** Path of the extension that sends the request. */
-  extension?: string | undefined;
-  /** Id of the agent's request that the extension is handling. */
-  during?: string | undefined;
-  /** Text of the question. */
-  title: string;
-  /** Grey text in the empty field. */
-  placeholder?: string | undefined;
-  /** Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent. */
-  timeout?: number | undefined;
-}
-
-/** Requests a choice of the user. Answered with `ValueResult`. */
-export interface AskSelect {
-  type: "select";
-  /** Id of the request. */
-  id: string;
-  /** Path of the extension that sends the request. */
-  extension?: string | undefined;
-  /** Id of the agent's request that the extension is handling. */
-  during?: string | undefined;
-  /** Text of the question. */
-  title: string;
-  /** Choices of the user. */
-  options: string[];
-  /** Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent. */
-  timeout?: number | undefined;
-}
-
-/** Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet. */
-export interface AskWithdraw {
-  type: "withdraw";
-  /** Id of the extension's request for the dialog. */
-  question: string;
+  /** Kind of the entry, named by the extension. */
+  customType: string;
+  /** Data of the extension. */
+  data?: JsonValue | null | undefined;
 }
 
 /** Additions to a run. */
@@ -199,6 +146,15 @@ export interface CancelAnswer {
   cancel?: boolean | undefined;
 }
 
+/** Compacts the conversation. The answer with the result follows at the end. */
+export interface CompactAction {
+  type: "compact";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** Extra instructions for the summary. */
+  customInstructions?: string | undefined;
+}
+
 /** The plan of a compaction. */
 export interface CompactionPlan {
   /** Id of the first session entry that would stay unchanged. */
@@ -218,8 +174,25 @@ export interface CompactionPlan {
   previousSummary?: string | undefined;
 }
 
+/** Requests a yes or no of the user. Answered with `ConfirmationResult`. */
+export interface ConfirmQuestion {
+  type: "confirm";
+  /** Id of the request. */
+  id: string;
+  /** Path of the extension that sends the request. */
+  extension?: string | undefined;
+  /** Id of the agent's request that the extension is handling. */
+  during?: string | undefined;
+  /** Text of the question. */
+  title: string;
+  /** Subject of the question. */
+  message: string;
+  /** Timeout in milliseconds, after which the answer is no; no timeout if absent. */
+  timeout?: number | undefined;
+}
+
 /** The user's answer with yes or no. */
-export interface ConfirmedResult {
+export interface ConfirmationResult {
   /** `true` for yes; `false` for no or if the user did not answer. */
   confirmed: boolean;
 }
@@ -243,193 +216,38 @@ export type DeliverAs = "steer" | "followUp" | "nextTurn";
 /** The reason for the search for resources. */
 export type DiscoverReason = "startup" | "reload" | (string & {});
 
-/** Stops the current run. Answered at once. */
-export interface DoAbort {
-  type: "abort";
-  /** Id of the request. */
-  id?: string | undefined;
-}
-
-/** Stores data in the session; the model does not receive it. */
-export interface DoAppendEntry {
-  type: "append_entry";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** Path of the extension that stores the data. */
-  extension?: string | undefined;
-  /** Kind of the entry, named by the extension. */
-  customType: string;
-  /** Data of the extension. */
-  data?: JsonValue | null | undefined;
-}
-
-/** Compacts the conversation. The answer with the result follows at the end. */
-export interface DoCompact {
-  type: "compact";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** Extra instructions for the summary. */
-  customInstructions?: string | undefined;
-}
-
-/**
- * Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
- * prevented it.
- */
-export interface DoFork {
-  type: "fork";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** Id of the message's entry. */
-  entryId: string;
-}
-
-/** Returns the entries of the session. */
-export interface DoGetEntries {
-  type: "get_entries";
+/** Opens an editor for the user. Answered with `ValueResult`. */
+export interface EditorQuestion {
+  type: "editor";
   /** Id of the request. */
   id: string;
-}
-
-/** Returns the complete state. */
-export interface DoGetState {
-  type: "get_state";
-  /** Id of the request. */
-  id: string;
-}
-
-/** Starts a new session. Only allowed in commands. The answer states if an extension prevented it. */
-export interface DoNewSession {
-  type: "new_session";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** File of the parent session. */
-  parentSession?: string | undefined;
-}
-
-/** Registers the contributions of an extension again; replaces its earlier registration. */
-export interface DoRegister {
-  type: "register";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** New contributions of the extension. */
-  offered: OfferedExtension;
-}
-
-/** Adds an extension's message to the conversation. */
-export interface DoSendMessage {
-  type: "send_message";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** Path of the extension that sends the message. */
+  /** Path of the extension that sends the request. */
   extension?: string | undefined;
-  /** Message of the extension. */
-  message: ExtensionMessage;
-  /** `true` to start a run if the agent is idle. */
-  triggerTurn?: boolean | undefined;
-  /** Time of delivery during a run; `steer` if absent. */
-  deliverAs?: DeliverAs | undefined;
-}
-
-/**
- * Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
- * time of delivery.
- */
-export interface DoSendUserMessage {
-  type: "send_user_message";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** Path of the extension that sends the message. */
-  extension?: string | undefined;
-  /** Text and images of the message. */
-  content: InputContent;
-  /** Time of delivery: `steer` or `followUp`. */
-  deliverAs?: DeliverAs | undefined;
-}
-
-/** Sets the tools that the model can call from the next request on. Unknown names are ignored. */
-export interface DoSetActiveTools {
-  type: "set_active_tools";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** Names of the tools. */
-  tools: string[];
-}
-
-/** Sets or removes the label of a session entry. */
-export interface DoSetLabel {
-  type: "set_label";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** Id of the entry. */
-  entryId: string;
-  /** The label; absent or null to remove it. */
-  label?: string | null | undefined;
-}
-
-/** Switches to another model. Answered with `FoundResult`. */
-export interface DoSetModel {
-  type: "set_model";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** Name of the provider. */
-  provider: string;
-  /** Id of the model. */
-  modelId: string;
-}
-
-/** Sets the name of the session. */
-export interface DoSetSessionName {
-  type: "set_session_name";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** New name of the session. */
-  name: string;
-}
-
-/** Sets the thinking level; an unsupported level becomes the nearest supported one. */
-export interface DoSetThinkingLevel {
-  type: "set_thinking_level";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** New thinking level. */
-  level: ThinkingLevel;
-}
-
-/** Ends the agent as soon as it is idle. Answered at once. */
-export interface DoShutdown {
-  type: "shutdown";
-  /** Id of the request. */
-  id?: string | undefined;
-}
-
-/** Switches to another session. Only allowed in commands. The answer states if an extension prevented it. */
-export interface DoSwitchSession {
-  type: "switch_session";
-  /** Id of the request. */
-  id?: string | undefined;
-  /** Path of the session file. */
-  path: string;
-}
-
-/**
- * Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
- * for itself.
- */
-export interface DoWaitForIdle {
-  type: "wait_for_idle";
-  /** Id of the request. */
-  id: string;
+  /** Id of the agent's request that the extension is handling. */
+  during?: string | undefined;
+  /** Title of the editor. */
+  title: string;
+  /** Initial text of the editor. */
+  prefill?: string | undefined;
 }
 
 /** The results of the agent's requests. A command has no result; the results of events are in [`HookAnswers`]. */
 export interface ExtensionAnswers {
   /** The extensions of the process. */
-  initialize?: Initialized | undefined;
+  initialize?: InitializeResult | undefined;
   /** The additionally loaded extensions. */
-  load?: Initialized | undefined;
+  load?: InitializeResult | undefined;
   /** Result of the tool. */
   tool?: ToolResult | undefined;
+}
+
+/** Puts text into the input editor. */
+export interface ExtensionEditorText {
+  type: "set_editor_text";
+  /** Path of the extension that sets the text. */
+  extension?: string | undefined;
+  /** New text of the input editor. */
+  text: string;
 }
 
 /**
@@ -462,34 +280,34 @@ export type ExtensionFrame =
   | ToolProgress
   | ExtensionFailed
   | ExtensionLog
-  | AskSelect
-  | AskConfirm
-  | AskInput
-  | AskEditor
-  | AskWithdraw
-  | ShowNotice
-  | ShowStatus
-  | ShowWidget
-  | ShowTitle
-  | ShowEditorText
-  | DoSendMessage
-  | DoSendUserMessage
-  | DoAppendEntry
-  | DoSetSessionName
-  | DoSetLabel
-  | DoSetActiveTools
-  | DoSetModel
-  | DoSetThinkingLevel
-  | DoAbort
-  | DoShutdown
-  | DoCompact
-  | DoWaitForIdle
-  | DoNewSession
-  | DoFork
-  | DoSwitchSession
-  | DoGetState
-  | DoGetEntries
-  | DoRegister
+  | SelectQuestion
+  | ConfirmQuestion
+  | InputQuestion
+  | EditorQuestion
+  | QuestionWithdrawal
+  | ExtensionNotice
+  | ExtensionStatus
+  | ExtensionWidget
+  | ExtensionTitle
+  | ExtensionEditorText
+  | SendMessageAction
+  | SendUserMessageAction
+  | AppendEntryAction
+  | SetSessionNameAction
+  | SetLabelAction
+  | SetActiveToolsAction
+  | SetModelAction
+  | SetThinkingLevelAction
+  | AbortAction
+  | ShutdownAction
+  | CompactAction
+  | WaitForIdleAction
+  | NewSessionAction
+  | ForkAction
+  | SwitchSessionAction
+  | GetStateAction
+  | GetEntriesAction
+  | RegisterAction
   | UnknownVariant<"type">;
 
 /** A line for the agent's log. The stderr of a process goes to the same log. */
@@ -513,6 +331,17 @@ export interface ExtensionMessage {
   details?: JsonValue | null | undefined;
 }
 
+/** Shows a notice. */
+export interface ExtensionNotice {
+  type: "notify";
+  /** Path of the extension that shows the notice. */
+  extension?: string | undefined;
+  /** Text of the notice. */
+  message: string;
+  /** Kind of the notice. */
+  notifyType?: NotifyType | undefined;
+}
+
 /** The answer to a request of the agent: a result as in `ExtensionAnswers` and `HookAnswers`, or an error. */
 export interface ExtensionResponse {
   type: "response";
@@ -524,13 +353,66 @@ export interface ExtensionResponse {
   error?: string | undefined;
 }
 
+/** Sets or clears an entry of the status bar. */
+export interface ExtensionStatus {
+  type: "set_status";
+  /** Path of the extension that sets the entry. */
+  extension?: string | undefined;
+  /** Key of the entry. */
+  key: string;
+  /** Text of the entry; absent to clear it. */
+  text?: string | undefined;
+}
+
+/** Sets the title of the window or tab. */
+export interface ExtensionTitle {
+  type: "set_title";
+  /** Path of the extension that sets the title. */
+  extension?: string | undefined;
+  /** New title of the window or tab. */
+  title: string;
+}
+
+/** Sets or clears a block of lines beside the editor. */
+export interface ExtensionWidget {
+  type: "set_widget";
+  /** Path of the extension that sets the block. */
+  extension?: string | undefined;
+  /** Key of the block. */
+  key: string;
+  /** Lines of the block; absent to clear it. */
+  lines?: string[] | undefined;
+  /** Position of the block. */
+  placement?: WidgetPlacement | undefined;
+}
+
 /** The kind of value of a command-line flag. */
 export type FlagKind = "boolean" | "string";
 
-/** The outcome of a search. */
-export interface FoundResult {
-  /** `true` if the target was found. If `false`, the request had no effect. */
-  found: boolean;
+/**
+ * Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
+ * prevented it.
+ */
+export interface ForkAction {
+  type: "fork";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** Id of the message's entry. */
+  entryId: string;
+}
+
+/** Returns the entries of the session. */
+export interface GetEntriesAction {
+  type: "get_entries";
+  /** Id of the request. */
+  id: string;
+}
+
+/** Returns the complete state. */
+export interface GetStateAction {
+  type: "get_state";
+  /** Id of the request. */
+  id: string;
 }
 
 /** The results of events, by the event's type. All other events are answered without a result. */
@@ -596,13 +478,13 @@ export interface HostAnswers {
   /** The choice of the user. */
   select?: ValueResult | undefined;
   /** The answer of the user. */
-  confirm?: ConfirmedResult | undefined;
+  confirm?: ConfirmationResult | undefined;
   /** The entered text of the user. */
   input?: ValueResult | undefined;
   /** The edited text of the user. */
   editor?: ValueResult | undefined;
   /** `true` in `found` if the model exists and is available. */
-  set_model?: FoundResult | undefined;
+  set_model?: SetModelResult | undefined;
   /** The result of a compaction. */
   compact?: CompactionResult | undefined;
   /** Result of the new session; an extension can prevent it. */
@@ -685,7 +567,7 @@ export type HostFrame =
   | UnknownVariant<"type">;
 
 /**
- * The first frame. The process answers with `Initialized` when its extensions are loaded. Before that, it sends
+ * The first frame. The process answers with `InitializeResult` when its extensions are loaded. Before that, it sends
  * only notices and log lines.
  */
 export interface HostInitialize {
@@ -710,7 +592,7 @@ export interface HostInitialize {
 
 /**
  * Additional extensions to load, for example after a directory becomes trusted. Sent only to a process that
- * announced `loadsMore` in `Initialized`. Answered with `Initialized` for these extensions only. An empty list,
+ * announced `loadsMore` in `InitializeResult`. Answered with `InitializeResult` for these extensions only. An empty list,
  * answered with an empty list, checks that the process still responds.
  */
 export interface HostLoad {
@@ -793,13 +675,13 @@ export interface HostTool {
 }
 
 /** The answer to `initialize` and `load`: the contributions of the loaded extensions. */
-export interface Initialized {
+export interface InitializeResult {
   /** Version of this protocol that the process uses, 1. */
   protocol: number;
   /** Contributions of each extension, one for each path of the request. */
   extensions: OfferedExtension[];
   /** Kinds of updates that the process receives without a request. */
-  watch?: Watched[] | undefined;
+  watch?: WatchTopic[] | undefined;
   /**
    * `true` if the process can load additional extensions on a `load` frame. Otherwise the agent sends no such
    * frame.
@@ -831,6 +713,23 @@ export interface InputHook {
   source: InputSource;
 }
 
+/** Requests a line of text from the user. Answered with `ValueResult`. */
+export interface InputQuestion {
+  type: "input";
+  /** Id of the request. */
+  id: string;
+  /** Path of the extension that sends the request. */
+  extension?: string | undefined;
+  /** Id of the agent's request that the extension is handling. */
+  during?: string | undefined;
+  /** Text of the question. */
+  title: string;
+  /** Grey text in the empty field. */
+  placeholder?: string | undefined;
+  /** Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent. */
+  timeout?: number | undefined;
+}
+
 /** The source of the user's input. */
 export type InputSource = "interactive" | "rpc" | "extension" | (string & {});
 
@@ -860,6 +759,15 @@ export interface ModelSelectHook {
 
 /** The method by which a model was selected. */
 export type ModelSource = "set" | "cycle" | "restore" | (string & {});
+
+/** Starts a new session. Only allowed in commands. The answer states if an extension prevented it. */
+export interface NewSessionAction {
+  type: "new_session";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** File of the parent session. */
+  parentSession?: string | undefined;
+}
 
 /** A slash command of an extension. */
 export interface OfferedCommand {
@@ -915,6 +823,22 @@ export interface OfferedTool {
   promptGuidelines?: string[] | undefined;
 }
 
+/** Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet. */
+export interface QuestionWithdrawal {
+  type: "withdraw";
+  /** Id of the extension's request for the dialog. */
+  question: string;
+}
+
+/** Registers the contributions of an extension again; replaces its earlier registration. */
+export interface RegisterAction {
+  type: "register";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** New contributions of the extension. */
+  offered: OfferedExtension;
+}
+
 /**
  * The locations of additional skills and prompt templates: files, or folders of files. Relative paths start at the
  * working directory.
@@ -935,6 +859,54 @@ export interface ResourcesDiscoverHook {
   cwd: string;
   /** Reason for the search. */
   reason: DiscoverReason;
+}
+
+/** Requests a choice of the user. Answered with `ValueResult`. */
+export interface SelectQuestion {
+  type: "select";
+  /** Id of the request. */
+  id: string;
+  /** Path of the extension that sends the request. */
+  extension?: string | undefined;
+  /** Id of the agent's request that the extension is handling. */
+  during?: string | undefined;
+  /** Text of the question. */
+  title: string;
+  /** Choices of the user. */
+  options: string[];
+  /** Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent. */
+  timeout?: number | undefined;
+}
+
+/** Adds an extension's message to the conversation. */
+export interface SendMessageAction {
+  type: "send_message";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** Path of the extension that sends the message. */
+  extension?: string | undefined;
+  /** Message of the extension. */
+  message: ExtensionMessage;
+  /** `true` to start a run if the agent is idle. */
+  triggerTurn?: boolean | undefined;
+  /** Time of delivery during a run; `steer` if absent. */
+  deliverAs?: DeliverAs | undefined;
+}
+
+/**
+ * Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
+ * time of delivery.
+ */
+export interface SendUserMessageAction {
+  type: "send_user_message";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** Path of the extension that sends the message. */
+  extension?: string | undefined;
+  /** Text and images of the message. */
+  content: InputContent;
+  /** Time of delivery: `steer` or `followUp`. */
+  deliverAs?: DeliverAs | undefined;
 }
 
 /** A compaction is about to start. The answer may prevent it, or provide the summary. */
@@ -1025,61 +997,79 @@ export interface SessionSwitchHook {
   previousSessionFile?: string | undefined;
 }
 
-/** Puts text into the input editor. */
-export interface ShowEditorText {
-  type: "set_editor_text";
-  /** Path of the extension that sets the text. */
-  extension?: string | undefined;
-  /** New text of the input editor. */
-  text: string;
+/** Sets the tools that the model can call from the next request on. Unknown names are ignored. */
+export interface SetActiveToolsAction {
+  type: "set_active_tools";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** Names of the tools. */
+  tools: string[];
 }
 
-/** Shows a notice. */
-export interface ShowNotice {
-  type: "notify";
-  /** Path of the extension that shows the notice. */
-  extension?: string | undefined;
-  /** Text of the notice. */
-  message: string;
-  /** Kind of the notice. */
-  notifyType?: NotifyType | undefined;
+/** Sets or removes the label of a session entry. */
+export interface SetLabelAction {
+  type: "set_label";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** Id of the entry. */
+  entryId: string;
+  /** The label; absent or null to remove it. */
+  label?: string | null | undefined;
 }
 
-/** Sets or clears an entry of the status bar. */
-export interface ShowStatus {
-  type: "set_status";
-  /** Path of the extension that sets the entry. */
-  extension?: string | undefined;
-  /** Key of the entry. */
-  key: string;
-  /** Text of the entry; absent to clear it. */
-  text?: string | undefined;
+/** Switches to another model. Answered with `SetModelResult`. */
+export interface SetModelAction {
+  type: "set_model";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** Name of the provider. */
+  provider: string;
+  /** Id of the model. */
+  modelId: string;
 }
 
-/** Sets the title of the window or tab. */
-export interface ShowTitle {
-  type: "set_title";
-  /** Path of the extension that sets the title. */
-  extension?: string | undefined;
-  /** New title of the window or tab. */
-  title: string;
+/** The outcome of a search. */
+export interface SetModelResult {
+  /** `true` if the target was found. If `false`, the request had no effect. */
+  found: boolean;
 }
 
-/** Sets or clears a block of lines beside the editor. */
-export interface ShowWidget {
-  type: "set_widget";
-  /** Path of the extension that sets the block. */
-  extension?: string | undefined;
-  /** Key of the block. */
-  key: string;
-  /** Lines of the block; absent to clear it. */
-  lines?: string[] | undefined;
-  /** Position of the block. */
-  placement?: WidgetPlacement | undefined;
+/** Sets the name of the session. */
+export interface SetSessionNameAction {
+  type: "set_session_name";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** New name of the session. */
+  name: string;
+}
+
+/** Sets the thinking level; an unsupported level becomes the nearest supported one. */
+export interface SetThinkingLevelAction {
+  type: "set_thinking_level";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** New thinking level. */
+  level: ThinkingLevel;
+}
+
+/** Ends the agent as soon as it is idle. Answered at once. */
+export interface ShutdownAction {
+  type: "shutdown";
+  /** Id of the request. */
+  id?: string | undefined;
 }
 
 /** The reason for a change of the session. */
 export type SwitchReason = "new" | "resume" | (string & {});
+
+/** Switches to another session. Only allowed in commands. The answer states if an extension prevented it. */
+export interface SwitchSessionAction {
+  type: "switch_session";
+  /** Id of the request. */
+  id?: string | undefined;
+  /** Path of the session file. */
+  path: string;
+}
 
 /** The decision of an extension about a tool call. */
 export interface ToolCallAnswer {
@@ -1193,5 +1183,15 @@ export interface ValueResult {
   other?: JsonValue | undefined;
 }
 
+/**
+ * Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
+ * for itself.
+ */
+export interface WaitForIdleAction {
+  type: "wait_for_idle";
+  /** Id of the request. */
+  id: string;
+}
+
 /** The kind of updates that an extension process receives without a request. */
-export type Watched = "state" | "entries" | (string & {});
+export type WatchTopic = "state" | "entries" | (string & {});

@@ -2,7 +2,7 @@
 // The omp dialect, revisions 12.7, 13.19 and 18.2. Source: omp, docs/rpc.md (12.7.6); omp, docs/rpc.md (12.7.6), and what omp 13.19.0 sends; omp, the types of RPC mode (18.2.3).
 
 import { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from "../client.js";
-import { Pieces } from "../chunks.js";
+import { ChunkAssembler } from "../chunks.js";
 import type { OpenDialog } from "../dialog.js";
 import { Run as AnyRun } from "../run.js";
 import type { Spec } from "../spec.js";
@@ -46,8 +46,8 @@ import type {
   GetMessagesPageParams,
   GetSubagentMessagesParams,
   GoalUpdated,
-  HandedOver,
   HandoffParams,
+  HandoffResult,
   HostToolCall,
   HostToolCancel,
   HostToolNames,
@@ -60,9 +60,9 @@ import type {
   InputDialog,
   IrcMessage,
   LastAssistantText,
-  LoggedIn,
   LoginParams,
   LoginProviders,
+  LoginResult,
   MessageEnd,
   MessageStart,
   MessageUpdate,
@@ -111,7 +111,7 @@ import type {
   SubagentEvent,
   SubagentLifecycle,
   SubagentMessages,
-  SubagentProgressed,
+  SubagentProgressEvent,
   SubagentSubscription,
   Subagents,
   SwitchSessionParams,
@@ -186,8 +186,8 @@ export type {
   GetMessagesPageParams,
   GetSubagentMessagesParams,
   GoalUpdated,
-  HandedOver,
   HandoffParams,
+  HandoffResult,
   HostToolCall,
   HostToolCancel,
   HostToolNames,
@@ -210,10 +210,10 @@ export type {
   InterruptMode,
   IrcMessage,
   LastAssistantText,
-  LoggedIn,
   LoginParams,
   LoginProvider,
   LoginProviders,
+  LoginResult,
   MentionedFile,
   MessageEnd,
   MessageStart,
@@ -271,13 +271,13 @@ export type {
   StreamStart,
   StreamingBehavior,
   SubagentEvent,
-  SubagentHappening,
+  SubagentEventPayload,
   SubagentLevel,
-  SubagentLife,
   SubagentLifecycle,
+  SubagentLifecyclePayload,
   SubagentMessages,
   SubagentProgress,
-  SubagentProgressed,
+  SubagentProgressEvent,
   SubagentReport,
   SubagentSnapshot,
   SubagentSubscription,
@@ -425,7 +425,7 @@ export type CommandMap = {
   /** Lists the providers with a login. Since omp@18.2. */
   get_login_providers: { params: NoParams; data: LoginProviders };
   /** Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2. */
-  login: { params: LoginParams; data: LoggedIn };
+  login: { params: LoginParams; data: LoginResult };
   /** Sets the detail of the events about subagents. Since omp@18.2. */
   set_subagent_subscription: { params: SetSubagentSubscriptionParams; data: SubagentSubscription };
   /** Lists the known subagents. Since omp@18.2. */
@@ -444,7 +444,7 @@ export type CommandMap = {
   /** Returns the messages of the conversation in parts. Since omp@18.2. */
   get_messages_page: { params: GetMessagesPageParams; data: MessagesPage };
   /** Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2. */
-  handoff: { params: HandoffParams; data: HandedOver | null };
+  handoff: { params: HandoffParams; data: HandoffResult | null };
 };
 
 /** Each event by its type. */
@@ -501,7 +501,7 @@ export type EventMap = {
   /** A subagent started or ended. Since omp@18.2. */
   subagent_lifecycle: SubagentLifecycle;
   /** A subagent made progress. Since omp@18.2. */
-  subagent_progress: SubagentProgressed;
+  subagent_progress: SubagentProgressEvent;
   /** A subagent emitted an event. Since omp@18.2. */
   subagent_event: SubagentEvent;
   /** The commands that can start a prompt have changed. Since omp@18.2. */
@@ -673,7 +673,7 @@ export const spec: Spec<Types> = {
   revision,
   framing: "flat",
   dialogFrames: { request: "extension_ui_request", answer: "extension_ui_response" },
-  chunks: { event: "rpc_chunk", id: "chunkId", index: "index", count: "count", length: "byteLength", data: "data", most: 67108864, pieces: (chunks, tap) => new Pieces(chunks, tap) },
+  chunks: { event: "rpc_chunk", id: "chunkId", index: "index", count: "count", length: "byteLength", data: "data", most: 67108864, assembler: (chunks, tap) => new ChunkAssembler(chunks, tap) },
   others: rpcDialects,
   parseCommand: "parse",
   failsWithId: ["prompt", "abort_and_prompt", "set_model", "set_session_name"],
@@ -697,7 +697,7 @@ export const spec: Spec<Types> = {
     {
       name: "18.2",
       lacks: [],
-      events: { agent_end: { run: "may_end_if", member: "isTerminal", outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], words: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] }, auto_retry_end: {} },
+      events: { agent_end: { run: "may_end_if", member: "isTerminal", outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], valueOutcomes: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] }, auto_retry_end: {} },
       shows: [{ event: "ready", member: "protocolVersion" }, { event: "agent_end", member: "isTerminal" }, { event: "available_commands_update" }, { event: "advisor_cost_changed" }, { event: "thinking_level_changed" }],
       excludes: [{ event: "ready", member: "protocolVersion", isAbsent: true }, { event: "agent_end", member: "isTerminal", isAbsent: true }],
     },
@@ -748,18 +748,18 @@ export const spec: Spec<Types> = {
   },
   events: {
     agent_start: { run: "begins" },
-    agent_end: { run: "may_end", outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], words: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] },
+    agent_end: { run: "may_end", outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], valueOutcomes: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] },
     turn_start: { run: "begins" },
     turn_end: {},
     message_start: {},
     message_update: { snapshot: true },
-    message_end: { outcome: [{ when: [{ is: ["message.role", "assistant"] }], words: ["message.stopReason", { error: "failed", aborted: "aborted" }], message: ["message.errorMessage"] }] },
+    message_end: { outcome: [{ when: [{ is: ["message.role", "assistant"] }], valueOutcomes: ["message.stopReason", { error: "failed", aborted: "aborted" }], message: ["message.errorMessage"] }] },
     tool_execution_start: {},
     tool_execution_update: {},
     tool_execution_end: {},
     auto_compaction_start: { run: "holds" },
     auto_compaction_end: { run: "may_end_unless", member: "willRetry" },
-    auto_retry_start: { run: "holds", outcome: [{ told: "retried" }] },
+    auto_retry_start: { run: "holds", outcome: [{ outcome: "retried" }] },
     auto_retry_end: { run: "holds_if", member: "success" },
     extension_error: {},
     ready: {},
@@ -1180,7 +1180,7 @@ export class Client extends RpcClient<Types> {
    *
    * No timeout by default.
    */
-  login(params: LoginParams, options?: CallOptions): Promise<LoggedIn> {
+  login(params: LoginParams, options?: CallOptions): Promise<LoginResult> {
     return this.call("login", params, options);
   }
 
@@ -1256,7 +1256,7 @@ export class Client extends RpcClient<Types> {
    *
    * No timeout by default.
    */
-  handoff(params: HandoffParams = {}, options?: CallOptions): Promise<HandedOver | null> {
+  handoff(params: HandoffParams = {}, options?: CallOptions): Promise<HandoffResult | null> {
     return this.call("handoff", params, options);
   }
 }

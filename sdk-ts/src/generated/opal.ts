@@ -15,13 +15,13 @@ import type {
   AgentStateParams,
   AskUserResult,
   AuthPollParams,
+  AuthPollResult,
   AuthSetKeyParams,
   AuthStatusResult,
-  Authenticated,
   ConfirmResult,
   DeviceCode,
   InputResult,
-  ModelSet,
+  ModelSelection,
   ModelSetParams,
   ModelsListParams,
   NoParams,
@@ -57,7 +57,7 @@ import type {
   OpalUnknown,
   OpalUsageUpdate,
   OpalVersion,
-  PromptQueued,
+  QueuedPrompt,
   SessionBranchParams,
   SessionCompactParams,
   SessionDeleteParams,
@@ -65,10 +65,10 @@ import type {
   SessionHistoryParams,
   SessionList,
   SessionStartParams,
-  SessionStarted,
+  SessionStartResult,
   SettingsSaveParams,
   TasksListParams,
-  ThinkingSet,
+  ThinkingSelection,
   ThinkingSetParams,
 } from "./types.js";
 
@@ -79,13 +79,13 @@ export type {
   AgentStateParams,
   AskUserResult,
   AuthPollParams,
+  AuthPollResult,
   AuthSetKeyParams,
   AuthStatusResult,
-  Authenticated,
   ConfirmResult,
   DeviceCode,
   InputResult,
-  ModelSet,
+  ModelSelection,
   ModelSetParams,
   ModelsListParams,
   OpalAgentAbort,
@@ -137,7 +137,7 @@ export type {
   OpalUsage,
   OpalUsageUpdate,
   OpalVersion,
-  PromptQueued,
+  QueuedPrompt,
   SessionBranchParams,
   SessionCompactParams,
   SessionDeleteParams,
@@ -145,10 +145,10 @@ export type {
   SessionHistoryParams,
   SessionList,
   SessionStartParams,
-  SessionStarted,
+  SessionStartResult,
   SettingsSaveParams,
   TasksListParams,
-  ThinkingSet,
+  ThinkingSelection,
   ThinkingSetParams,
 } from "./types.js";
 
@@ -161,9 +161,9 @@ export const revision = "0.1";
 /** The parameters and the data of each command, by its wire name. */
 export type CommandMap = {
   /** Starts a session (or loads a stored one) and subscribes to its events. */
-  "session/start": { params: SessionStartParams; data: SessionStarted };
+  "session/start": { params: SessionStartParams; data: SessionStartResult };
   /** Sends a prompt. The server answers at once; if the agent is busy, the prompt waits. */
-  "agent/prompt": { params: AgentPromptParams; data: PromptQueued };
+  "agent/prompt": { params: AgentPromptParams; data: QueuedPrompt };
   /** Stops the current turn. `agent_abort` follows, even if the agent is idle. */
   "agent/abort": { params: AgentAbortParams; data: undefined };
   /** Returns the current state of an agent. */
@@ -181,15 +181,15 @@ export type CommandMap = {
   /** Lists the available models. */
   "models/list": { params: ModelsListParams; data: OpalModels };
   /** Switches the model of a session, from its next request on. */
-  "model/set": { params: ModelSetParams; data: ModelSet };
+  "model/set": { params: ModelSetParams; data: ModelSelection };
   /** Sets the thinking level of a session's model. */
-  "thinking/set": { params: ThinkingSetParams; data: ThinkingSet };
+  "thinking/set": { params: ThinkingSetParams; data: ThinkingSelection };
   /** Searches for credentials in all locations. */
   "auth/status": { params: NoParams; data: AuthStatusResult };
   /** Starts the device-code login. */
   "auth/login": { params: NoParams; data: DeviceCode };
   /** Waits until the user has logged in. */
-  "auth/poll": { params: AuthPollParams; data: Authenticated };
+  "auth/poll": { params: AuthPollParams; data: AuthPollResult };
   /** Stores an API key. */
   "auth/set_key": { params: AuthSetKeyParams; data: OpalDone };
   /** Lists the unfinished tasks of a session. */
@@ -393,9 +393,9 @@ export const spec: Spec<Types> = {
     usage_update: { snapshot: true },
     status_update: { snapshot: true },
     agent_end: { run: "ends", outcome: [{}] },
-    agent_abort: { run: "ends", outcome: [{ told: "aborted" }] },
-    agent_recovered: { run: "ends", outcome: [{ told: "failed", text: "the agent crashed and was started again", retryable: true }] },
-    error: { run: "ends", outcome: [{ told: "failed", message: ["reason"] }] },
+    agent_abort: { run: "ends", outcome: [{ outcome: "aborted" }] },
+    agent_recovered: { run: "ends", outcome: [{ outcome: "failed", text: "the agent crashed and was started again", retryable: true }] },
+    error: { run: "ends", outcome: [{ outcome: "failed", message: ["reason"] }] },
     context_discovered: {},
     skill_loaded: {},
     sub_agent_event: {},
@@ -442,7 +442,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `session_start_failed` (-32603): anything else.
    * @throws TimedOutError No answer within 30 s.
    */
-  sessionStart(params: SessionStartParams = {}, options?: CallOptions): Promise<SessionStarted> {
+  sessionStart(params: SessionStartParams = {}, options?: CallOptions): Promise<SessionStartResult> {
     return this.call("session/start", params, options);
   }
 
@@ -549,7 +549,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
-  modelSet(params: ModelSetParams, options?: CallOptions): Promise<ModelSet> {
+  modelSet(params: ModelSetParams, options?: CallOptions): Promise<ModelSelection> {
     return this.call("model/set", params, options);
   }
 
@@ -559,7 +559,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `session_not_found` (-32602): no session has that id.
    * @throws TimedOutError No answer within 30 s.
    */
-  thinkingSet(params: ThinkingSetParams, options?: CallOptions): Promise<ThinkingSet> {
+  thinkingSet(params: ThinkingSetParams, options?: CallOptions): Promise<ThinkingSelection> {
     return this.call("thinking/set", params, options);
   }
 
@@ -589,7 +589,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `login_polling_failed` (-32603): the code expired or the user refused.
    * @throws RefusedError `missing_parameters` (-32602): a parameter is missing.
    */
-  authPoll(params: AuthPollParams, options?: CallOptions): Promise<Authenticated> {
+  authPoll(params: AuthPollParams, options?: CallOptions): Promise<AuthPollResult> {
     return this.call("auth/poll", params, options);
   }
 

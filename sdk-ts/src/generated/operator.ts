@@ -25,7 +25,7 @@ import type {
   OperatorContext,
   OperatorDialogAnswer,
   OperatorForkParams,
-  OperatorForked,
+  OperatorForkResult,
   OperatorGoalUpdate,
   OperatorInput,
   OperatorInputDialog,
@@ -36,11 +36,11 @@ import type {
   OperatorMessages,
   OperatorModelParams,
   OperatorModelSelect,
-  OperatorModelSet,
+  OperatorModelSelection,
   OperatorNotice,
   OperatorPromptParams,
   OperatorQueueUpdate,
-  OperatorQueuedWords,
+  OperatorQueuedInput,
   OperatorResourcesDiscover,
   OperatorRetryEnd,
   OperatorRetryStart,
@@ -60,17 +60,17 @@ import type {
   OperatorState,
   OperatorSubagentEnd,
   OperatorSubagentStart,
+  OperatorSwitchResult,
   OperatorSwitchSessionParams,
-  OperatorSwitched,
   OperatorThinkingLevelSelect,
   OperatorThinkingParams,
-  OperatorThinkingSet,
-  OperatorToolCalled,
+  OperatorThinkingSelection,
+  OperatorToolCallEvent,
   OperatorToolExecutionEnd,
   OperatorToolExecutionFailure,
   OperatorToolExecutionStart,
   OperatorToolExecutionUpdate,
-  OperatorToolReturned,
+  OperatorToolResultEvent,
   OperatorTurnEnd,
   OperatorTurnStart,
   OperatorUserBash,
@@ -96,7 +96,7 @@ export type {
   OperatorContext,
   OperatorDialogAnswer,
   OperatorForkParams,
-  OperatorForked,
+  OperatorForkResult,
   OperatorGoalUpdate,
   OperatorImages,
   OperatorInput,
@@ -109,14 +109,14 @@ export type {
   OperatorMessages,
   OperatorModelParams,
   OperatorModelSelect,
-  OperatorModelSet,
+  OperatorModelSelection,
   OperatorNotice,
   OperatorPartialResult,
   OperatorPhase,
   OperatorPromptParams,
   OperatorQueue,
   OperatorQueueUpdate,
-  OperatorQueuedWords,
+  OperatorQueuedInput,
   OperatorResourcesDiscover,
   OperatorRetryEnd,
   OperatorRetryStart,
@@ -137,22 +137,22 @@ export type {
   OperatorState,
   OperatorSubagentEnd,
   OperatorSubagentStart,
+  OperatorSwitchResult,
   OperatorSwitchSessionParams,
-  OperatorSwitched,
   OperatorText,
   OperatorThinking,
   OperatorThinkingLevel,
   OperatorThinkingLevelSelect,
   OperatorThinkingParams,
-  OperatorThinkingSet,
+  OperatorThinkingSelection,
   OperatorToolCall,
-  OperatorToolCalled,
+  OperatorToolCallEvent,
   OperatorToolExecutionEnd,
   OperatorToolExecutionFailure,
   OperatorToolExecutionStart,
   OperatorToolExecutionUpdate,
   OperatorToolResult,
-  OperatorToolReturned,
+  OperatorToolResultEvent,
   OperatorTurnEnd,
   OperatorTurnStart,
   OperatorUsage,
@@ -182,26 +182,26 @@ export type CommandMap = {
   /** Stops the current turn. */
   abort: { params: NoParams; data: undefined };
   /** Starts a new session. Answered with data since operator@live. */
-  new_session: { params: NoParams; data: OperatorSwitched | undefined };
+  new_session: { params: NoParams; data: OperatorSwitchResult | undefined };
   /** Forks the session from one of its entries. Answered with data since operator@live. */
-  fork: { params: OperatorForkParams; data: OperatorForked | undefined };
+  fork: { params: OperatorForkParams; data: OperatorForkResult | undefined };
   /**
    * Opens another session file. The published sources create a missing file, and ignore a file outside the directory
    * of sessions; both look like success. Answered with data since operator@live.
    */
-  switch_session: { params: OperatorSwitchSessionParams; data: OperatorSwitched | undefined };
+  switch_session: { params: OperatorSwitchSessionParams; data: OperatorSwitchResult | undefined };
   /** Returns the current state of the agent. */
   get_state: { params: NoParams; data: OperatorState };
   /**
    * Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
    * the next one. Since operator@live.
    */
-  steer: { params: OperatorQueuedWords; data: undefined };
+  steer: { params: OperatorQueuedInput; data: undefined };
   /**
    * Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
    * input waits for the next one. Since operator@live.
    */
-  follow_up: { params: OperatorQueuedWords; data: undefined };
+  follow_up: { params: OperatorQueuedInput; data: undefined };
   /** Returns the messages of this process, without the user's prompts. Since operator@live. */
   get_messages: { params: NoParams; data: OperatorMessages };
   /** Returns the text of the last answer. Since operator@live. */
@@ -211,9 +211,9 @@ export type CommandMap = {
   /** Sets the name of the session. White space around the name is removed. Since operator@live. */
   set_session_name: { params: OperatorSessionNameParams; data: undefined };
   /** Requests another model. The agent confirms the request but keeps its current model. Since operator@live. */
-  set_model: { params: OperatorModelParams; data: OperatorModelSet };
+  set_model: { params: OperatorModelParams; data: OperatorModelSelection };
   /** Sets the thinking level. Since operator@live. */
-  set_thinking_level: { params: OperatorThinkingParams; data: OperatorThinkingSet };
+  set_thinking_level: { params: OperatorThinkingParams; data: OperatorThinkingSelection };
   /** Switches automatic compaction on or off. Since operator@live. */
   set_auto_compaction: { params: OperatorAutoCompactionParams; data: OperatorAutoCompaction };
 };
@@ -256,11 +256,11 @@ export type EventMap = {
   /** The model has answered. Since operator@live. */
   after_provider_response: OperatorAfterProviderResponse;
   /** A tool is about to run. Since operator@live. */
-  tool_call: OperatorToolCalled;
+  tool_call: OperatorToolCallEvent;
   /** A running tool reports progress. Since operator@live. */
   tool_execution_update: OperatorToolExecutionUpdate;
   /** A tool has returned. Since operator@live. */
-  tool_result: OperatorToolReturned;
+  tool_result: OperatorToolResultEvent;
   /** A tool failed with an exception; its end follows. Since operator@live. */
   tool_execution_failure: OperatorToolExecutionFailure;
   /** Input of the user was queued. The agent sends no event when input leaves the queue. Since operator@live. */
@@ -445,7 +445,7 @@ export const spec: Spec<Types> = {
     turn_start: { run: "begins" },
     message_start: {},
     message_update: {},
-    message_end: { outcome: [{ when: [{ is: ["message.role", "assistant"] }], words: ["message.stop_reason", { error: "failed", abort: "aborted" }], message: ["message.error.message", "message.error"], code: ["message.error.code", "message.error.type"] }, { when: [{ has: "message.error" }], told: "failed", message: ["message.error.message", "message.error"], code: ["message.error.code", "message.error.type"] }] },
+    message_end: { outcome: [{ when: [{ is: ["message.role", "assistant"] }], valueOutcomes: ["message.stop_reason", { error: "failed", abort: "aborted" }], message: ["message.error.message", "message.error"], code: ["message.error.code", "message.error.type"] }, { when: [{ has: "message.error" }], outcome: "failed", message: ["message.error.message", "message.error"], code: ["message.error.code", "message.error.type"] }] },
     tool_execution_start: {},
     tool_execution_end: {},
     turn_end: {},
@@ -460,10 +460,10 @@ export const spec: Spec<Types> = {
     tool_result: {},
     tool_execution_failure: {},
     queue_update: {},
-    agent_error: { outcome: [{ told: "failed", message: ["error"] }] },
+    agent_error: { outcome: [{ outcome: "failed", message: ["error"] }] },
     save_point: {},
     settled: { run: "ends" },
-    retry_start: { run: "holds", outcome: [{ told: "retried" }] },
+    retry_start: { run: "holds", outcome: [{ outcome: "retried" }] },
     retry_end: {},
     session_start: {},
     session_shutdown: {},
@@ -509,7 +509,7 @@ export class Run extends AnyRun<Types> {
    * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
    */
-  steer(params: OperatorQueuedWords, options?: CallOptions): Promise<void> {
+  steer(params: OperatorQueuedInput, options?: CallOptions): Promise<void> {
     return this.client.steer(params, options);
   }
 
@@ -520,7 +520,7 @@ export class Run extends AnyRun<Types> {
    * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
    */
-  followUp(params: OperatorQueuedWords, options?: CallOptions): Promise<void> {
+  followUp(params: OperatorQueuedInput, options?: CallOptions): Promise<void> {
     return this.client.followUp(params, options);
   }
 }
@@ -572,7 +572,7 @@ export class Client extends RpcClient<Types> {
    *
    * @throws TimedOutError No answer within 30 s.
    */
-  newSession(options?: CallOptions): Promise<OperatorSwitched | undefined> {
+  newSession(options?: CallOptions): Promise<OperatorSwitchResult | undefined> {
     return this.call("new_session", {}, options);
   }
 
@@ -583,7 +583,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `missing_parameters`: the entry is missing or empty.
    * @throws TimedOutError No answer within 30 s.
    */
-  fork(params: OperatorForkParams, options?: CallOptions): Promise<OperatorForked | undefined> {
+  fork(params: OperatorForkParams, options?: CallOptions): Promise<OperatorForkResult | undefined> {
     return this.call("fork", params, options);
   }
 
@@ -595,7 +595,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `missing_parameters`: the file is missing or empty.
    * @throws TimedOutError No answer within 30 s.
    */
-  switchSession(params: OperatorSwitchSessionParams, options?: CallOptions): Promise<OperatorSwitched | undefined> {
+  switchSession(params: OperatorSwitchSessionParams, options?: CallOptions): Promise<OperatorSwitchResult | undefined> {
     return this.call("switch_session", params, options);
   }
 
@@ -615,7 +615,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
    */
-  steer(params: OperatorQueuedWords, options?: CallOptions): Promise<void> {
+  steer(params: OperatorQueuedInput, options?: CallOptions): Promise<void> {
     return this.call("steer", params, options);
   }
 
@@ -626,7 +626,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `missing_parameters`: the words are missing or empty, or there is no session.
    * @throws TimedOutError No answer within 30 s.
    */
-  followUp(params: OperatorQueuedWords, options?: CallOptions): Promise<void> {
+  followUp(params: OperatorQueuedInput, options?: CallOptions): Promise<void> {
     return this.call("follow_up", params, options);
   }
 
@@ -673,7 +673,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `missing_parameters`: the model is missing or empty.
    * @throws TimedOutError No answer within 30 s.
    */
-  setModel(params: OperatorModelParams, options?: CallOptions): Promise<OperatorModelSet> {
+  setModel(params: OperatorModelParams, options?: CallOptions): Promise<OperatorModelSelection> {
     return this.call("set_model", params, options);
   }
 
@@ -684,7 +684,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `unknown_thinking_level`: there is no such level.
    * @throws TimedOutError No answer within 30 s.
    */
-  setThinkingLevel(params: OperatorThinkingParams, options?: CallOptions): Promise<OperatorThinkingSet> {
+  setThinkingLevel(params: OperatorThinkingParams, options?: CallOptions): Promise<OperatorThinkingSelection> {
     return this.call("set_thinking_level", params, options);
   }
 

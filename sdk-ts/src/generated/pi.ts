@@ -42,6 +42,7 @@ import type {
   ForkResult,
   GetEntriesParams,
   InputDialog,
+  InputReceipt,
   LastAssistantText,
   MessageEnd,
   MessageStart,
@@ -83,7 +84,6 @@ import type {
   TurnEnd,
   TurnStart,
   ValueAnswer,
-  WordsTaken,
   WrittenFile,
 } from "./types.js";
 
@@ -154,6 +154,7 @@ export type {
   InputDialog,
   InputKind,
   InputLimits,
+  InputReceipt,
   LabelEntry,
   LastAssistantText,
   MessageEnd,
@@ -238,7 +239,6 @@ export type {
   UserMessage,
   ValueAnswer,
   WidgetPlacement,
-  WordsTaken,
   WrittenFile,
 } from "./types.js";
 
@@ -254,14 +254,14 @@ export type CommandMap = {
    * Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
    * the agent queues the prompt. Answered with data since pi@1.5.
    */
-  prompt: { params: PromptParams; data: WordsTaken | undefined };
+  prompt: { params: PromptParams; data: InputReceipt | undefined };
   /**
    * Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
    * tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
    */
-  steer: { params: SteerParams; data: WordsTaken | undefined };
+  steer: { params: SteerParams; data: InputReceipt | undefined };
   /** Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5. */
-  follow_up: { params: FollowUpParams; data: WordsTaken | undefined };
+  follow_up: { params: FollowUpParams; data: InputReceipt | undefined };
   /**
    * Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
    * messages stay queued.
@@ -518,14 +518,14 @@ export const spec: Spec<Types> = {
     {
       name: "1.5",
       lacks: [],
-      events: { agent_end: { outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], words: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] }, message_update: {}, auto_retry_end: {} },
+      events: { agent_end: { outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], valueOutcomes: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] }, message_update: {}, auto_retry_end: {} },
       shows: [{ answer: "prompt", member: "disposition" }, { answer: "steer", member: "disposition" }, { answer: "follow_up", member: "disposition" }, { event: "agent_end", member: "willRetry" }, { event: "message_update", member: "usage" }, { event: "agent_settled" }, { event: "queue_update" }, { event: "session_info_changed" }, { event: "thinking_level_changed" }, { event: "bash_execution_update" }, { event: "compaction_start" }],
       excludes: [{ answer: "prompt", member: "disposition", isAbsent: true }, { event: "agent_end", member: "willRetry", isAbsent: true }, { event: "message_update", member: "message" }, { event: "auto_compaction_start" }],
     },
     {
       name: "1.6",
       lacks: [],
-      events: { agent_end: { outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], words: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] }, message_update: {}, auto_retry_end: {} },
+      events: { agent_end: { outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], valueOutcomes: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] }, message_update: {}, auto_retry_end: {} },
       shows: [],
       excludes: [],
     },
@@ -567,13 +567,13 @@ export const spec: Spec<Types> = {
   },
   events: {
     agent_start: { run: "begins" },
-    agent_end: { run: "may_end", outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], words: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] },
-    agent_settled: { run: "ends", outcome: [{ when: [{ is: ["aborted", "true"] }], told: "aborted" }] },
+    agent_end: { run: "may_end", outcome: [{ over: "messages", when: [{ is: ["role", "assistant"] }], valueOutcomes: ["stopReason", { error: "failed", aborted: "aborted" }], message: ["errorMessage"] }] },
+    agent_settled: { run: "ends", outcome: [{ when: [{ is: ["aborted", "true"] }], outcome: "aborted" }] },
     turn_start: { run: "begins" },
     turn_end: {},
     message_start: {},
     message_update: { snapshot: true },
-    message_end: { outcome: [{ when: [{ is: ["message.role", "assistant"] }], words: ["message.stopReason", { error: "failed", aborted: "aborted" }], message: ["message.errorMessage"] }] },
+    message_end: { outcome: [{ when: [{ is: ["message.role", "assistant"] }], valueOutcomes: ["message.stopReason", { error: "failed", aborted: "aborted" }], message: ["message.errorMessage"] }] },
     tool_execution_start: {},
     tool_execution_update: {},
     tool_execution_end: {},
@@ -589,7 +589,7 @@ export const spec: Spec<Types> = {
     session_info_changed: {},
     thinking_level_changed: {},
     bash_execution_update: {},
-    auto_retry_start: { run: "holds", outcome: [{ told: "retried" }] },
+    auto_retry_start: { run: "holds", outcome: [{ outcome: "retried" }] },
     auto_retry_end: { run: "holds_if", member: "success" },
     extension_error: {},
   },
@@ -617,7 +617,7 @@ export class Run extends AnyRun<Types> {
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
-  steer(params: SteerParams, options?: CallOptions): Promise<WordsTaken | undefined> {
+  steer(params: SteerParams, options?: CallOptions): Promise<InputReceipt | undefined> {
     return this.client.steer(params, options);
   }
 
@@ -627,7 +627,7 @@ export class Run extends AnyRun<Types> {
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
-  followUp(params: FollowUpParams, options?: CallOptions): Promise<WordsTaken | undefined> {
+  followUp(params: FollowUpParams, options?: CallOptions): Promise<InputReceipt | undefined> {
     return this.client.followUp(params, options);
   }
 
@@ -669,7 +669,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
-  steer(params: SteerParams, options?: CallOptions): Promise<WordsTaken | undefined> {
+  steer(params: SteerParams, options?: CallOptions): Promise<InputReceipt | undefined> {
     return this.call("steer", params, options);
   }
 
@@ -679,7 +679,7 @@ export class Client extends RpcClient<Types> {
    * @throws RefusedError `extension_command`: the message is an extension command.
    * @throws TimedOutError No answer within 30 s.
    */
-  followUp(params: FollowUpParams, options?: CallOptions): Promise<WordsTaken | undefined> {
+  followUp(params: FollowUpParams, options?: CallOptions): Promise<InputReceipt | undefined> {
     return this.call("follow_up", params, options);
   }
 

@@ -46,7 +46,7 @@ export const MEMBERS: readonly string[] = [
 export const SUFFIX_LENGTH = 6;
 
 /** Events of which nothing is shown but their type: they carry a key in members of any name. */
-export const SEALED: readonly string[] = ["before_provider_request"];
+export const SECRET_EVENTS: readonly string[] = ["before_provider_request"];
 
 /** Members that hold the event in frames of dialects that wrap it. */
 export const ENVELOPES: readonly string[] = ["event", "params"];

@@ -258,6 +258,12 @@ export interface AuthPollParams {
   interval: number;
 }
 
+/** The outcome of a login. */
+export interface AuthPollResult {
+  /** Always `true`. */
+  authenticated: boolean;
+}
+
 /**
  * Parameters of `auth_set_key`.
  *
@@ -276,12 +282,6 @@ export interface AuthStatusResult {
   authenticated: boolean;
   /** Details about the credentials. */
   auth: OpalAuth;
-}
-
-/** The outcome of a login. */
-export interface Authenticated {
-  /** Always `true`. */
-  authenticated: boolean;
 }
 
 /** An automatic compaction ends, with or without a result. Until pi@1.5. */
@@ -1044,12 +1044,6 @@ export interface GoalUpdated {
   state?: JsonObject | undefined;
 }
 
-/** The result of a handoff. Since omp@18.2. */
-export interface HandedOver {
-  /** Path of the file with the handoff text, if one was written. */
-  savedPath?: string | undefined;
-}
-
 /**
  * Parameters of `handoff`.
  *
@@ -1058,6 +1052,12 @@ export interface HandedOver {
 export interface HandoffParams {
   /** Instructions for the model's account. */
   customInstructions?: string | undefined;
+}
+
+/** The result of a handoff. Since omp@18.2. */
+export interface HandoffResult {
+  /** Path of the file with the handoff text, if one was written. */
+  savedPath?: string | undefined;
 }
 
 /** Requests the execution of one of the client's tools. Since omp@18.2. */
@@ -1214,6 +1214,12 @@ export interface InputLimits {
   images?: ImageLimits | undefined;
 }
 
+/** The agent accepted the user's input. */
+export interface InputReceipt {
+  /** Disposition of the input. */
+  disposition: Disposition;
+}
+
 /** The text that the user entered. */
 export interface InputResult {
   /** Text that the user entered. */
@@ -1262,12 +1268,6 @@ export interface LineRepeat {
   n: number;
 }
 
-/** The provider of the completed login. Since omp@18.2. */
-export interface LoggedIn {
-  /** Id of the provider. */
-  providerId: string;
-}
-
 /**
  * Parameters of `login`.
  *
@@ -1294,6 +1294,12 @@ export interface LoginProvider {
 export interface LoginProviders {
   /** Providers with a login. */
   providers: LoginProvider[];
+}
+
+/** The provider of the completed login. Since omp@18.2. */
+export interface LoginResult {
+  /** Id of the provider. */
+  providerId: string;
 }
 
 /** A file that a prompt mentions. */
@@ -1450,7 +1456,7 @@ export interface ModelScript {
 }
 
 /** The current model of a session. */
-export interface ModelSet {
+export interface ModelSelection {
   /** Current model of the session. */
   model: OpalModel;
 }
@@ -2243,7 +2249,7 @@ export interface OperatorForkParams {
 }
 
 /** The outcome of a fork. Since operator@live. */
-export interface OperatorForked {
+export interface OperatorForkResult {
   /** Id of the entry at which the fork continues. */
   entry_id?: string | undefined;
   /** `true` if the fork was prevented; the agent always sends `false`. */
@@ -2350,7 +2356,7 @@ export interface OperatorModelSelect {
 }
 
 /** The requested model. Since operator@live. */
-export interface OperatorModelSet {
+export interface OperatorModelSelection {
   /** Id of the model, as in the command. */
   model_id: string;
 }
@@ -2411,7 +2417,7 @@ export interface OperatorQueueUpdate {
 }
 
 /** Input of the user for the current turn. Since operator@live. */
-export interface OperatorQueuedWords {
+export interface OperatorQueuedInput {
   /** Text of the input. */
   message: string;
 }
@@ -2584,6 +2590,12 @@ export interface OperatorSubagentStart {
   type: "subagent_start";
 }
 
+/** The outcome of a change of session. Since operator@live. */
+export interface OperatorSwitchResult {
+  /** `true` if the change was prevented; the agent always sends `false`. */
+  cancelled?: boolean | undefined;
+}
+
 /**
  * Parameters of `switch_session`.
  *
@@ -2593,12 +2605,6 @@ export interface OperatorSubagentStart {
 export interface OperatorSwitchSessionParams {
   /** Path of the session file. Called `session_path` since operator@live. */
   session_file: string;
-}
-
-/** The outcome of a change of session. Since operator@live. */
-export interface OperatorSwitched {
-  /** `true` if the change was prevented; the agent always sends `false`. */
-  cancelled?: boolean | undefined;
 }
 
 /** A text in a message. */
@@ -2636,7 +2642,7 @@ export interface OperatorThinkingParams {
 }
 
 /** The new thinking level. Since operator@live. */
-export interface OperatorThinkingSet {
+export interface OperatorThinkingSelection {
   /** Thinking level of the model. */
   level: OperatorThinkingLevel;
 }
@@ -2657,7 +2663,7 @@ export interface OperatorToolCall {
 }
 
 /** A tool is about to run. Since operator@live. */
-export interface OperatorToolCalled {
+export interface OperatorToolCallEvent {
   type: "tool_call";
   /** Id of the tool call. */
   tool_call_id: string;
@@ -2719,7 +2725,7 @@ export interface OperatorToolResult {
 }
 
 /** A tool has returned. Since operator@live. */
-export interface OperatorToolReturned {
+export interface OperatorToolResultEvent {
   type: "tool_result";
   /** Id of the tool call. */
   tool_call_id: string;
@@ -2804,12 +2810,6 @@ export interface PromptParams {
   streamingBehavior?: StreamingBehavior | undefined;
 }
 
-/** The outcome of a prompt: queued or started. */
-export interface PromptQueued {
-  /** `true` if the agent is busy and queued the prompt. */
-  queued: boolean;
-}
-
 /** The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2. */
 export interface PromptResult {
   type: "prompt_result";
@@ -2835,6 +2835,12 @@ export interface QueueUpdate {
   steering: string[];
   /** Texts of the queued messages for the end of the run. */
   followUp: string[];
+}
+
+/** The outcome of a prompt: queued or started. */
+export interface QueuedPrompt {
+  /** `true` if the agent is busy and queued the prompt. */
+  queued: boolean;
 }
 
 /** The texts of the messages in the queues. */
@@ -3212,7 +3218,7 @@ export interface SessionStartParams {
 }
 
 /** The discovered resources of a new session. */
-export interface SessionStarted {
+export interface SessionStartResult {
   /** Id of the session. */
   session_id: string;
   /** Directory of the session's files. */
@@ -3557,11 +3563,11 @@ export interface SubagentEnd {
 export interface SubagentEvent {
   type: "subagent_event";
   /** The event with the id of the subagent. */
-  payload: SubagentHappening;
+  payload: SubagentEventPayload;
 }
 
 /** An event of a subagent. Since omp@18.2. */
-export interface SubagentHappening {
+export interface SubagentEventPayload {
   /** Id of the subagent. */
   id: string;
   /** Event of the subagent. */
@@ -3571,8 +3577,15 @@ export interface SubagentHappening {
 /** The detail of the events about subagents. Since omp@18.2. */
 export type SubagentLevel = "off" | "progress" | "events";
 
+/** A subagent started or ended. Since omp@18.2. */
+export interface SubagentLifecycle {
+  type: "subagent_lifecycle";
+  /** The subagent with its status. */
+  payload: SubagentLifecyclePayload;
+}
+
 /** The start or end of a subagent. Since omp@18.2. */
-export interface SubagentLife {
+export interface SubagentLifecyclePayload {
   /** Id of the subagent. */
   id: string;
   /** Kind of the agent. */
@@ -3591,13 +3604,6 @@ export interface SubagentLife {
   index: number;
   /** `true` if the agent continues while the subagent works. */
   detached?: boolean | undefined;
-}
-
-/** A subagent started or ended. Since omp@18.2. */
-export interface SubagentLifecycle {
-  type: "subagent_lifecycle";
-  /** The subagent with its status. */
-  payload: SubagentLife;
 }
 
 /** A part of a subagent's session file. Since omp@18.2. */
@@ -3673,7 +3679,7 @@ export interface SubagentProgress {
 }
 
 /** A subagent made progress. Since omp@18.2. */
-export interface SubagentProgressed {
+export interface SubagentProgressEvent {
   type: "subagent_progress";
   /** The subagent with its progress. */
   payload: SubagentReport;
@@ -3994,7 +4000,7 @@ export interface ThinkingLevels {
 }
 
 /** The current thinking level of a session. */
-export interface ThinkingSet {
+export interface ThinkingSelection {
   /** Thinking level of the model. */
   thinking_level: string;
 }
@@ -4475,12 +4481,6 @@ export interface VerifyCommand {
 
 /** The position of a widget. */
 export type WidgetPlacement = "aboveEditor" | "belowEditor" | (string & {});
-
-/** The agent accepted the user's input. */
-export interface WordsTaken {
-  /** Disposition of the input. */
-  disposition: Disposition;
-}
 
 /** The location of a written file. */
 export interface WrittenFile {

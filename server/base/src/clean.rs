@@ -1,6 +1,6 @@
 //! Removal of escape sequences from a terminal's output, for clients that need only the text.
 
-use super::sequences::{Parts, Sequences};
+use super::sequences::{EscapeHandler, EscapeParser};
 
 /// Returns the text without escape sequences and control characters, except tab and newline. See [`Cleaner`].
 pub fn clean(text: &str) -> String {
@@ -14,19 +14,19 @@ pub fn clean(text: &str) -> String {
 /// in constant memory. Never fails: an unfinished sequence ends at the next newline, so that later text is not lost.
 #[derive(Debug, Default)]
 pub struct Cleaner {
-    sequences: Sequences,
+    parser: EscapeParser,
 }
 
 impl Cleaner {
     /// Appends the clean part of `text`.
     pub fn push(&mut self, text: &str, result: &mut String) {
-        self.sequences.push(text, &mut CleanText(result));
+        self.parser.push(text, &mut CleanText(result));
     }
 }
 
 struct CleanText<'a>(&'a mut String);
 
-impl Parts for CleanText<'_> {
+impl EscapeHandler for CleanText<'_> {
     fn text(&mut self, text: &str) {
         self.0.push_str(text);
     }

@@ -25,12 +25,14 @@ mod trust;
 mod user_file;
 pub mod yaml;
 
-pub use agent_dir::{Environment, Home, Login, ResourceFolders, agent_dir, expand_home, resolve};
-pub use complaint::Complaint;
+pub use agent_dir::{AgentPaths, Environment, Login, ResourceFolders, agent_dir, expand_home, resolve};
+pub use complaint::ConfigWarning;
 pub use file_lock::{FileLock, LockError};
-pub use jsonc::{NotJson, from_jsonc};
-pub use persist::{Change, NotPersisted, Persist, PersistError, SettingsFile, write_settings};
-pub use read_settings::{Loaded, load_settings};
+pub use jsonc::{JsoncError, from_jsonc};
+pub use persist::{
+    NullSettingsStore, SettingsChange, SettingsFile, SettingsFileError, SettingsStore, write_settings,
+};
+pub use read_settings::{LoadedSettings, load_settings};
 pub use settings::{
     ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, NetworkSettings, ProxyUrl,
     RetrySettings, RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, RunLimits, Settings,

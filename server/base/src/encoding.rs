@@ -142,7 +142,7 @@ mod tests {
     const WIDE: [Encoding; 2] = [Encoding::Utf16Le, Encoding::Utf16Be];
 
     #[test]
-    fn a_mark_tells_the_encoding() {
+    fn the_byte_order_mark_determines_the_encoding() {
         for (start, encoding) in [
             (&b"\xff\xfea\0"[..], Encoding::Utf16Le),
             (b"\xff\xfe\0\0a\0\0\0", Encoding::Utf8),
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_an_error_at_its_place() {
+    fn invalid_text_is_an_error_with_its_position() {
         assert_eq!(Encoding::Utf16Le.decode(b"\xff\xfea\0\0\xd8b\0"), Err(4));
         assert_eq!(Encoding::Utf16Le.decode(b"\xff\xfea"), Err(2));
         assert_eq!(Encoding::Utf8.decode(b"a\xff"), Err(1));

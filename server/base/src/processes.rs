@@ -12,4 +12,4 @@ pub mod open_files;
 mod spawner;
 
 pub use local::LocalSpawner;
-pub use spawner::{CommandLine, Exit, Running, Spawner, Talking};
+pub use spawner::{CommandLine, Exit, PipedProcess, ProcessHandle, Spawner};

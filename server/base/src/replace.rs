@@ -21,9 +21,9 @@ mod options;
 #[cfg(test)]
 mod tests;
 
-pub use beside::{is_left_behind, sweep};
-pub use failure::Failure;
-pub use in_place::tell_of_copies;
+pub use beside::{is_abandoned, sweep};
+pub use failure::WriteError;
+pub use in_place::log_abandoned_backups;
 pub use options::Options;
 
 use std::fs::{self, Metadata};
@@ -31,9 +31,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use beside::Beside;
-use failure::not_in_this_directory;
-use options::Content;
+use beside::TempSibling;
+use failure::is_directory_read_only;
+use options::ContentWriter;
 
 /// Replaces the content of `target` with the concatenated pieces of `content`. The target must not be a
 /// symlink, and its directory must exist. Calls `still_wanted` right before the target changes, possibly
@@ -43,7 +43,7 @@ pub fn replace(
     content: &[&[u8]],
     options: &Options<'_>,
     mut still_wanted: impl FnMut() -> Result<(), String>,
-) -> Result<(), Failure> {
+) -> Result<(), WriteError> {
     let write = |file: &mut dyn Write| content.iter().try_for_each(|piece| file.write_all(piece));
     replace_with(target, &write, options, &mut still_wanted)
 }
@@ -53,7 +53,7 @@ const MOST_LINKS: usize = 40;
 
 /// Resolves all symlinks of a path, even if the last one points to a missing file. Fails on loops and on
 /// paths that the system does not allow to read.
-pub fn target(path: &Path) -> io::Result<PathBuf> {
+pub fn resolve_symlinks(path: &Path) -> io::Result<PathBuf> {
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {
         match fs::read_link(&target) {
@@ -67,66 +67,66 @@ pub fn target(path: &Path) -> io::Result<PathBuf> {
 
 fn replace_with(
     target: &Path,
-    content: Content<'_>,
+    content: ContentWriter<'_>,
     options: &Options<'_>,
     still_wanted: &mut dyn FnMut() -> Result<(), String>,
-) -> Result<(), Failure> {
+) -> Result<(), WriteError> {
     let old = match fs::metadata(target) {
         Ok(old) => Some(old),
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(Failure::system("stat", target)(error)),
+        Err(error) => return Err(WriteError::system("stat", target)(error)),
     };
-    if !atomically(target, old.as_ref(), content, options, still_wanted)? {
+    if !replace_by_rename(target, old.as_ref(), content, options, still_wanted)? {
         in_place::write(target, content, options, still_wanted)?;
     }
     Ok(())
 }
 
 /// Replaces the file by a rename. Returns false if the rename would lose something or is not possible.
-fn atomically(
+fn replace_by_rename(
     target: &Path,
     old: Option<&Metadata>,
-    content: Content<'_>,
+    content: ContentWriter<'_>,
     options: &Options<'_>,
     still_wanted: &mut dyn FnMut() -> Result<(), String>,
-) -> Result<bool, Failure> {
+) -> Result<bool, WriteError> {
     if old.is_some_and(|old| old.nlink() > 1) {
         return Ok(false);
     }
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     // The copy of an existing file is private until it gets that file's mode.
     let mode = if old.is_some() { 0o600 } else { options.exact_mode.unwrap_or(options.mode) };
-    let mut beside = match Beside::create(directory, mode) {
+    let mut beside = match TempSibling::create(directory, mode) {
         Ok(beside) => beside,
-        Err(error) if old.is_some() && not_in_this_directory(&error) => return Ok(false),
-        Err(error) => return Err(Failure::system("open", target)(error)),
+        Err(error) if old.is_some() && is_directory_read_only(&error) => return Ok(false),
+        Err(error) => return Err(WriteError::system("open", target)(error)),
     };
     if let Some(old) = old
-        && !attributes::carry(target, old, beside.file())
+        && !attributes::copy_attributes(target, old, beside.file())
     {
         return Ok(false);
     }
-    content(beside.file()).map_err(Failure::system("write", target))?;
+    content(beside.file()).map_err(WriteError::system("write", target))?;
     if let Some(old) = old {
         let mode = options.exact_mode.unwrap_or_else(|| attributes::mode(old));
-        attributes::set_mode(beside.file(), mode).map_err(Failure::system("chmod", target))?;
+        attributes::set_mode(beside.file(), mode).map_err(WriteError::system("chmod", target))?;
     }
-    beside.file().sync_all().map_err(Failure::system("fsync", target))?;
-    still_wanted().map_err(Failure::Unwanted)?;
-    match beside.take_name(target) {
+    beside.file().sync_all().map_err(WriteError::system("fsync", target))?;
+    still_wanted().map_err(WriteError::Unwanted)?;
+    match beside.persist(target) {
         Ok(()) => {
             // The rename is durable only after a sync of its directory. Some systems cannot sync a directory,
             // so the result is ignored.
             let _ = fs::File::open(directory).and_then(|directory| directory.sync_all());
             Ok(true)
         }
-        Err(error) if old.is_some() && not_under_this_name(&error) => Ok(false),
-        Err(error) => Err(Failure::system("rename", target)(error)),
+        Err(error) if old.is_some() && is_rename_unsupported(&error) => Ok(false),
+        Err(error) => Err(WriteError::system("rename", target)(error)),
     }
 }
 
 /// Returns true for a mount point (EBUSY, EXDEV), and for a file of another user in a directory like `/tmp` (EPERM).
-fn not_under_this_name(error: &io::Error) -> bool {
+fn is_rename_unsupported(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, PermissionDenied, ResourceBusy};
     matches!(error.kind(), ResourceBusy | CrossesDevices | PermissionDenied)
 }

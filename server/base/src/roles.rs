@@ -5,24 +5,24 @@ use agentese::types::{
     AgentMessage, DeveloperMessage, FileMentionMessage, InputBlock, InputContent, MentionedFile,
     SystemMessage, TextContent, ToolDeclaration,
 };
-use agentese::wire::{ConstantValue, Record, Unknown};
+use agentese::wire::{ConstantValue, Record, UnknownVariant};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Creates a message of the agent that the model reads as instructions.
-pub fn instruction(text: impl Into<String>, now: i64) -> AgentMessage {
+pub fn developer_message(text: impl Into<String>, now: i64) -> AgentMessage {
     let content = InputContent::from(vec![InputBlock::from(TextContent::new(text.into()))]);
     message(&DeveloperMessage::new(content, now))
 }
 
 /// Creates a message with the files that a prompt mentions.
-pub fn mentions(files: Vec<MentionedFile>, now: i64) -> AgentMessage {
+pub fn file_mention_message(files: Vec<MentionedFile>, now: i64) -> AgentMessage {
     message(&FileMentionMessage::new(files, now))
 }
 
 /// Creates the system message of a conversation, with the sections of the prompt by name, and the tools.
-pub fn told_beforehand(
+pub fn system_message(
     sections: Vec<(&'static str, String)>,
     tools: Vec<ToolDeclaration>,
     now: i64,
@@ -35,7 +35,7 @@ pub fn told_beforehand(
 }
 
 /// Returns the content that a model sees of a message of an unknown role, with its time, or `None` for other roles.
-pub fn content_of(unknown: &Unknown) -> Option<(InputContent, i64)> {
+pub fn content_of(unknown: &UnknownVariant) -> Option<(InputContent, i64)> {
     if let Some(message) = read::<DeveloperMessage>(unknown) {
         return Some((message.content, message.timestamp));
     }
@@ -53,10 +53,10 @@ fn message<T: Record + Serialize>(record: &T) -> AgentMessage {
         Ok(Value::Object(members)) => members,
         _ => serde_json::Map::new(),
     };
-    AgentMessage::Unknown(Unknown { tag, members })
+    AgentMessage::Unknown(UnknownVariant { tag, members })
 }
 
-fn read<T: Record + DeserializeOwned>(unknown: &Unknown) -> Option<T> {
+fn read<T: Record + DeserializeOwned>(unknown: &UnknownVariant) -> Option<T> {
     let known = role::<T>() == Some(&unknown.tag);
     known.then(|| serde_json::from_value(Value::Object(unknown.members.clone())).ok()).flatten()
 }
@@ -73,21 +73,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
-        let said = instruction("Go on.", 7);
+    fn written_messages_are_read_back() {
+        let said = developer_message("Go on.", 7);
         assert_eq!(
             serde_json::to_string(&said).unwrap(),
             r#"{"role":"developer","content":[{"type":"text","text":"Go on."}],"timestamp":7}"#
         );
         let AgentMessage::Unknown(unknown) = &said else { panic!("{said:?}") };
         assert!(matches!(content_of(unknown), Some((InputContent::Blocks(blocks), 7)) if blocks.len() == 1));
-        let mentioned = mentions(vec![MentionedFile::new("a.txt", "alpha")], 8);
+        let mentioned = file_mention_message(vec![MentionedFile::new("a.txt", "alpha")], 8);
         let AgentMessage::Unknown(unknown) = &mentioned else { panic!("{mentioned:?}") };
         let Some((InputContent::Blocks(blocks), 8)) = content_of(unknown) else { panic!("{unknown:?}") };
         assert!(
             matches!(&blocks[0], InputBlock::Text(text) if text.text == "<file path=\"a.txt\">\nalpha\n</file>")
         );
-        let other = Unknown { tag: "dreams".to_owned(), members: unknown.members.clone() };
+        let other = UnknownVariant { tag: "dreams".to_owned(), members: unknown.members.clone() };
         assert_eq!(content_of(&other), None);
     }
 }

@@ -4,7 +4,7 @@
 const LONGEST: usize = 64;
 
 /// Receives the parts of a terminal's text.
-pub trait Parts {
+pub trait EscapeHandler {
     /// Receives plain text, which may hold tabs and newlines.
     fn text(&mut self, text: &str);
 
@@ -22,13 +22,13 @@ pub trait Parts {
 /// PM, SOS and two-character ones, in their seven-bit and eight-bit forms. Accepts any division into chunks, in
 /// constant memory. Never fails: an unfinished sequence ends at the next newline, so that later text is not lost.
 #[derive(Debug, Default)]
-pub struct Sequences {
-    state: State,
+pub struct EscapeParser {
+    state: ParserState,
     parameters: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum State {
+enum ParserState {
     #[default]
     Text,
     /// After ESC.
@@ -41,85 +41,85 @@ enum State {
     CommandEscape,
 }
 
-impl Sequences {
+impl EscapeParser {
     /// Passes the parts of `text` to `parts`.
-    pub fn push(&mut self, text: &str, parts: &mut impl Parts) {
+    pub fn push(&mut self, text: &str, handler: &mut impl EscapeHandler) {
         let mut rest = text;
         while let Some(character) = rest.chars().next() {
             // Most output is plain text, which is passed in runs.
-            let run = if self.state == State::Text { plain_run(rest) } else { 0 };
+            let run = if self.state == ParserState::Text { plain_run(rest) } else { 0 };
             if run > 0 {
-                parts.text(&rest[..run]);
+                handler.text(&rest[..run]);
                 rest = &rest[run..];
                 continue;
             }
             let length = character.len_utf8();
-            self.state = self.next(&rest[..length], character, parts);
+            self.state = self.next(&rest[..length], character, handler);
             rest = &rest[length..];
         }
     }
 
-    fn next(&mut self, text: &str, character: char, parts: &mut impl Parts) -> State {
+    fn next(&mut self, text: &str, character: char, handler: &mut impl EscapeHandler) -> ParserState {
         match self.state {
             _ if character == '\n' => {
-                parts.text(text);
-                State::Text
+                handler.text(text);
+                ParserState::Text
             }
-            State::Text => self.plain(text, character, parts),
-            State::Escape => match character {
+            ParserState::Text => self.plain(text, character, handler),
+            ParserState::Escape => match character {
                 '[' => self.begin(),
-                ']' | 'P' | 'X' | '^' | '_' => State::Command,
+                ']' | 'P' | 'X' | '^' | '_' => ParserState::Command,
                 // Intermediate characters precede the final one, as in ESC ( B.
-                ' '..='/' => State::Escape,
+                ' '..='/' => ParserState::Escape,
                 '0'..='~' => {
-                    parts.escape(character);
-                    State::Text
+                    handler.escape(character);
+                    ParserState::Text
                 }
-                _ => self.plain(text, character, parts),
+                _ => self.plain(text, character, handler),
             },
-            State::Control => match character {
+            ParserState::Control => match character {
                 ' '..='?' => {
                     if self.parameters.len() < LONGEST {
                         self.parameters.push(character);
                     }
-                    State::Control
+                    ParserState::Control
                 }
                 '@'..='~' => {
-                    parts.sequence(&self.parameters, character);
-                    State::Text
+                    handler.sequence(&self.parameters, character);
+                    ParserState::Text
                 }
-                _ => self.plain(text, character, parts),
+                _ => self.plain(text, character, handler),
             },
-            State::Command => match character {
-                '\x07' | '\u{9c}' => State::Text,
-                '\x1b' => State::CommandEscape,
-                _ => State::Command,
+            ParserState::Command => match character {
+                '\x07' | '\u{9c}' => ParserState::Text,
+                '\x1b' => ParserState::CommandEscape,
+                _ => ParserState::Command,
             },
-            State::CommandEscape => match character {
+            ParserState::CommandEscape => match character {
                 '[' => self.begin(),
-                ']' | 'P' | 'X' | '^' | '_' => State::Command,
-                '\x1b' => State::CommandEscape,
-                _ => State::Text,
+                ']' | 'P' | 'X' | '^' | '_' => ParserState::Command,
+                '\x1b' => ParserState::CommandEscape,
+                _ => ParserState::Text,
             },
         }
     }
 
-    fn begin(&mut self) -> State {
+    fn begin(&mut self) -> ParserState {
         self.parameters.clear();
-        State::Control
+        ParserState::Control
     }
 
-    fn plain(&mut self, text: &str, character: char, parts: &mut impl Parts) -> State {
+    fn plain(&mut self, text: &str, character: char, handler: &mut impl EscapeHandler) -> ParserState {
         match character {
-            '\x1b' => return State::Escape,
+            '\x1b' => return ParserState::Escape,
             '\u{9b}' => return self.begin(),
-            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => return State::Command,
-            '\t' => parts.text(text),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => return ParserState::Command,
+            '\t' => handler.text(text),
             '\u{fff9}'..='\u{fffb}' => {}
-            _ if character.is_control() => parts.control(character),
-            _ => parts.text(text),
+            _ if character.is_control() => handler.control(character),
+            _ => handler.text(text),
         }
-        State::Text
+        ParserState::Text
     }
 }
 

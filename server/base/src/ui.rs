@@ -2,7 +2,8 @@
 //! implements it in its dialect.
 
 use agentese::types::{
-    AskConfirm, AskEditor, AskInput, AskSelect, ShowEditorText, ShowNotice, ShowStatus, ShowTitle, ShowWidget,
+    ConfirmQuestion, EditorQuestion, ExtensionEditorText, ExtensionNotice, ExtensionStatus, ExtensionTitle,
+    ExtensionWidget, InputQuestion, SelectQuestion,
 };
 use futures::future::BoxFuture;
 
@@ -10,13 +11,13 @@ use futures::future::BoxFuture;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Dialog {
     /// A choice of one option. The list has the indices of the refusing options, counted from 0, if they are known.
-    Select(AskSelect, Vec<usize>),
+    Select(SelectQuestion, Vec<usize>),
     /// A yes-or-no question.
-    Confirm(AskConfirm),
+    Confirm(ConfirmQuestion),
     /// Input of a line.
-    Input(AskInput),
+    Input(InputQuestion),
     /// Editing of a text.
-    Editor(AskEditor),
+    Editor(EditorQuestion),
 }
 
 impl Dialog {
@@ -56,15 +57,15 @@ impl Dialog {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Notice {
     /// A notice.
-    Notice(ShowNotice),
+    Notice(ExtensionNotice),
     /// An entry of the status bar.
-    Status(ShowStatus),
+    Status(ExtensionStatus),
     /// A block of lines.
-    Widget(ShowWidget),
+    Widget(ExtensionWidget),
     /// A title.
-    Title(ShowTitle),
+    Title(ExtensionTitle),
     /// A text for the editor.
-    EditorText(ShowEditorText),
+    EditorText(ExtensionEditorText),
 }
 
 /// The answer of the user.
@@ -85,12 +86,12 @@ pub enum Answer {
 /// Shows notices and asks questions. Frames are sent in the order of the calls.
 pub trait Ui: Send + Sync {
     /// Waits until the client reads, so that further frames can be sent.
-    fn room(&self) -> BoxFuture<'_, ()>;
+    fn wait_for_reader(&self) -> BoxFuture<'_, ()>;
 
     /// Shows a notice.
     fn show(&self, notice: &Notice);
 
     /// Asks a question at once and returns a future of the answer. Dropping the future withdraws the question. Returns
     /// `None` if no client can answer any more.
-    fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>>;
+    fn show_dialog(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>>;
 }

@@ -3,7 +3,7 @@
 //!
 //! The desk contains the behaviour that all dialects share: waiting for extensions, the question about trust,
 //! commands and hooks of extensions, preparing and starting prompts. A front converts values and calls the
-//! desk. Queries that do not involve this behaviour go to [`Desk::engine`].
+//! desk. Queries that do not involve this behaviour go to [`ConversationService::engine`].
 //!
 //! | file | concept |
 //! |---|---|
@@ -28,35 +28,35 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-pub use agents::{Abilities, Kept, Trouble};
-pub use caller::{Caller, Taken};
-pub use parts::{Agents, Elsewhere, Parts, Updates};
-pub use prompt::{Refused, Said};
-pub use registry::Registry;
-pub use trust::{Allowed, GateError, Question, Undecided};
+pub use agents::{ListedSession, RemoteCapabilities, RemoteSessionError};
+pub use caller::{PromptOutcome, RequestContext};
+pub use parts::{AgentComponents, ComponentsFactory, RemoteAgents, UpdateContent};
+pub use prompt::{PromptRequest, PromptRequestError};
+pub use registry::ConversationRegistry;
+pub use trust::{PendingTrust, TrustError, TrustQuestion, TrustedComponents};
 
-use crate::engine::{Approvals, Engine, EventSink, View};
-use crate::extensions::{Host, Told};
+use crate::engine::{Approvals, Engine, EngineStatus, EventSink};
+use crate::extensions::{EventForwarder, Host};
 use crate::mcp::Servers;
 use crate::resources::CommandInfo;
 use crate::tools::{RpcBashError, RpcBashOutput};
 use crate::ui::Ui;
-use trust::{About, Gate, Waiting};
+use trust::{TrustGate, TrustTargets, TrustWaiter};
 
 /// The time for commands of extensions after the end of stdin.
-const LAST_COMMANDS: Duration = Duration::from_secs(1);
+const FINAL_COMMANDS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Receives the commands of a client in any dialect.
-pub struct Desk {
+pub struct ConversationService {
     engine: Engine,
     host: Arc<Host>,
     mcp: Arc<Servers>,
     approvals: Arc<Approvals>,
-    gate: Gate,
+    gate: TrustGate,
     ui: OnceLock<Arc<dyn Ui>>,
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for ConversationService {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Desk")
@@ -69,20 +69,21 @@ impl std::fmt::Debug for Desk {
 /// The reason why a command of the user was not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum BashRefused {
+pub enum BashCommandError {
     /// The gate rejected the command before its start.
     #[error(transparent)]
-    Gate(#[from] GateError),
+    Trust(#[from] TrustError),
     /// The command did not start, or was killed.
     #[error(transparent)]
     Failed(#[from] RpcBashError),
 }
 
-impl Desk {
+impl ConversationService {
     /// Creates an agent of those parts and sends its events to `sink`; extensions receive them first. Starts
     /// nothing. An extension that ends the agent cancels `stop`.
-    pub fn new(parts: Parts, sink: Arc<dyn EventSink>, stop: CancellationToken) -> Self {
-        let Parts { mut options, session, extensions, mut mcp, undecided, .. } = parts;
+    pub fn new(components: AgentComponents, sink: Arc<dyn EventSink>, stop: CancellationToken) -> Self {
+        let AgentComponents { mut options, session, extensions, mut mcp, pending_trust: undecided, .. } =
+            components;
         mcp.clock = options.clock.clone();
         let context = &options.context;
         let (spawner, hidden) = (context.spawner.clone(), context.shell.hidden.clone());
@@ -94,11 +95,11 @@ impl Desk {
         // Extensions come later, because they may choose among all tools and replace tools.
         options.hooks.push_front(mcp.clone());
         options.extension_commands = host.clone();
-        let told = Told::new(host.clone(), sink, options.clock.clone());
-        let engine = Engine::with_session(options, session, Arc::new(told));
+        let forwarder = EventForwarder::new(host.clone(), sink, options.clock.clone());
+        let engine = Engine::with_session(options, session, Arc::new(forwarder));
         host.connect(engine.downgrade());
         mcp.connect(engine.downgrade());
-        Self { engine, host, mcp, approvals, gate: Gate::new(undecided), ui: OnceLock::new() }
+        Self { engine, host, mcp, approvals, gate: TrustGate::new(undecided), ui: OnceLock::new() }
     }
 
     /// Connects the client: starts extensions and MCP servers, whose notices and questions go to it. Needs a
@@ -106,9 +107,9 @@ impl Desk {
     pub fn connect(&self, ui: Arc<dyn Ui>) {
         if self.ui.set(ui.clone()).is_ok() {
             self.approvals.connect(ui.clone());
-            self.host.begin(ui.clone());
-            self.engine.follow(ui);
-            self.mcp.begin();
+            self.host.start_extensions(ui.clone());
+            self.engine.start_remote_events(ui);
+            self.mcp.start();
         }
     }
 
@@ -123,9 +124,9 @@ impl Desk {
     }
 
     /// Returns the state of the engine, after the extensions are ready.
-    pub async fn state(&self) -> View {
+    pub async fn state(&self) -> EngineStatus {
         self.ready().await;
-        self.engine.view()
+        self.engine.status()
     }
 
     /// Waits until the extensions are ready.
@@ -136,7 +137,7 @@ impl Desk {
     /// Returns all commands for prompts (`/name`), after the extensions and the MCP servers are ready.
     pub async fn commands(&self) -> Vec<CommandInfo> {
         tokio::join!(self.host.ready(), self.mcp.ready());
-        if let Some(commands) = self.engine.commands_there().await {
+        if let Some(commands) = self.engine.remote_commands().await {
             return commands;
         }
         let mut commands = self.engine.commands();
@@ -150,21 +151,21 @@ impl Desk {
         command: &str,
         hidden: bool,
         shown: &mut (dyn FnMut(&str) + Send),
-    ) -> Result<RpcBashOutput, BashRefused> {
-        self.pass(Waiting::Bash).await?;
+    ) -> Result<RpcBashOutput, BashCommandError> {
+        self.wait_for_trust(TrustWaiter::Bash).await?;
         Ok(self.engine.bash(command, hidden, shown).await?)
     }
 
     /// Stops all running and waiting commands of the user.
     pub fn abort_bash(&self) {
-        self.gate.stop(Waiting::Bash);
+        self.gate.stop(TrustWaiter::Bash);
         self.engine.abort_bash();
     }
 
     /// Starts prompts that wait for extensions. Waits a limited time for commands of extensions among them.
     /// Returns at once if no prompt waits.
-    pub async fn begin_what_waits(&self) {
-        self.host.let_begin(LAST_COMMANDS).await;
+    pub async fn start_waiting_prompts(&self) {
+        self.host.start_pending_prompts(FINAL_COMMANDS_TIMEOUT).await;
     }
 
     /// Stops everything: aborts the current work and shuts down the extensions.
@@ -173,27 +174,27 @@ impl Desk {
         tokio::join!(self.host.shut_down(), self.mcp.shut_down());
     }
 
-    /// Works like [`Desk::shut_down`], for a disconnected client: notices of extensions are dropped.
-    pub async fn shut_down_alone(&self) {
+    /// Works like [`ConversationService::shut_down`], for a disconnected client: notices of extensions are dropped.
+    pub async fn shut_down_disconnected(&self) {
         self.engine.shut_down().await;
-        tokio::join!(self.host.shut_down_alone(), self.mcp.shut_down());
+        tokio::join!(self.host.shut_down_disconnected(), self.mcp.shut_down());
     }
 
     /// Waits until all started work has ended, then shuts down the extensions. Drops their notices.
     pub async fn wait_until_idle(&self) {
         self.engine.wait_until_idle().await;
         // A command may have started a run; a command that never ends does not delay the agent.
-        self.host.wait_until_idle(LAST_COMMANDS).await;
+        self.host.wait_until_idle(FINAL_COMMANDS_TIMEOUT).await;
         self.engine.wait_until_idle().await;
-        tokio::join!(self.host.shut_down_alone(), self.mcp.shut_down());
+        tokio::join!(self.host.shut_down_disconnected(), self.mcp.shut_down());
     }
 
     /// Waits for the decision about trust in the working directory.
-    async fn pass(&self, who: Waiting) -> Result<(), GateError> {
+    async fn wait_for_trust(&self, waiter: TrustWaiter) -> Result<(), TrustError> {
         match self.ui.get() {
             Some(ui) => {
-                let about = About { engine: &self.engine, host: &self.host, mcp: &self.mcp };
-                self.gate.pass(about, ui.as_ref(), who).await
+                let targets = TrustTargets { engine: &self.engine, host: &self.host, mcp: &self.mcp };
+                self.gate.wait_for_trust(targets, ui.as_ref(), waiter).await
             }
             None => Ok(()),
         }

@@ -1,7 +1,7 @@
 //! Fronts: adapters between the wire of a dialect and the desk. A front decides nothing. Behaviour of all
 //! dialects belongs to [`crate::desk`], behaviour of the agent to [`crate::engine`].
 //!
-//! A new dialect is a folder here with a [`Front`], and a line in [`FRONTENDS`]. Nothing else in the
+//! A new dialect is a folder here with a [`Front`], and a line in [`DIALECTS`]. Nothing else in the
 //! server names a dialect.
 
 pub mod acp;
@@ -15,5 +15,5 @@ pub mod pi;
 pub mod pisces;
 mod registry;
 
-pub use frontend::{Front, Frontend};
-pub use registry::{ACP, FRONTENDS, NoFront};
+pub use frontend::{DialectEntry, DialectServer};
+pub use registry::{ACP, DIALECTS, DialectLookupError};

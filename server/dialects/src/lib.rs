@@ -20,4 +20,4 @@ use agentese_server_sessions::session;
 use agentese_server_subagents as subagents;
 use agentese_server_tools as tools;
 
-pub use server::{Builder, Served, Server};
+pub use server::{Builder, ServeOutcome, Server};

@@ -74,42 +74,44 @@ mod work;
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-pub use afterwards::{Afterwards, GoOn, RunOver};
+pub use afterwards::{FollowUpRun, PostRunPolicy, RunSummary};
 pub use approvals::Approvals;
-pub use bounds::Bounds;
-pub use budget::Spent;
+pub use bounds::SubagentLimits;
+pub use budget::CumulativeUsage;
 #[doc(hidden)]
-pub use call::{blocks, milliseconds};
-pub use chain::Chain;
-pub use continues::Continues;
-pub use control::View;
-pub use customs::{Branching, Calls, Customs, CutAnswer};
+pub use call::{content_blocks, milliseconds};
+pub use chain::HookChain;
+pub use continues::ContinueAfterCompaction;
+pub use control::EngineStatus;
+pub use customs::{BehaviorProfile, BranchEffect, CallOrder, InterruptedAnswer};
 pub use error::{CompactError, PromptError};
 pub use event::{ChildEvent, Event, EventSink};
-pub use export::PageError;
-pub use extend::{Delivery, Entries, WeakEngine};
+pub use export::ExportPageError;
+pub use extend::{EntryList, ExtensionDelivery, WeakEngine};
 pub use fair::Fairness;
-pub use hooks::{Compacting, Hooks, Opening, Selection, Switch};
-pub use input::{Input, StreamingBehavior};
-pub use lead::{Compacted, Deed, Lead, Manner, Opened, Unwilling, Used};
-pub use led::Handed;
-pub use ledger::Ledger;
+pub use hooks::{CompactionDecision, Hooks, RunAdditions, SelectionReason, SessionSwitch};
+pub use input::{InputQueue, UserInput};
+pub use lead::{
+    Delivery, RemoteAgent, RemoteCompaction, RemoteError, RemoteEvent, RemoteSession, ReportedUsage,
+};
+pub use led::DeliveryGuard;
+pub use ledger::UsageTracker;
 pub use options::Options;
-pub use prompt::{Begun, Running};
-pub use queue::QueuesFull;
-pub use rules::Rules;
-pub use seat::Seat;
+pub use prompt::{AcceptedPrompt, RunHandle};
+pub use queue::QueueFullError;
+pub use rules::RuleWatcher;
+pub use seat::EngineReservation;
 pub use shared::Engine;
-pub use todos::Reminders;
-pub use trust::Granted;
-pub use unsaved::Unsaved;
+pub use todos::TodoReminders;
+pub use trust::TrustedConfig;
+pub use unsaved::UnsavedState;
 
-use extra::Extra;
-use shared::{Led, Shared};
-use state::State;
+use extra::ExtensionResources;
+use shared::{RemoteState, Shared};
+use state::EngineState;
 
 use crate::session::Session;
-use crate::tools::KeptShell;
+use crate::tools::ShellSession;
 
 impl Engine {
     /// Creates an idle engine with a fresh session.
@@ -120,15 +122,15 @@ impl Engine {
     /// Creates an idle engine that continues `session`, or starts a fresh one. The model comes from the options. The
     /// thinking level of the options takes precedence over the level that the session names.
     pub fn with_session(mut options: Options, session: Option<Session>, sink: Arc<dyn EventSink>) -> Self {
-        options.unsaved = options.unsaved.fresh();
-        let state = Mutex::new(State::new(&options, session));
-        let extra = Extra::default();
-        let led = options.lead.clone().map(Led::new);
-        let (overlay, shell) = (OnceLock::new(), KeptShell::default());
-        let shared = Shared { options, sink, state, overlay, extra, shell, led };
+        options.unsaved_state = options.unsaved_state.fresh();
+        let state = Mutex::new(EngineState::new(&options, session));
+        let extension_resources = ExtensionResources::default();
+        let remote = options.remote_agent.clone().map(RemoteState::new);
+        let (overlay, shell) = (OnceLock::new(), ShellSession::default());
+        let shared = Shared { options, sink, state, overlay, extension_resources, shell, remote };
         let shared = Arc::new(shared);
         let listener = Arc::downgrade(&shared);
-        shared.options.ledger.listened_by(listener);
+        shared.options.usage_tracker.set_listener(listener);
         Self { shared, owner: true }
     }
 }
@@ -138,17 +140,17 @@ impl Drop for Engine {
         if !self.owner {
             return;
         }
-        if let Some(led) = &self.shared.led {
-            led.stop();
+        if let Some(remote) = &self.shared.remote {
+            remote.stop();
         }
         let work = {
             let mut state = self.shared.state();
-            state.bash.cancel();
+            state.bash_abort.cancel();
             state.work.take()
         };
         if let Some(work) = work {
             work.abort.cancel();
-            work.detach();
+            work.abort_task();
         }
     }
 }

@@ -20,9 +20,9 @@ mod rules;
 mod skill;
 mod system_prompt;
 
-pub use base::{BaseError, Bases, Wanted, find_bases};
-pub use context::{ContextComplaint, ContextFile, ContextNames, context_files, named_context_files};
+pub use base::{BaseError, BaseOptions, BaseTexts, find_base_texts};
+pub use context::{ContextFile, ContextFileNames, ContextFileWarning, context_files, named_context_files};
 pub use date::Date;
-pub use rules::{RuleAtHand, RulesToKeep};
+pub use rules::{AvailableRule, PromptRules};
 pub use skill::{Skill, SkillError};
-pub use system_prompt::{Parts, SystemPrompt};
+pub use system_prompt::{PromptParts, SystemPrompt};

@@ -29,12 +29,12 @@ mod walk;
 #[doc(hidden)]
 pub use arguments::split as split_arguments;
 pub use commands::{CommandInfo, CommandSource, ExtensionCommands, NoExtensions};
-pub use complaint::Complaint;
+pub use complaint::ResourceWarning;
 pub use expand::ExpandError;
 pub use front_matter::{FrontMatterError, members};
-pub use load::{MissingPath, Resources};
-pub use place::{Location, Sources, Wanted};
+pub use load::{MissingPathError, Resources};
+pub use place::{Location, ResourceSelection, Sources};
 pub use rule::Rule;
 pub use skill::SkillFile;
-pub use stream_pattern::{Position, StreamPattern};
+pub use stream_pattern::{SearchState, StreamPattern};
 pub use template::Template;

@@ -45,12 +45,14 @@ mod watchers;
 mod wire;
 mod withdrawn;
 
-pub use commands::Invoked;
-pub use discover::{Found, Start, Unusable, Wanted, brings_any, discover};
-pub use flags::{NO_MESSAGES, complaints};
-pub use given_flag::GivenFlag;
-pub use hooks::{GIVEN_UP, Heard};
-pub use host::{Host, Options};
+pub use commands::CommandInvocation;
+pub use discover::{
+    DiscoveredExtension, DiscoveryError, ExtensionPaths, LaunchMethod, contains_extensions, discover,
+};
+pub use flags::{MESSAGES_IGNORED, flag_warnings};
+pub use given_flag::CommandLineFlag;
+pub use hooks::{CANCELLED, InputHookResult};
+pub use host::{Host, HostOptions};
 pub use node_host::{NODE_HOST, NodeHost};
-pub use settings::Limits;
-pub use told::Told;
+pub use settings::ExtensionLimits;
+pub use told::EventForwarder;

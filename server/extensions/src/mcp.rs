@@ -36,11 +36,11 @@ mod stdio;
 mod tool;
 mod variables;
 
-pub use definition::{Definition, Launch};
-pub use files::{Found, Places, find, given};
-pub use limits::{LONGEST_PAUSE, Limits};
-pub use options::Options;
+pub use definition::{ServerDefinition, TransportConfig};
+pub use files::{McpConfig, McpPaths, parse_client_servers, read_config};
+pub use limits::{LONGEST_PAUSE, McpLimits};
+pub use options::McpOptions;
 pub use pool::Pool;
-pub use prompts::Expanded;
-pub use server::{State, Status};
+pub use prompts::PromptExpansion;
+pub use server::{ServerState, ServerStatus};
 pub use servers::Servers;

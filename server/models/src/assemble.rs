@@ -6,8 +6,8 @@ use agentese::types::{
 };
 use serde_json::Map;
 
-use super::partial_json::Growing;
-use super::{Done, Failure, StreamEvent, TokenCounts, excerpt, price};
+use super::partial_json::PartialJsonParser;
+use super::{FinishReason, ProviderError, StreamEvent, TokenCounts, excerpt, price};
 
 mod arguments;
 #[cfg(test)]
@@ -24,7 +24,7 @@ pub struct Answer {
     /// Calls with arguments that are no complete JSON object.
     pub unusable: Vec<UnusableCall>,
     /// The failure of the request; `None` if the answer is complete.
-    pub failure: Option<Failure>,
+    pub error: Option<ProviderError>,
 }
 
 /// A call that must not be executed.
@@ -37,7 +37,7 @@ pub struct UnusableCall {
 }
 
 /// The reason if the answer reached the output limit within the arguments.
-const CUT: &str = "The call was not executed: its arguments were cut off because the answer reached the output \
+const OUTPUT_LIMIT_REASON: &str = "The call was not executed: its arguments were cut off because the answer reached the output \
                    limit. Ask again with shorter arguments, or in several calls.";
 
 /// Builds a message step by step. An event that does not fit, such as a delta without a block, is ignored and logged.
@@ -48,8 +48,8 @@ pub struct Assembler {
     /// The JSON text of the open call.
     arguments: String,
     /// Parser of this text as it arrives.
-    growing: Growing,
-    open: Option<Open>,
+    arguments_parser: PartialJsonParser,
+    open: Option<BlockKind>,
     /// Calls whose arguments are no JSON object.
     unusable: Vec<UnusableCall>,
     /// `true` if the message includes details that only the provider knows.
@@ -57,7 +57,7 @@ pub struct Assembler {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Open {
+enum BlockKind {
     Text,
     Thinking,
     ToolCall,
@@ -80,7 +80,7 @@ impl Assembler {
             .build(),
             prices: model.cost.clone(),
             arguments: String::new(),
-            growing: Growing::default(),
+            arguments_parser: PartialJsonParser::default(),
             open: None,
             unusable: Vec::new(),
             details: false,
@@ -90,7 +90,7 @@ impl Assembler {
     /// Sets whether the message includes details that only the provider knows: id, stop reason, reasoning tokens,
     /// tokens cached for an hour, and the source of the cost. The details include the text of arguments that are no
     /// JSON, so that the call is not executed with a part of them. By default the message leaves them out.
-    pub fn keeping_details(mut self, kept: bool) -> Self {
+    pub fn with_details(mut self, kept: bool) -> Self {
         self.details = kept;
         self
     }
@@ -119,12 +119,12 @@ impl Assembler {
                 self.message.response_id = Some(id).filter(|_| self.details);
                 None
             }
-            StreamEvent::StopWord(word) => {
+            StreamEvent::RawStopReason(word) => {
                 self.message.raw_stop_reason = Some(word).filter(|_| self.details);
                 None
             }
             StreamEvent::Signature(signature) => {
-                let (_, block) = self.last(self.open?)?;
+                let (_, block) = self.open_block(self.open?)?;
                 match block {
                     AssistantBlock::Text(block) => block.text_signature = Some(signature),
                     AssistantBlock::Thinking(block) => block.thinking_signature = Some(signature),
@@ -142,32 +142,32 @@ impl Assembler {
                 None
             }
             StreamEvent::Redacted => {
-                if let (_, AssistantBlock::Thinking(block)) = self.last(Open::Thinking)? {
+                if let (_, AssistantBlock::Thinking(block)) = self.open_block(BlockKind::Thinking)? {
                     block.redacted = Some(true);
                 }
                 None
             }
             StreamEvent::TextStart => {
-                let index = self.add(Open::Text, TextContent::new("").into());
+                let index = self.add(BlockKind::Text, TextContent::new("").into());
                 Some(Update::TextStart { index })
             }
             StreamEvent::ThinkingStart => {
-                let index = self.add(Open::Thinking, ThinkingContent::new("").into());
+                let index = self.add(BlockKind::Thinking, ThinkingContent::new("").into());
                 Some(Update::ThinkingStart { index })
             }
             StreamEvent::ToolCallStart { id, name } => {
-                let id = self.unused(id);
-                let index = self.add(Open::ToolCall, ToolCall::new(id, name, Map::new()).into());
+                let id = self.unique_id(id);
+                let index = self.add(BlockKind::ToolCall, ToolCall::new(id, name, Map::new()).into());
                 Some(Update::ToolCallStart { index })
             }
-            StreamEvent::TextDelta(delta) => match self.last(Open::Text)? {
+            StreamEvent::TextDelta(delta) => match self.open_block(BlockKind::Text)? {
                 (index, AssistantBlock::Text(block)) => {
                     block.text.push_str(&delta);
                     Some(Update::TextDelta { index, delta })
                 }
                 _ => None,
             },
-            StreamEvent::ThinkingDelta(delta) => match self.last(Open::Thinking)? {
+            StreamEvent::ThinkingDelta(delta) => match self.open_block(BlockKind::Thinking)? {
                 (index, AssistantBlock::Thinking(block)) => {
                     block.thinking.push_str(&delta);
                     Some(Update::ThinkingDelta { index, delta })
@@ -175,24 +175,24 @@ impl Assembler {
                 _ => None,
             },
             StreamEvent::ToolCallDelta(delta) => {
-                self.last(Open::ToolCall)?;
+                self.open_block(BlockKind::ToolCall)?;
                 self.arguments.push_str(&delta);
                 let index = self.message.content.len() - 1;
                 match self.message.content.last_mut()? {
                     AssistantBlock::ToolCall(call) => {
-                        let grown = self.growing.push(&delta, &mut call.arguments);
-                        Some(Update::ToolCallDelta { index, delta, grown })
+                        let grown = self.arguments_parser.push(&delta, &mut call.arguments);
+                        Some(Update::ToolCallDelta { index, delta, json_delta: grown })
                     }
                     _ => None,
                 }
             }
             StreamEvent::TextEnd => {
-                let (index, _) = self.last(Open::Text)?;
+                let (index, _) = self.open_block(BlockKind::Text)?;
                 self.open = None;
                 Some(Update::TextEnd { index })
             }
             StreamEvent::ThinkingEnd { signature } => {
-                let (index, block) = self.last(Open::Thinking)?;
+                let (index, block) = self.open_block(BlockKind::Thinking)?;
                 if let (AssistantBlock::Thinking(block), Some(signature)) = (block, signature) {
                     block.thinking_signature = Some(signature);
                 }
@@ -200,7 +200,7 @@ impl Assembler {
                 Some(Update::ThinkingEnd { index })
             }
             StreamEvent::ToolCallEnd => {
-                let (index, _) = self.last(Open::ToolCall)?;
+                let (index, _) = self.open_block(BlockKind::ToolCall)?;
                 self.close_call();
                 Some(Update::ToolCallEnd { index })
             }
@@ -208,58 +208,58 @@ impl Assembler {
     }
 
     /// Returns the event that closes the open block; `None` if no block is open.
-    pub fn closing(&self) -> Option<StreamEvent> {
+    pub fn closing_event(&self) -> Option<StreamEvent> {
         Some(match self.open? {
-            Open::Text => StreamEvent::TextEnd,
-            Open::Thinking => StreamEvent::ThinkingEnd { signature: None },
-            Open::ToolCall => StreamEvent::ToolCallEnd,
+            BlockKind::Text => StreamEvent::TextEnd,
+            BlockKind::Thinking => StreamEvent::ThinkingEnd { signature: None },
+            BlockKind::ToolCall => StreamEvent::ToolCallEnd,
         })
     }
 
     /// Returns the complete answer.
-    pub fn done(mut self, reason: Done) -> Answer {
+    pub fn done(mut self, reason: FinishReason) -> Answer {
         self.close_call();
         self.message.stop_reason = match reason {
-            Done::Stop => StopReason::Stop,
-            Done::Length => StopReason::Length,
-            Done::ToolUse => StopReason::ToolUse,
+            FinishReason::Stop => StopReason::Stop,
+            FinishReason::Length => StopReason::Length,
+            FinishReason::ToolUse => StopReason::ToolUse,
         };
         let mut unusable = self.unusable;
-        if reason == Done::Length {
-            unusable.iter_mut().for_each(|call| call.reason = CUT.to_owned());
+        if reason == FinishReason::Length {
+            unusable.iter_mut().for_each(|call| call.reason = OUTPUT_LIMIT_REASON.to_owned());
         } else if self.details {
             // The message itself has the reason, for the model and for clients.
             unusable.clear();
         }
-        Answer { message: self.message, unusable, failure: None }
+        Answer { message: self.message, unusable, error: None }
     }
 
     /// Returns the answer of a failed request, with the content so far.
-    pub fn failed(mut self, failure: Failure) -> Answer {
+    pub fn failed(mut self, failure: ProviderError) -> Answer {
         self.message.stop_reason = StopReason::Error;
         self.message.error_message = Some(failure.text.clone());
-        Answer { message: self.message, unusable: Vec::new(), failure: Some(failure) }
+        Answer { message: self.message, unusable: Vec::new(), error: Some(failure) }
     }
 
     /// Returns the answer of an aborted request, with the content so far.
     pub fn aborted(mut self, reason: impl Into<String>) -> Answer {
         self.message.stop_reason = StopReason::Aborted;
         self.message.error_message = Some(reason.into());
-        Answer { message: self.message, unusable: Vec::new(), failure: None }
+        Answer { message: self.message, unusable: Vec::new(), error: None }
     }
 
-    fn add(&mut self, open: Open, block: AssistantBlock) -> usize {
+    fn add(&mut self, open: BlockKind, block: AssistantBlock) -> usize {
         self.close_call();
         self.open = Some(open);
         self.arguments.clear();
-        self.growing = Growing::default();
+        self.arguments_parser = PartialJsonParser::default();
         self.message.content.push(block);
         self.message.content.len() - 1
     }
 
     /// Returns the id, or a new id made from it if it is empty or another call of this message has it. Results refer to
     /// calls by id, and providers refuse a conversation with ambiguous ids.
-    fn unused(&self, id: String) -> String {
+    fn unique_id(&self, id: String) -> String {
         let ids = || {
             self.message.content.iter().filter_map(|block| match block {
                 AssistantBlock::ToolCall(call) => Some(call.id.as_str()),
@@ -274,7 +274,7 @@ impl Assembler {
         numbered.into_iter().find(|id| ids().all(|taken| taken != id)).unwrap_or_default()
     }
 
-    fn last(&mut self, expected: Open) -> Option<(usize, &mut AssistantBlock)> {
+    fn open_block(&mut self, expected: BlockKind) -> Option<(usize, &mut AssistantBlock)> {
         if self.open != Some(expected) {
             tracing::warn!(?expected, open = ?self.open, "the provider sent a part of a block that is not open");
             return None;
@@ -284,7 +284,7 @@ impl Assembler {
     }
 
     fn close_call(&mut self) {
-        if self.open.take() != Some(Open::ToolCall) {
+        if self.open.take() != Some(BlockKind::ToolCall) {
             return;
         }
         let Some(AssistantBlock::ToolCall(call)) = self.message.content.last_mut() else { return };

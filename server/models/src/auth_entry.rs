@@ -5,11 +5,11 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 
 /// Name of the provider that requires the device-code login.
-pub const PROVIDER: &str = "copilot";
+pub const DEVICE_LOGIN_PROVIDER: &str = "copilot";
 
 /// The stored credentials of a provider.
 #[derive(Debug, Clone)]
-pub enum Stored {
+pub enum StoredCredential {
     Key(SecretString),
     /// The token of a login, and its expiry in milliseconds since the epoch.
     Login {
@@ -29,9 +29,9 @@ pub enum Stored {
     },
 }
 
-impl Stored {
+impl StoredCredential {
     /// Reads an entry. Fails with the fault if the entry is not valid.
-    pub fn of(provider: &str, entry: &Value) -> Result<Self, String> {
+    pub fn from_entry(provider: &str, entry: &Value) -> Result<Self, String> {
         let member = |name: &str| {
             let found = entry[name].as_str().filter(|text| !text.trim().is_empty()).map(SecretString::from);
             found.ok_or_else(|| format!("the entry of {provider} has no {name}"))
@@ -47,9 +47,9 @@ impl Stored {
     }
 }
 
-impl Stored {
+impl StoredCredential {
     /// Reads the result of a device-code login at the top level of the file; `None` before a login.
-    pub fn of_device(members: &Map<String, Value>) -> Option<Result<Self, String>> {
+    pub fn from_device_login(members: &Map<String, Value>) -> Option<Result<Self, String>> {
         let text = |name: &str| members.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
         let (token, granted) = (text("copilot_token"), text("github_token"));
         if token.is_none() && granted.is_none() {

@@ -9,8 +9,8 @@ use rustix::fs::{FlockOperation, flock};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
-use super::auth_entry::Stored;
-use super::auth_seen::{self, AuthSeen, Problem};
+use super::auth_entry::StoredCredential;
+use super::auth_seen::{self, AuthFileCache, AuthReadError};
 use crate::replace;
 
 /// The longest wait for a lock that another process holds.
@@ -49,7 +49,7 @@ pub enum AuthError {
 #[derive(Clone)]
 pub struct AuthFile {
     path: PathBuf,
-    seen: AuthSeen,
+    cache: AuthFileCache,
 }
 
 impl std::fmt::Debug for AuthFile {
@@ -61,7 +61,7 @@ impl std::fmt::Debug for AuthFile {
 impl AuthFile {
     /// Returns the file in that directory; neither has to exist.
     pub fn in_dir(agent_dir: &Path) -> Self {
-        Self { path: agent_dir.join("auth.json"), seen: AuthSeen::new() }
+        Self { path: agent_dir.join("auth.json"), cache: AuthFileCache::new() }
     }
 
     /// Checks that the file can be read, if it exists.
@@ -86,8 +86,8 @@ impl AuthFile {
 
     /// Returns the stored credentials of a provider. Fails for an entry of a kind that this version does not know.
     /// Never waits long: if the disk does not answer, the last known content applies.
-    pub fn stored(&self, provider: &str) -> Result<Option<Stored>, AuthError> {
-        self.seen.stored(&self.path, provider).map_err(|problem| self.failed(problem))
+    pub fn stored(&self, provider: &str) -> Result<Option<StoredCredential>, AuthError> {
+        self.cache.stored(&self.path, provider).map_err(|problem| self.auth_error(problem))
     }
 
     /// Returns the keys and tokens of all entries, also of entries that this version does not know.
@@ -102,21 +102,22 @@ impl AuthFile {
     }
 
     /// Returns the providers with a stored key, in the order of the file. Fails if the file cannot be read.
-    pub fn with_keys(&self) -> Result<Vec<String>, AuthError> {
+    pub fn providers_with_keys(&self) -> Result<Vec<String>, AuthError> {
         let entries = self.read()?;
-        let keyed =
-            entries.into_iter().filter(|(name, entry)| matches!(Stored::of(name, entry), Ok(Stored::Key(_))));
+        let keyed = entries.into_iter().filter(|(name, entry)| {
+            matches!(StoredCredential::from_entry(name, entry), Ok(StoredCredential::Key(_)))
+        });
         Ok(keyed.map(|(name, _)| name).collect())
     }
 
     fn read(&self) -> Result<Map<String, Value>, AuthError> {
-        auth_seen::read(&self.path).map_err(|problem| self.failed(problem))
+        auth_seen::read(&self.path).map_err(|problem| self.auth_error(problem))
     }
 
-    fn failed(&self, problem: Problem) -> AuthError {
+    fn auth_error(&self, problem: AuthReadError) -> AuthError {
         match problem {
-            Problem::Io(kind, text) => self.io(std::io::Error::new(kind, text)),
-            Problem::Corrupt(reason) => self.corrupt(reason),
+            AuthReadError::Io(kind, text) => self.io(std::io::Error::new(kind, text)),
+            AuthReadError::Corrupt(reason) => self.corrupt(reason),
         }
     }
 
@@ -135,12 +136,12 @@ impl AuthFile {
         let mut text = serde_json::to_vec_pretty(&entries).map_err(|error| self.io(error.into()))?;
         text.push(b'\n');
         // The file may be a link to another place; keys are written to the target alone.
-        let target = replace::target(&self.path).map_err(|error| self.io(error))?;
+        let target = replace::resolve_symlinks(&self.path).map_err(|error| self.io(error))?;
         let scratch = target.parent().unwrap_or(directory);
         let options = replace::Options { scratch, mode: 0o600, exact_mode: Some(0o600) };
         replace::replace(&target, &[&text], &options, || Ok(()))
             .map_err(|failure| self.io(failure.into_io()))?;
-        self.seen.wrote(entries);
+        self.cache.record_write(entries);
         Ok(())
     }
 
@@ -182,7 +183,7 @@ mod tests {
 
     fn key(file: &AuthFile, provider: &str) -> Option<String> {
         match file.stored(provider).unwrap()? {
-            Stored::Key(key) => Some(key.expose_secret().to_owned()),
+            StoredCredential::Key(key) => Some(key.expose_secret().to_owned()),
             _ => None,
         }
     }

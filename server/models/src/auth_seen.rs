@@ -16,38 +16,38 @@ use rustix::fs::OFlags;
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value};
 
-use super::auth_entry::{PROVIDER, Stored};
+use super::auth_entry::{DEVICE_LOGIN_PROVIDER, StoredCredential};
 
 /// The longest wait for the first check, before any content is known.
-const FIRST_LOOK: Duration = Duration::from_secs(2);
+const FIRST_CHECK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The longest wait for further checks.
-const LOOK: Duration = Duration::from_millis(100);
+const CHECK_TIMEOUT: Duration = Duration::from_millis(100);
 /// Age of a file's last change below which the file may change again without a new time.
-const SETTLED: Duration = Duration::from_secs(1);
+const STABLE_AGE: Duration = Duration::from_secs(1);
 /// The greatest size of the file in bytes, far above that of real files.
-const LARGEST: u64 = 16 << 20;
+const MAX_SIZE: u64 = 16 << 20;
 
 /// The reason why the content is unknown.
 #[derive(Debug, Clone)]
-pub(super) enum Problem {
+pub(super) enum AuthReadError {
     Io(ErrorKind, String),
     Corrupt(String),
 }
 
-impl From<io::Error> for Problem {
+impl From<io::Error> for AuthReadError {
     fn from(error: io::Error) -> Self {
         Self::Io(error.kind(), error.to_string())
     }
 }
 
 /// Entries by provider; an invalid entry is replaced by its fault.
-type Entries = HashMap<String, Result<Stored, String>>;
+type Entries = HashMap<String, Result<StoredCredential, String>>;
 
 /// The result of a check.
 #[derive(Clone)]
-struct Seen {
+struct AuthSnapshot {
     stamp: Option<Stamp>,
-    entries: Arc<Result<Entries, Problem>>,
+    entries: Arc<Result<Entries, AuthReadError>>,
 }
 
 /// Metadata that change with the file.
@@ -69,69 +69,71 @@ impl Stamp {
 }
 
 #[derive(Default)]
-struct Looking {
+struct AuthCacheState {
     /// Numbers of requested checks and of completed checks.
-    asked: u64,
-    done: u64,
-    seen: Option<Seen>,
+    requested: u64,
+    completed: u64,
+    snapshot: Option<AuthSnapshot>,
     /// Number of writes to the file by this process.
-    written: u64,
+    writes: u64,
 }
 
-type Shared = Arc<(Mutex<Looking>, Condvar)>;
+type SharedState = Arc<(Mutex<AuthCacheState>, Condvar)>;
 
 /// The cache of one file.
 #[derive(Clone)]
-pub(super) struct AuthSeen {
-    shared: Shared,
-    work: Arc<Mutex<Option<Sender<u64>>>>,
+pub(super) struct AuthFileCache {
+    shared: SharedState,
+    requests: Arc<Mutex<Option<Sender<u64>>>>,
     /// The longest wait for a check if the content of the file is already known.
-    patience: Duration,
+    check_timeout: Duration,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl AuthSeen {
+impl AuthFileCache {
     pub fn new() -> Self {
-        Self { shared: Shared::default(), work: Arc::default(), patience: LOOK }
+        Self { shared: SharedState::default(), requests: Arc::default(), check_timeout: CHECK_TIMEOUT }
     }
 
     /// Records the content that this process has just written, so that it applies regardless of the duration of the
     /// next check.
-    pub fn wrote(&self, members: Map<String, Value>) {
+    pub fn record_write(&self, members: Map<String, Value>) {
         let mut state = lock(&self.shared.0);
-        state.written += 1;
-        state.seen = Some(Seen { stamp: None, entries: Arc::new(Ok(entries(members))) });
+        state.writes += 1;
+        state.snapshot = Some(AuthSnapshot { stamp: None, entries: Arc::new(Ok(entries(members))) });
     }
 
     /// Returns the stored credentials of a provider. Waits a moment for the disk, and only once if the disk does not
     /// answer.
-    pub fn stored(&self, path: &Path, provider: &str) -> Result<Option<Stored>, Problem> {
-        match &*self.look(path).map_err(Problem::from)? {
+    pub fn stored(&self, path: &Path, provider: &str) -> Result<Option<StoredCredential>, AuthReadError> {
+        match &*self.check(path).map_err(AuthReadError::from)? {
             Err(problem) => Err(problem.clone()),
-            Ok(entries) => entries.get(provider).cloned().transpose().map_err(Problem::Corrupt),
+            Ok(entries) => entries.get(provider).cloned().transpose().map_err(AuthReadError::Corrupt),
         }
     }
 
-    fn look(&self, path: &Path) -> io::Result<Arc<Result<Entries, Problem>>> {
+    fn check(&self, path: &Path) -> io::Result<Arc<Result<Entries, AuthReadError>>> {
         let (looking, over) = &*self.shared;
         let mut state = lock(looking);
-        if state.asked == state.done {
-            state.asked += 1;
-            self.ask(path, state.asked)?;
-            let (number, patience) =
-                (state.asked, if state.seen.is_some() { self.patience } else { FIRST_LOOK });
-            let waited = over.wait_timeout_while(state, patience, |state| state.done < number);
+        if state.requested == state.completed {
+            state.requested += 1;
+            self.request_check(path, state.requested)?;
+            let (number, patience) = (
+                state.requested,
+                if state.snapshot.is_some() { self.check_timeout } else { FIRST_CHECK_TIMEOUT },
+            );
+            let waited = over.wait_timeout_while(state, patience, |state| state.completed < number);
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         let stuck = || io::Error::new(ErrorKind::TimedOut, "the disk does not answer");
-        state.seen.as_ref().map(|seen| seen.entries.clone()).ok_or_else(stuck)
+        state.snapshot.as_ref().map(|seen| seen.entries.clone()).ok_or_else(stuck)
     }
 
-    fn ask(&self, path: &Path, number: u64) -> io::Result<()> {
-        let mut work = lock(&self.work);
+    fn request_check(&self, path: &Path, number: u64) -> io::Result<()> {
+        let mut work = lock(&self.requests);
         if work.as_ref().is_some_and(|work| work.send(number).is_ok()) {
             return Ok(());
         }
@@ -142,15 +144,15 @@ impl AuthSeen {
             while let Ok(number) = numbers.recv() {
                 let (before, written) = {
                     let state = lock(looking);
-                    (state.seen.clone(), state.written)
+                    (state.snapshot.clone(), state.writes)
                 };
-                let seen = look(&path, before);
+                let seen = read_if_changed(&path, before);
                 let mut state = lock(looking);
                 // A check that began before the write may have found the earlier content.
-                if state.written == written {
-                    state.seen = Some(seen);
+                if state.writes == written {
+                    state.snapshot = Some(seen);
                 }
-                state.done = number;
+                state.completed = number;
                 over.notify_all();
             }
         })?;
@@ -161,12 +163,12 @@ impl AuthSeen {
 }
 
 /// Reads the file if it differs from the one before.
-fn look(path: &Path, before: Option<Seen>) -> Seen {
+fn read_if_changed(path: &Path, before: Option<AuthSnapshot>) -> AuthSnapshot {
     let now = SystemTime::now();
     let stamp = std::fs::metadata(path).map(|metadata| {
         // The age of a time in the future is unknown.
         let age = metadata.modified().ok().and_then(|time| now.duration_since(time).ok());
-        (Stamp::of(&metadata), age.is_some_and(|age| age > SETTLED))
+        (Stamp::of(&metadata), age.is_some_and(|age| age > STABLE_AGE))
     });
     if let (Ok((stamp, true)), Some(before)) = (&stamp, before)
         && before.stamp.as_ref() == Some(stamp)
@@ -175,13 +177,13 @@ fn look(path: &Path, before: Option<Seen>) -> Seen {
     }
     // A file that may change again within the same moment is read again the next time.
     let stamp = stamp.ok().filter(|(_, settled)| *settled).map(|(stamp, _)| stamp);
-    Seen { stamp, entries: Arc::new(read(path).map(entries)) }
+    AuthSnapshot { stamp, entries: Arc::new(read(path).map(entries)) }
 }
 
 /// Reads the members of the file; returns no members if the file does not exist. Never waits for the other end of a
 /// pipe.
-pub(super) fn read(path: &Path) -> Result<Map<String, Value>, Problem> {
-    let corrupt = |reason: &str| Problem::Corrupt(reason.to_owned());
+pub(super) fn read(path: &Path) -> Result<Map<String, Value>, AuthReadError> {
+    let corrupt = |reason: &str| AuthReadError::Corrupt(reason.to_owned());
     // Opening a pipe or a device may have further effects than reading it.
     let kind = |metadata: &Metadata| match metadata.is_file() {
         true => Ok(()),
@@ -198,8 +200,8 @@ pub(super) fn read(path: &Path) -> Result<Map<String, Value>, Problem> {
         Err(error) => return Err(error.into()),
     };
     let mut text = String::new();
-    match file.take(LARGEST + 1).read_to_string(&mut text) {
-        Ok(_) if text.len() as u64 > LARGEST => return Err(corrupt("it is longer than 16 MiB")),
+    match file.take(MAX_SIZE + 1).read_to_string(&mut text) {
+        Ok(_) if text.len() as u64 > MAX_SIZE => return Err(corrupt("it is longer than 16 MiB")),
         Ok(_) => {}
         Err(error) if error.kind() == ErrorKind::InvalidData => return Err(corrupt("it is not UTF-8")),
         Err(error) => return Err(error.into()),
@@ -211,18 +213,21 @@ pub(super) fn read(path: &Path) -> Result<Map<String, Value>, Problem> {
         Ok(Value::Object(entries)) => Ok(entries),
         Ok(_) => Err(corrupt("it is not an object")),
         // serde_json's own message can repeat content of the file.
-        Err(error) => {
-            Err(Problem::Corrupt(format!("line {}, column {} is not JSON", error.line(), error.column())))
-        }
+        Err(error) => Err(AuthReadError::Corrupt(format!(
+            "line {}, column {} is not JSON",
+            error.line(),
+            error.column()
+        ))),
     }
 }
 
 fn entries(members: Map<String, Value>) -> Entries {
     let entry = |(provider, entry): (String, Value)| {
-        let stored = Stored::of(&provider, &entry);
+        let stored = StoredCredential::from_entry(&provider, &entry);
         (provider, stored)
     };
-    let device = Stored::of_device(&members).map(|login| (PROVIDER.to_owned(), login));
+    let device =
+        StoredCredential::from_device_login(&members).map(|login| (DEVICE_LOGIN_PROVIDER.to_owned(), login));
     // A key of that name was stored on purpose, so it takes precedence over the login.
     device.into_iter().chain(members.into_iter().map(entry)).collect()
 }
@@ -233,11 +238,11 @@ mod tests {
 
     use super::*;
 
-    fn key(seen: &AuthSeen, path: &Path) -> Result<Option<String>, String> {
+    fn key(seen: &AuthFileCache, path: &Path) -> Result<Option<String>, String> {
         match seen.stored(path, "p") {
-            Ok(Some(Stored::Key(key))) => Ok(Some(key.expose_secret().to_owned())),
+            Ok(Some(StoredCredential::Key(key))) => Ok(Some(key.expose_secret().to_owned())),
             Ok(_) => Ok(None),
-            Err(Problem::Io(_, error) | Problem::Corrupt(error)) => Err(error),
+            Err(AuthReadError::Io(_, error) | AuthReadError::Corrupt(error)) => Err(error),
         }
     }
 
@@ -249,7 +254,7 @@ mod tests {
     fn fm_f121_a_pipe_is_no_file_of_keys_and_holds_nothing_up() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("auth.json");
-        let seen = AuthSeen::new();
+        let seen = AuthFileCache::new();
         write(&path, "one");
         assert_eq!(key(&seen, &path), Ok(Some("one".to_owned())));
         std::fs::remove_file(&path).unwrap();
@@ -263,7 +268,7 @@ mod tests {
     fn each_change_is_seen_also_within_one_tick_and_with_the_same_size() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("auth.json");
-        let seen = AuthSeen { patience: Duration::from_secs(60), ..AuthSeen::new() };
+        let seen = AuthFileCache { check_timeout: Duration::from_secs(60), ..AuthFileCache::new() };
         for number in 100..400 {
             write(&path, &number.to_string());
             assert_eq!(key(&seen, &path), Ok(Some(number.to_string())));
@@ -271,35 +276,35 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_changed_is_not_read_again() {
+    fn an_unchanged_file_is_not_read_again() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("auth.json");
         write(&path, "one");
         let long_ago = SystemTime::now() - Duration::from_secs(3600);
         let age = |time| File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
         age(long_ago);
-        let first = look(&path, None);
-        let second = look(&path, Some(first.clone()));
+        let first = read_if_changed(&path, None);
+        let second = read_if_changed(&path, Some(first.clone()));
         assert!(Arc::ptr_eq(&first.entries, &second.entries));
         write(&path, "other");
         age(long_ago);
-        let third = look(&path, Some(second.clone()));
+        let third = read_if_changed(&path, Some(second.clone()));
         assert!(!Arc::ptr_eq(&second.entries, &third.entries));
     }
 
     #[test]
-    fn fm_f121_where_the_disk_is_stuck_what_was_seen_last_counts() {
+    fn fm_f121_the_last_known_content_applies_while_the_disk_is_stuck() {
         let path = Path::new("auth.json");
-        let seen = AuthSeen::new();
+        let seen = AuthFileCache::new();
         // The thread never answers.
         let (sender, numbers) = channel();
-        *lock(&seen.work) = Some(sender);
+        *lock(&seen.requests) = Some(sender);
         let began = Instant::now();
         assert_eq!(key(&seen, path), Err("the disk does not answer".to_owned()));
-        assert!(began.elapsed() >= FIRST_LOOK);
+        assert!(began.elapsed() >= FIRST_CHECK_TIMEOUT);
         let entries = serde_json::json!({"p": {"type": "api_key", "key": "old"}});
         let found = entries.as_object().cloned().map(entries_of).unwrap();
-        lock(&seen.shared.0).seen = Some(found);
+        lock(&seen.shared.0).snapshot = Some(found);
         // No further check is requested, so no caller waits a second time.
         for _ in 0..100 {
             assert_eq!(key(&seen, path), Ok(Some("old".to_owned())));
@@ -308,20 +313,20 @@ mod tests {
     }
 
     #[test]
-    fn what_this_process_has_written_applies_at_once() {
+    fn content_written_by_this_process_applies_at_once() {
         let path = Path::new("auth.json");
-        let seen = AuthSeen::new();
+        let seen = AuthFileCache::new();
         // The thread never answers.
         let (sender, _numbers) = channel();
-        *lock(&seen.work) = Some(sender);
+        *lock(&seen.requests) = Some(sender);
         for written in ["old", "new"] {
             let entries = serde_json::json!({"p": {"type": "api_key", "key": written}});
-            seen.wrote(entries.as_object().cloned().unwrap());
+            seen.record_write(entries.as_object().cloned().unwrap());
             assert_eq!(key(&seen, path), Ok(Some(written.to_owned())));
         }
     }
 
-    fn entries_of(members: Map<String, Value>) -> Seen {
-        Seen { stamp: None, entries: Arc::new(Ok(entries(members))) }
+    fn entries_of(members: Map<String, Value>) -> AuthSnapshot {
+        AuthSnapshot { stamp: None, entries: Arc::new(Ok(entries(members))) }
     }
 }

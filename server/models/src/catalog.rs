@@ -8,13 +8,13 @@ use secrecy::SecretString;
 
 use super::auth_file::AuthError;
 use super::device_login::DeviceLogin;
-use super::keys::{Keys, NotReady};
+use super::keys::{Keys, ModelUnavailableError};
 use super::levels::{levels, nearest};
 use super::provider::Provider;
 
 /// A model, with the level after its name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chosen {
+pub struct ModelSelection {
     /// The model.
     pub model: Model,
     /// The level, as in `NAME:high`.
@@ -96,7 +96,7 @@ impl Catalog {
     /// Returns the providers with keys in `auth.json`; an empty list if the file cannot be read. Blocks.
     pub fn stored_keys(&self) -> Vec<String> {
         let file = self.keys.as_ref().and_then(Keys::file);
-        file.and_then(|file| file.with_keys().ok()).unwrap_or_default()
+        file.and_then(|file| file.providers_with_keys().ok()).unwrap_or_default()
     }
 
     /// Returns the model of that provider with that id, also if the provider does not list it. An unlisted model gets
@@ -146,7 +146,7 @@ impl Catalog {
 
     /// Checks that a model is available. Fails with a text for the user if the key is missing. A key from a command is
     /// assumed to be present.
-    pub fn ready(&self, model: &Model) -> Result<(), NotReady> {
+    pub fn ready(&self, model: &Model) -> Result<(), ModelUnavailableError> {
         self.provider_of(model).map_or(Ok(()), |provider| provider.ready(model))
     }
 
@@ -172,7 +172,7 @@ impl Catalog {
     /// stored.
     pub fn set_api_key(&self, provider: &str, key: SecretString) {
         if let Some(keys) = &self.keys {
-            keys.give(provider, key);
+            keys.set_process_key(provider, key);
         }
     }
 
@@ -180,7 +180,7 @@ impl Catalog {
     /// keys that are unknown. Commands in `models.json` run for this, each once in the life of the catalogue.
     pub async fn secrets(&self) -> (Vec<SecretString>, Vec<String>) {
         match &self.keys {
-            Some(keys) => keys.known().await,
+            Some(keys) => keys.secrets().await,
             None => Default::default(),
         }
     }
@@ -193,15 +193,18 @@ impl Catalog {
     /// Returns the model for a pattern: `provider/id`, an id, or a part of either or of a name, with an optional
     /// `:level`. Whole names precede parts. Of several models with the part, one without a date precedes dated ones,
     /// and then the highest id.
-    pub fn find(&self, pattern: &str) -> Option<Chosen> {
+    pub fn find(&self, pattern: &str) -> Option<ModelSelection> {
         find_in(&self.models().collect::<Vec<_>>(), pattern)
     }
 
     /// Returns the models for a list of patterns, each once, in the order of the patterns, and the patterns without a
     /// match. A pattern with `*`, `?` or `[` stands for all models with a match in `provider/id` or id. Each pattern
     /// has an optional `:level`.
-    pub fn scope<'a>(&self, patterns: impl IntoIterator<Item = &'a str>) -> (Vec<Chosen>, Vec<&'a str>) {
-        let mut chosen: Vec<Chosen> = Vec::new();
+    pub fn scope<'a>(
+        &self,
+        patterns: impl IntoIterator<Item = &'a str>,
+    ) -> (Vec<ModelSelection>, Vec<&'a str>) {
+        let mut chosen: Vec<ModelSelection> = Vec::new();
         let mut unknown = Vec::new();
         for pattern in patterns {
             let found = if pattern.contains(['*', '?', '[']) {
@@ -221,14 +224,14 @@ impl Catalog {
         (chosen, unknown)
     }
 
-    fn matching(&self, pattern: &str) -> Vec<Chosen> {
+    fn matching(&self, pattern: &str) -> Vec<ModelSelection> {
         let (glob, thinking) = match pattern.rsplit_once(':').map(|(glob, level)| (glob, level.parse())) {
             Some((glob, Ok(level))) => (glob, Some(level)),
             _ => (pattern, None),
         };
         let Some(glob) = matcher(glob) else { return Vec::new() };
         let matches = |model: &&Model| glob.is_match(name(model)) || glob.is_match(&model.id);
-        let chosen = |model: &Model| Chosen { model: model.clone(), thinking };
+        let chosen = |model: &Model| ModelSelection { model: model.clone(), thinking };
         self.models().filter(matches).map(chosen).collect()
     }
 }
@@ -239,7 +242,7 @@ fn matcher(glob: &str) -> Option<GlobMatcher> {
 }
 
 /// Returns a model like [`Catalog::find`], from the given models.
-pub fn find_in(models: &[&Model], pattern: &str) -> Option<Chosen> {
+pub fn find_in(models: &[&Model], pattern: &str) -> Option<ModelSelection> {
     let chosen = |pattern: &str, thinking| {
         let pattern = pattern.to_lowercase();
         let whole =
@@ -254,7 +257,7 @@ pub fn find_in(models: &[&Model], pattern: &str) -> Option<Chosen> {
             parts.reduce(|best, model| if rank(model) > rank(best) { model } else { best })
         };
         let model = models.iter().copied().find(|model| whole(model)).or_else(best)?;
-        Some(Chosen { model: model.clone(), thinking })
+        Some(ModelSelection { model: model.clone(), thinking })
     };
     // An id may contain a colon itself.
     chosen(pattern, None).or_else(|| {
@@ -282,11 +285,11 @@ fn is_dated(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scripted::Scripted;
+    use crate::scripted::ScriptedProvider;
 
     #[test]
     fn a_model_is_found_by_whole_name_part_and_level() {
-        let catalog = Catalog::new(vec![Arc::new(Scripted::built_in())]);
+        let catalog = Catalog::new(vec![Arc::new(ScriptedProvider::built_in())]);
         let level = |pattern: &str| catalog.find(pattern).map(|chosen| chosen.thinking);
         assert_eq!(level("scripted/scripted"), Some(None));
         assert_eq!(level("Scripted"), Some(None));

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 
 /// A warning about a part of the user's files that is ignored. The message shows no secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Complaint {
+pub struct ConfigWarning {
     /// The file.
     pub path: PathBuf,
     /// Description of the fault.
     pub reason: String,
 }
 
-impl fmt::Display for Complaint {
+impl fmt::Display for ConfigWarning {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}: {}", self.path.display(), self.reason)
     }

@@ -22,25 +22,29 @@ use super::{Request, ToolDescription};
 pub use renames::Renames;
 pub use rules::{ANTHROPIC, GOOGLE, OPENAI, ToolRules};
 pub use schema::problem;
-pub use stream::restored;
+pub use stream::restore_names;
 
 /// Rewrites the tools of a request, and the calls of them in its conversation.
-pub fn fit(request: &mut Request, rules: &'static ToolRules) -> Renames {
+pub fn adapt_tools(request: &mut Request, rules: &'static ToolRules) -> Renames {
     let mut renames = Renames::default();
     let mut taken: BTreeSet<String> =
-        request.tools.iter().map(|tool| tool.name.clone()).filter(|name| rules.takes(name)).collect();
+        request.tools.iter().map(|tool| tool.name.clone()).filter(|name| rules.accepts_name(name)).collect();
     let tools = std::mem::take(&mut request.tools);
     for ToolDescription { name: own, description, parameters } in tools {
-        let fitted = match schema::rewritten(&parameters, rules) {
+        let fitted = match schema::rewrite(&parameters, rules) {
             Ok(fitted) => fitted,
             Err(reason) => {
                 tracing::debug!("the tool {own} is left out: {reason}");
                 continue;
             }
         };
-        let name = if rules.takes(&own) { own.clone() } else { names::free(&rules.name(&own), &mut taken) };
+        let name = if rules.accepts_name(&own) {
+            own.clone()
+        } else {
+            names::unique_name(&rules.sanitize_name(&own), &mut taken)
+        };
         if name != own {
-            renames.sent.insert(own.clone(), name.clone());
+            renames.request_names.insert(own.clone(), name.clone());
         }
         if !fitted.names.is_empty() {
             renames.properties.insert(own, fitted.names);
@@ -63,10 +67,10 @@ pub fn fit(request: &mut Request, rules: &'static ToolRules) -> Renames {
 impl Renames {
     /// Returns a copy of a message with the names of requests; `None` if the message has no renamed name.
     fn message(&self, message: &AgentMessage, rules: &ToolRules) -> Option<AgentMessage> {
-        let sent = |own: &str| match self.sent.get(own) {
+        let sent = |own: &str| match self.request_names.get(own) {
             Some(sent) => Some(sent.clone()),
             // A tool that was removed, or never existed.
-            None => (!rules.takes(own)).then(|| rules.name(own)),
+            None => (!rules.accepts_name(own)).then(|| rules.sanitize_name(own)),
         };
         match message {
             AgentMessage::ToolResult(result) => {
@@ -90,7 +94,7 @@ impl Renames {
                     let AssistantBlock::ToolCall(call) = block else { continue };
                     if let Some(names) = self.properties.get(&call.name) {
                         let arguments = Value::Object(std::mem::take(&mut call.arguments));
-                        if let Value::Object(arguments) = names.sent(arguments) {
+                        if let Value::Object(arguments) = names.to_request(arguments) {
                             call.arguments = arguments;
                         }
                     }

@@ -12,7 +12,7 @@ use reqwest::{RequestBuilder, Response, StatusCode, Url};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Value, json};
 
-use super::auth_entry::{PROVIDER, Stored, is_local, is_safe};
+use super::auth_entry::{DEVICE_LOGIN_PROVIDER, StoredCredential, is_local, is_safe};
 use super::auth_file::{AuthError, AuthFile};
 use super::http::Client;
 use super::key::secret_header;
@@ -20,24 +20,24 @@ use crate::config::{Environment, Login};
 use crate::world::Clock;
 
 /// Remaining validity, in seconds, below which a token is exchanged for a new one.
-const SOON: i64 = 300;
+const RENEW_BEFORE: i64 = 300;
 
 /// The longest wait for an answer of the login server.
-const PATIENCE: Duration = Duration::from_secs(30);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The greatest length of an answer of the login server, in bytes.
 const LONGEST_ANSWER: usize = 1 << 20;
 
 /// Increase of the pause, in seconds, after the server requested slower polling.
-const SLOWER: u64 = 5;
+const INTERVAL_STEP: u64 = 5;
 
 /// Allowed pauses between two polls, in seconds.
-const PAUSES: std::ops::RangeInclusive<u64> = 1..=300;
+const POLL_INTERVALS: std::ops::RangeInclusive<u64> = 1..=300;
 
 /// The permission that is requested from the user.
 const SCOPE: &str = "read:user";
 
-const GRANT: &str = "urn:ietf:params:oauth:grant-type:device_code";
+const GRANT_TYPE: &str = "urn:ietf:params:oauth:grant-type:device_code";
 
 /// The code with the instructions for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,8 +137,8 @@ impl DeviceLogin {
     }
 
     /// Starts a login. Fails if no login server is configured or reached, or if the server refuses.
-    pub async fn begin(&self) -> Result<DeviceCode, LoginError> {
-        let body = self.asked(json!({"scope": SCOPE}));
+    pub async fn start(&self) -> Result<DeviceCode, LoginError> {
+        let body = self.with_client_id(json!({"scope": SCOPE}));
         let request = self.client()?.post(self.url("", "/login/device/code")?);
         let answer = self.send(with_body(request, &body)).await?;
         let text =
@@ -147,22 +147,22 @@ impl DeviceLogin {
             user_code: text("user_code")?,
             verification_uri: text("verification_uri")?,
             device_code: text("device_code")?,
-            interval: answer["interval"].as_u64().unwrap_or(SLOWER),
+            interval: answer["interval"].as_u64().unwrap_or(INTERVAL_STEP),
         })
     }
 
     /// Polls every `interval` seconds until the user has entered the code, and stores the result. Fails if the user
     /// rejects the login or takes too long. Dropping the future ends the polling.
     pub async fn poll(&self, device_code: &str, interval: u64) -> Result<(), LoginError> {
-        let mut pause = interval.clamp(*PAUSES.start(), *PAUSES.end());
-        let body = self.asked(json!({"device_code": device_code, "grant_type": GRANT}));
+        let mut pause = interval.clamp(*POLL_INTERVALS.start(), *POLL_INTERVALS.end());
+        let body = self.with_client_id(json!({"device_code": device_code, "grant_type": GRANT_TYPE}));
         let granted = loop {
             let request = self.client()?.post(self.url("", "/login/oauth/access_token")?);
             let answer = self.send(with_body(request, &body)).await?;
             match answer["error"].as_str() {
                 None => break answer["access_token"].as_str().map(SecretString::from),
                 Some("authorization_pending") => {}
-                Some("slow_down") => pause = (pause + SLOWER).min(*PAUSES.end()),
+                Some("slow_down") => pause = (pause + INTERVAL_STEP).min(*POLL_INTERVALS.end()),
                 Some("expired_token") => return Err(LoginError::Expired),
                 Some("access_denied") => return Err(LoginError::Denied),
                 Some(_) => return Err(LoginError::Refused { status: 200, reason: reason(&answer) }),
@@ -176,12 +176,12 @@ impl DeviceLogin {
     /// Returns the current address and token for requests to models. A token that expires soon is exchanged for a new
     /// one. If the exchange fails, a token that is still valid is returned.
     pub async fn access(&self) -> Result<Access, LoginError> {
-        let stored = self.file.as_ref().ok_or(LoginError::NoHome)?.stored(PROVIDER)?;
-        let Some(Stored::Device { token, granted, expires_at, base_url }) = stored else {
+        let stored = self.file.as_ref().ok_or(LoginError::NoHome)?.stored(DEVICE_LOGIN_PROVIDER)?;
+        let Some(StoredCredential::Device { token, granted, expires_at, base_url }) = stored else {
             return Err(LoginError::LoggedOut);
         };
         let left = expires_at - self.clock.now_ms() / 1000;
-        if left > SOON {
+        if left > RENEW_BEFORE {
             return Ok(Access { token, base_url });
         }
         match self.exchange(&granted).await {
@@ -242,7 +242,7 @@ impl DeviceLogin {
         Url::parse(&address).map_err(|error| self.unreachable(error))
     }
 
-    fn asked(&self, mut body: Value) -> Value {
+    fn with_client_id(&self, mut body: Value) -> Value {
         if let Some(id) = &self.client_id {
             body["client_id"] = id.as_str().into();
         }
@@ -262,7 +262,7 @@ impl DeviceLogin {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Value, LoginError> {
-        let request = request.header(ACCEPT, "application/json").timeout(PATIENCE);
+        let request = request.header(ACCEPT, "application/json").timeout(REQUEST_TIMEOUT);
         // reqwest's own text of an error may show an address, which contains no secret here.
         let answer = request.send().await.map_err(|error| self.unreachable(error.without_url()))?;
         let status = answer.status();
@@ -312,12 +312,12 @@ mod tests {
 
     #[test]
     fn a_login_is_read_as_a_whole_or_not_at_all() {
-        let read = |value: Value| Stored::of_device(value.as_object().unwrap());
+        let read = |value: Value| StoredCredential::from_device_login(value.as_object().unwrap());
         assert!(read(json!({"anthropic": {}})).is_none());
         assert!(matches!(read(json!({"copilot_token": "t"})), Some(Err(_))));
         let whole =
             json!({"copilot_token": "t", "github_token": "g", "expires_at": 7, "base_url": "https://h"});
-        assert!(matches!(read(whole), Some(Ok(Stored::Device { expires_at: 7, .. }))));
+        assert!(matches!(read(whole), Some(Ok(StoredCredential::Device { expires_at: 7, .. }))));
         let open =
             json!({"copilot_token": "t", "github_token": "g", "expires_at": 7, "base_url": "http://h"});
         assert!(matches!(read(open), Some(Err(_))));

@@ -1,6 +1,6 @@
 //! Events that a provider sends during an answer.
 
-use super::Failure;
+use super::ProviderError;
 
 /// Token counts as reported by a provider.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct TokenCounts {
 
 /// The reason for the successful end of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
+pub enum FinishReason {
     /// The model finished its answer.
     Stop,
     /// The model reached its output limit.
@@ -39,7 +39,7 @@ pub enum StreamEvent {
     /// The provider's id of the answer.
     Id(String),
     /// The stop reason as the provider names it.
-    StopWord(String),
+    RawStopReason(String),
     /// The tokens so far; replaces the previous report.
     Usage(TokenCounts),
     /// A text block opens.
@@ -75,7 +75,7 @@ pub enum StreamEvent {
     /// The tool call closes.
     ToolCallEnd,
     /// The answer is complete.
-    Done(Done),
+    Done(FinishReason),
     /// The request failed; the content so far remains.
-    Error(Failure),
+    Error(ProviderError),
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 /// The kind of a failure. The reaction to a failure depends on its kind, never on its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum FailureKind {
+pub enum ProviderErrorKind {
     /// Too many requests at the moment.
     RateLimited,
     /// The provider is overloaded.
@@ -32,48 +32,49 @@ pub enum FailureKind {
 
 /// A failure of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct ProviderError {
     /// The kind of the failure.
-    pub kind: FailureKind,
+    pub kind: ProviderErrorKind,
     /// The text for the user; contains no secret.
     pub text: String,
     /// Duration of the wait that the provider requests.
     pub retry_after: Option<Duration>,
     /// `true` if the provider gave no known reason, with a status that may mean an overflow. The failure is an overflow
     /// if the conversation nearly fills the model's context.
-    pub unexplained: bool,
+    pub may_be_overflow: bool,
 }
 
-impl Failure {
+impl ProviderError {
     /// Creates a failure of that kind with that text.
-    pub fn new(kind: FailureKind, text: impl Into<String>) -> Self {
-        Self { kind, text: text.into(), retry_after: None, unexplained: false }
+    pub fn new(kind: ProviderErrorKind, text: impl Into<String>) -> Self {
+        Self { kind, text: text.into(), retry_after: None, may_be_overflow: false }
     }
 
     /// Creates a failure of which only the text is known.
     pub fn from_text(text: impl Into<String>) -> Self {
         let text = text.into();
-        if says_no_more(&text) {
-            return Self { unexplained: true, ..Self::new(FailureKind::BadRequest, text) };
+        if is_bare_status(&text) {
+            return Self { may_be_overflow: true, ..Self::new(ProviderErrorKind::BadRequest, text) };
         }
-        let kind = FailureKind::of_text(&text);
-        let is_led = |status: &u16| text.starts_with(&format!("{status} "));
-        let unexplained = kind == FailureKind::BadRequest && UNEXPLAINED.iter().any(is_led);
-        Self { unexplained, ..Self::new(kind, text) }
+        let kind = ProviderErrorKind::from_text(&text);
+        let starts_with_status = |status: &u16| text.starts_with(&format!("{status} "));
+        let unexplained =
+            kind == ProviderErrorKind::BadRequest && OVERFLOW_STATUSES.iter().any(starts_with_status);
+        Self { may_be_overflow: unexplained, ..Self::new(kind, text) }
     }
 
     /// Creates the failure for an HTTP status from a provider. `text` is the text for the user and includes the
     /// provider's reason.
-    pub fn of_status(status: u16, text: impl Into<String>) -> Self {
+    pub fn from_status(status: u16, text: impl Into<String>) -> Self {
         let text = text.into();
-        let kind = FailureKind::of_status(status, &text);
-        let unexplained = UNEXPLAINED.contains(&status) && kind == FailureKind::BadRequest;
-        Self { unexplained, ..Self::new(kind, text) }
+        let kind = ProviderErrorKind::from_status(status, &text);
+        let may_be_overflow = OVERFLOW_STATUSES.contains(&status) && kind == ProviderErrorKind::BadRequest;
+        Self { may_be_overflow, ..Self::new(kind, text) }
     }
 }
 
 /// Statuses with which servers refuse a conversation that does not fit, among other requests.
-const UNEXPLAINED: &[u16] = &[400, 413];
+const OVERFLOW_STATUSES: &[u16] = &[400, 413];
 
 /// Phrases of model servers for a conversation that does not fit, each with its server.
 const OVERFLOWS: &[&str] = &[
@@ -133,10 +134,10 @@ const OVERFLOWS: &[&str] = &[
 
 /// Phrases in texts by kind, most specific first: an overflow that names a limit is no rate limit, and an exhausted
 /// quota does not recover with time.
-const PHRASES: &[(FailureKind, &[&str])] = &[
-    (FailureKind::Overflow, OVERFLOWS),
+const PHRASES: &[(ProviderErrorKind, &[&str])] = &[
+    (ProviderErrorKind::Overflow, OVERFLOWS),
     (
-        FailureKind::Quota,
+        ProviderErrorKind::Quota,
         &[
             "insufficient_quota",
             "insufficient quota",
@@ -147,14 +148,17 @@ const PHRASES: &[(FailureKind, &[&str])] = &[
             "credit balance",
         ],
     ),
-    (FailureKind::Overloaded, &["overloaded", "server busy", "high demand", "at capacity"]),
-    (FailureKind::RateLimited, &["rate limit", "rate_limit", "rate-limit", "ratelimit", "too many requests"]),
+    (ProviderErrorKind::Overloaded, &["overloaded", "server busy", "high demand", "at capacity"]),
     (
-        FailureKind::Server,
+        ProviderErrorKind::RateLimited,
+        &["rate limit", "rate_limit", "rate-limit", "ratelimit", "too many requests"],
+    ),
+    (
+        ProviderErrorKind::Server,
         &["service unavailable", "server error", "server_error", "internal error", "api_error"],
     ),
     (
-        FailureKind::Network,
+        ProviderErrorKind::Network,
         &[
             "terminated",
             "fetch failed",
@@ -169,33 +173,36 @@ const PHRASES: &[(FailureKind, &[&str])] = &[
         ],
     ),
     (
-        FailureKind::Auth,
+        ProviderErrorKind::Auth,
         &["authentication_error", "invalid x-api-key", "invalid api key", "permission_error"],
     ),
     // Texts of the APIs' readers.
-    (FailureKind::Refused, &["the answer was held back by the provider", "the model refused to answer"]),
+    (
+        ProviderErrorKind::Refused,
+        &["the answer was held back by the provider", "the model refused to answer"],
+    ),
 ];
 
 /// Kinds by status, for failures with a text that matches no phrase.
-const STATUSES: &[(&[u16], FailureKind)] = &[
-    (&[401, 403], FailureKind::Auth),
-    (&[402], FailureKind::Quota),
-    (&[408], FailureKind::Network),
-    (&[409], FailureKind::Server),
-    (&[429], FailureKind::RateLimited),
-    (&[529], FailureKind::Overloaded),
-    (&[500, 502, 503, 504, 520, 524], FailureKind::Server),
+const STATUSES: &[(&[u16], ProviderErrorKind)] = &[
+    (&[401, 403], ProviderErrorKind::Auth),
+    (&[402], ProviderErrorKind::Quota),
+    (&[408], ProviderErrorKind::Network),
+    (&[409], ProviderErrorKind::Server),
+    (&[429], ProviderErrorKind::RateLimited),
+    (&[529], ProviderErrorKind::Overloaded),
+    (&[500, 502, 503, 504, 520, 524], ProviderErrorKind::Server),
 ];
 
 const NO_BODY: &str = "(no body)";
 
-impl FailureKind {
+impl ProviderErrorKind {
     /// Returns the kind that a text implies, for providers that report no status.
-    pub fn of_text(text: &str) -> Self {
-        if says_no_more(text) {
+    pub fn from_text(text: &str) -> Self {
+        if is_bare_status(text) {
             return Self::Overflow;
         }
-        let spoken = Self::spoken(text);
+        let spoken = Self::from_phrase(text);
         let numbered = || {
             let found =
                 STATUSES.iter().find(|(statuses, _)| statuses.iter().any(|status| has_number(text, *status)));
@@ -205,8 +212,8 @@ impl FailureKind {
     }
 
     /// Returns the kind of a refusal with that HTTP status and that text.
-    pub fn of_status(status: u16, text: &str) -> Self {
-        let spoken = Self::spoken(text);
+    pub fn from_status(status: u16, text: &str) -> Self {
+        let spoken = Self::from_phrase(text);
         let listed = STATUSES.iter().find(|(statuses, _)| statuses.contains(&status)).map(|(_, kind)| *kind);
         match (status, spoken) {
             // Too many tokens in a minute are too many requests, not too long a prompt.
@@ -221,7 +228,7 @@ impl FailureKind {
         }
     }
 
-    fn spoken(text: &str) -> Option<Self> {
+    fn from_phrase(text: &str) -> Option<Self> {
         let text = text.to_lowercase();
         let found = PHRASES.iter().find(|(_, phrases)| phrases.iter().any(|phrase| text.contains(phrase)));
         found.map(|(kind, _)| *kind)
@@ -229,8 +236,8 @@ impl FailureKind {
 }
 
 /// Returns true if a text is only a status that may mean an overflow.
-fn says_no_more(text: &str) -> bool {
-    text.contains(NO_BODY) && UNEXPLAINED.iter().any(|status| has_number(text, *status))
+fn is_bare_status(text: &str) -> bool {
+    text.contains(NO_BODY) && OVERFLOW_STATUSES.iter().any(|status| has_number(text, *status))
 }
 
 /// Returns whether a text contains a number by itself, not as a part of a longer one.
@@ -243,28 +250,28 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn of_text(text: &str, kind: FailureKind) {
-        assert_eq!(FailureKind::of_text(text), kind, "{text}");
+    fn of_text(text: &str, kind: ProviderErrorKind) {
+        assert_eq!(ProviderErrorKind::from_text(text), kind, "{text}");
     }
 
     #[test]
-    fn texts_are_of_the_kind_that_they_speak_of() {
-        of_text("prompt is too long: 210000 tokens > 200000 maximum", FailureKind::Overflow);
-        of_text("400 status code (no body)", FailureKind::Overflow);
-        of_text("413 status code (no body)", FailureKind::Overflow);
-        of_text("500 status code (no body)", FailureKind::Server);
-        of_text("529 whatever", FailureKind::Overloaded);
-        of_text("429 Rate limited", FailureKind::RateLimited);
-        of_text("code 5003 happened", FailureKind::BadRequest);
-        of_text("terminated", FailureKind::Network);
-        of_text("The stream ended before the answer was complete.", FailureKind::Network);
-        of_text("messages: bad", FailureKind::BadRequest);
-        of_text("The answer was held back by the provider (SAFETY).", FailureKind::Refused);
-        of_text("The model refused to answer (stop reason refusal).", FailureKind::Refused);
+    fn error_texts_imply_their_kind() {
+        of_text("prompt is too long: 210000 tokens > 200000 maximum", ProviderErrorKind::Overflow);
+        of_text("400 status code (no body)", ProviderErrorKind::Overflow);
+        of_text("413 status code (no body)", ProviderErrorKind::Overflow);
+        of_text("500 status code (no body)", ProviderErrorKind::Server);
+        of_text("529 whatever", ProviderErrorKind::Overloaded);
+        of_text("429 Rate limited", ProviderErrorKind::RateLimited);
+        of_text("code 5003 happened", ProviderErrorKind::BadRequest);
+        of_text("terminated", ProviderErrorKind::Network);
+        of_text("The stream ended before the answer was complete.", ProviderErrorKind::Network);
+        of_text("messages: bad", ProviderErrorKind::BadRequest);
+        of_text("The answer was held back by the provider (SAFETY).", ProviderErrorKind::Refused);
+        of_text("The model refused to answer (stop reason refusal).", ProviderErrorKind::Refused);
     }
 
     #[test]
-    fn an_overflow_is_recognised_in_the_words_and_codes_of_each_server() {
+    fn an_overflow_is_recognised_by_the_texts_and_codes_of_each_server() {
         for text in [
             "The input (40000 tokens) is longer than the model's context length (32768 tokens).",
             "Prompt exceeds max length",
@@ -277,16 +284,16 @@ mod tests {
             "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
             "prompt token count of 130000 exceeds the limit of 128000",
         ] {
-            assert_eq!(FailureKind::of_status(400, text), FailureKind::Overflow, "{text}");
-            assert_eq!(FailureKind::of_text(text), FailureKind::Overflow, "{text}");
+            assert_eq!(ProviderErrorKind::from_status(400, text), ProviderErrorKind::Overflow, "{text}");
+            assert_eq!(ProviderErrorKind::from_text(text), ProviderErrorKind::Overflow, "{text}");
         }
         for text in ["image exceeds the limit of 5 MB", "max_tokens is too large", r#"{"code":"12610"}"#] {
-            assert_eq!(FailureKind::of_status(400, text), FailureKind::BadRequest, "{text}");
+            assert_eq!(ProviderErrorKind::from_status(400, text), ProviderErrorKind::BadRequest, "{text}");
         }
     }
 
     #[test]
-    fn a_refusal_without_a_known_reason_is_an_overflow_only_if_somebody_says_so() {
+    fn a_refusal_without_a_known_reason_may_be_an_overflow() {
         for (status, text, unexplained) in [
             (400, "400 status code (no body)", true),
             (413, "413 status code (no body)", true),
@@ -295,37 +302,41 @@ mod tests {
             (422, "novel words", false),
             (404, "novel words", false),
         ] {
-            let failure = Failure::of_status(status, text);
-            assert_eq!((failure.kind, failure.unexplained), (FailureKind::BadRequest, unexplained), "{text}");
+            let failure = ProviderError::from_status(status, text);
+            assert_eq!(
+                (failure.kind, failure.may_be_overflow),
+                (ProviderErrorKind::BadRequest, unexplained),
+                "{text}"
+            );
         }
         for (status, text) in
             [(400, "prompt is too long"), (413, "request_too_large"), (400, "quota exceeded")]
         {
-            assert!(!Failure::of_status(status, text).unexplained, "{text}");
+            assert!(!ProviderError::from_status(status, text).may_be_overflow, "{text}");
         }
-        assert!(Failure::from_text("400 status code (no body)").unexplained);
+        assert!(ProviderError::from_text("400 status code (no body)").may_be_overflow);
     }
 
     #[test]
     fn fm_f62_a_quota_that_is_used_up_is_no_rate_limit() {
         for (status, text, kind) in [
-            (429, "429 Rate limited", FailureKind::RateLimited),
-            (429, "429 You exceeded your current quota, please check your plan", FailureKind::Quota),
-            (429, r#"{"type":"insufficient_quota"}"#, FailureKind::Quota),
-            (429, "429 too many tokens", FailureKind::RateLimited),
-            (402, "402 Payment Required", FailureKind::Quota),
-            (400, "Your credit balance is too low", FailureKind::Quota),
-            (413, "request_too_large", FailureKind::Overflow),
-            (400, "messages: bad", FailureKind::BadRequest),
-            (400, "The server is overloaded, please try again", FailureKind::Overloaded),
-            (401, "no", FailureKind::Auth),
-            (404, "model: fake", FailureKind::BadRequest),
-            (503, "The model is overloaded", FailureKind::Overloaded),
-            (500, "oops", FailureKind::Server),
-            (599, "oops", FailureKind::Server),
-            (529, "oops", FailureKind::Overloaded),
+            (429, "429 Rate limited", ProviderErrorKind::RateLimited),
+            (429, "429 You exceeded your current quota, please check your plan", ProviderErrorKind::Quota),
+            (429, r#"{"type":"insufficient_quota"}"#, ProviderErrorKind::Quota),
+            (429, "429 too many tokens", ProviderErrorKind::RateLimited),
+            (402, "402 Payment Required", ProviderErrorKind::Quota),
+            (400, "Your credit balance is too low", ProviderErrorKind::Quota),
+            (413, "request_too_large", ProviderErrorKind::Overflow),
+            (400, "messages: bad", ProviderErrorKind::BadRequest),
+            (400, "The server is overloaded, please try again", ProviderErrorKind::Overloaded),
+            (401, "no", ProviderErrorKind::Auth),
+            (404, "model: fake", ProviderErrorKind::BadRequest),
+            (503, "The model is overloaded", ProviderErrorKind::Overloaded),
+            (500, "oops", ProviderErrorKind::Server),
+            (599, "oops", ProviderErrorKind::Server),
+            (529, "oops", ProviderErrorKind::Overloaded),
         ] {
-            assert_eq!(FailureKind::of_status(status, text), kind, "{status} {text}");
+            assert_eq!(ProviderErrorKind::from_status(status, text), kind, "{status} {text}");
         }
     }
 }

@@ -6,7 +6,7 @@
 
 mod target;
 
-pub use target::fit;
+pub use target::adapt_to_model;
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use crate::roles;
 /// The result of a call if no result was recorded.
 const NO_RESULT: &str = "No result was recorded for this call.";
 /// The text before the summary of messages that compaction removed.
-const COMPACTED: &str =
+const COMPACTION_INTRO: &str =
     "The beginning of this conversation was removed to make room. This is a summary of it:";
 /// The text before the summary of a branch.
-const BRANCH: &str =
+const BRANCH_INTRO: &str =
     "The conversation returned here from a branch. This is a summary of what happened there:";
 
 /// The replacement for a user message without visible content, because APIs refuse such a message.
-const BLANK: &str = "[The user sent an empty message.]";
+const EMPTY_MESSAGE: &str = "[The user sent an empty message.]";
 
 /// Returns the messages for a model, oldest first, each produced on demand. Answers that failed or were aborted are
 /// left out with the results of their calls. Commands of the user, summaries, messages of extensions and messages of
@@ -81,8 +81,8 @@ impl History {
             }
             AgentMessage::User(said) => {
                 self.answer_open_calls();
-                match shows_nothing(&said.content) {
-                    true => self.push_text(BLANK.to_owned(), said.timestamp),
+                match is_blank_content(&said.content) {
+                    true => self.push_text(EMPTY_MESSAGE.to_owned(), said.timestamp),
                     false => self.messages.push_back(message),
                 }
             }
@@ -92,11 +92,11 @@ impl History {
             }
             AgentMessage::CompactionSummary(message) => {
                 self.answer_open_calls();
-                self.push_text(summary(COMPACTED, &message.summary), message.timestamp);
+                self.push_text(summary(COMPACTION_INTRO, &message.summary), message.timestamp);
             }
             AgentMessage::BranchSummary(message) => {
                 self.answer_open_calls();
-                self.push_text(summary(BRANCH, &message.summary), message.timestamp);
+                self.push_text(summary(BRANCH_INTRO, &message.summary), message.timestamp);
             }
             AgentMessage::Custom(message) => {
                 self.answer_open_calls();
@@ -137,7 +137,7 @@ impl History {
 }
 
 /// Returns whether no part of the content is visible.
-fn shows_nothing(content: &InputContent) -> bool {
+fn is_blank_content(content: &InputContent) -> bool {
     match content {
         InputContent::Text(text) => is_blank(text),
         InputContent::Blocks(blocks) => {
@@ -147,8 +147,8 @@ fn shows_nothing(content: &InputContent) -> bool {
 }
 
 /// Returns whether a request with these messages would be empty: no message is visible.
-pub fn asks_nothing(mut messages: impl Iterator<Item = Arc<AgentMessage>>) -> bool {
-    messages.all(|message| matches!(&*message, AgentMessage::User(said) if shows_nothing(&said.content)))
+pub fn is_blank_request(mut messages: impl Iterator<Item = Arc<AgentMessage>>) -> bool {
+    messages.all(|message| matches!(&*message, AgentMessage::User(said) if is_blank_content(&said.content)))
 }
 
 fn calls(answer: &AssistantMessage) -> Vec<(String, String)> {
@@ -159,8 +159,8 @@ fn calls(answer: &AssistantMessage) -> Vec<(String, String)> {
     calls.collect()
 }
 
-fn summary(lead: &str, summary: &str) -> String {
-    format!("{lead}\n\n<summary>\n{summary}\n</summary>")
+fn summary(intro: &str, summary: &str) -> String {
+    format!("{intro}\n\n<summary>\n{summary}\n</summary>")
 }
 
 /// Returns a command of the user in the form of the pi document, with a fence that its output cannot close.
@@ -264,18 +264,22 @@ mod tests {
             .iter()
             .map(|message| serde_json::to_value(&**message).unwrap()["content"].clone())
             .collect();
-        assert_eq!(texts[0][0]["text"], format!("{COMPACTED}\n\n<summary>\nonce\n</summary>"));
-        assert_eq!(texts[3][0]["text"], format!("{BRANCH}\n\n<summary>\naside\n</summary>"));
+        assert_eq!(texts[0][0]["text"], format!("{COMPACTION_INTRO}\n\n<summary>\nonce\n</summary>"));
+        assert_eq!(texts[3][0]["text"], format!("{BRANCH_INTRO}\n\n<summary>\naside\n</summary>"));
         assert_eq!(texts[4], "said");
     }
 
     #[test]
-    fn a_message_of_the_user_that_shows_nothing_says_so_and_notes_alone_ask_nothing() {
+    fn an_empty_user_message_is_replaced_and_notes_alone_are_a_blank_request() {
         let fitted = |messages| for_model(list(messages).into_iter()).collect::<Vec<_>>();
         for content in [json!(""), json!(" \n\u{200b}"), json!([]), json!([{"type": "text", "text": "\t"}])] {
             let fitted = fitted(json!([{"role": "user", "content": content, "timestamp": 1}]));
             let text = serde_json::to_value(&*fitted[0]).unwrap()["content"][0]["text"].clone();
-            assert_eq!((text, asks_nothing(fitted.into_iter())), (json!(BLANK), false), "{content}");
+            assert_eq!(
+                (text, is_blank_request(fitted.into_iter())),
+                (json!(EMPTY_MESSAGE), false),
+                "{content}"
+            );
         }
         let image =
             json!([{"type": "text", "text": ""}, {"type": "image", "data": "AA==", "mimeType": "image/png"}]);
@@ -283,7 +287,7 @@ mod tests {
         assert_eq!(serde_json::to_value(&*sent[0]).unwrap()["content"], image);
         let note =
             json!({"role": "custom", "customType": "note", "content": " ", "display": true, "timestamp": 1});
-        assert!(asks_nothing(fitted(json!([note])).into_iter()) && asks_nothing(std::iter::empty()));
+        assert!(is_blank_request(fitted(json!([note])).into_iter()) && is_blank_request(std::iter::empty()));
     }
 
     #[test]

@@ -11,12 +11,12 @@ use reqwest::redirect::Policy;
 use reqwest::{Certificate, NoProxy, Proxy, Url};
 
 use crate::config::Environment;
-use crate::{Failure, FailureKind, Settings};
+use crate::{ProviderError, ProviderErrorKind, Settings};
 
 /// Number of redirects to another path that a request follows.
 pub const MOST_REDIRECTS: usize = 5;
 /// Redirect statuses that preserve the request.
-pub const KEEPING: &[u16] = &[307, 308];
+pub const PRESERVING_STATUSES: &[u16] = &[307, 308];
 
 const USER_AGENT: &str = concat!("agentese/", env!("CARGO_PKG_VERSION"));
 
@@ -51,22 +51,22 @@ enum Scheme {
 #[derive(Debug)]
 pub struct Client {
     connect_timeout: Duration,
-    proxies: Vec<Through>,
+    proxies: Vec<ProxyConfig>,
     no_proxy: Option<String>,
-    certificates: Vec<Certificates>,
-    made: OnceLock<Result<reqwest::Client, String>>,
+    certificates: Vec<CertificateSource>,
+    client: OnceLock<Result<reqwest::Client, String>>,
 }
 
 /// A location of certificates, and the variable or setting that names it.
 #[derive(Debug)]
-struct Certificates {
+struct CertificateSource {
     named_by: &'static str,
     path: PathBuf,
     /// `true` if these certificates replace the system's.
-    instead: bool,
+    replaces_system: bool,
 }
 
-struct Through {
+struct ProxyConfig {
     scheme: Scheme,
     /// The variable or the setting that names the proxy.
     variable: &'static str,
@@ -74,7 +74,7 @@ struct Through {
     address: String,
 }
 
-impl std::fmt::Debug for Through {
+impl std::fmt::Debug for ProxyConfig {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Through").field("variable", &self.variable).finish_non_exhaustive()
     }
@@ -90,29 +90,29 @@ impl Client {
             })
         };
         let named = |(scheme, names): &(Scheme, &[&'static str])| {
-            set(names).map(|(variable, address)| Through { scheme: *scheme, variable, address })
+            set(names).map(|(variable, address)| ProxyConfig { scheme: *scheme, variable, address })
         };
-        let mut proxies: Vec<Through> = PROXIES.iter().filter_map(named).collect();
+        let mut proxies: Vec<ProxyConfig> = PROXIES.iter().filter_map(named).collect();
         // A proxy of the environment takes precedence over that of the settings.
         for scheme in [Scheme::Https, Scheme::Http] {
             let is_set = proxies.iter().any(|through| [scheme, Scheme::All].contains(&through.scheme));
             if let Some(url) = settings.proxy.as_ref().filter(|_| !is_set) {
-                proxies.push(Through { scheme, variable: PROXY, address: url.0.clone() });
+                proxies.push(ProxyConfig { scheme, variable: PROXY, address: url.0.clone() });
             }
         }
         Self {
             connect_timeout: settings.connect_timeout,
             proxies,
             no_proxy: set(NO_PROXY).map(|(_, hosts)| hosts),
-            certificates: Certificates::named(settings, environment),
-            made: OnceLock::new(),
+            certificates: CertificateSource::named(settings, environment),
+            client: OnceLock::new(),
         }
     }
 
     /// Returns the client. Fails if a proxy or certificates cannot be used; the error names the variable or setting.
-    pub fn get(&self) -> Result<&reqwest::Client, Failure> {
-        let made = self.made.get_or_init(|| self.make());
-        made.as_ref().map_err(|text| Failure::new(FailureKind::Network, text.clone()))
+    pub fn get(&self) -> Result<&reqwest::Client, ProviderError> {
+        let made = self.client.get_or_init(|| self.build());
+        made.as_ref().map_err(|text| ProviderError::new(ProviderErrorKind::Network, text.clone()))
     }
 
     /// Returns the variable for the proxy of an address, for errors.
@@ -122,10 +122,10 @@ impl Client {
             Scheme::Https => address.scheme() == "https",
             Scheme::All => true,
         })?;
-        (!self.goes_past(address.host_str()?)).then_some(through.variable)
+        (!self.bypasses_proxy(address.host_str()?)).then_some(through.variable)
     }
 
-    fn goes_past(&self, host: &str) -> bool {
+    fn bypasses_proxy(&self, host: &str) -> bool {
         let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
         if host == "localhost" || address.is_ok_and(|address| address.is_loopback()) {
             return true;
@@ -135,7 +135,7 @@ impl Client {
         hosts.into_iter().any(|known| known == "*" || host == known || host.ends_with(&format!(".{known}")))
     }
 
-    fn make(&self) -> Result<reqwest::Client, String> {
+    fn build(&self) -> Result<reqwest::Client, String> {
         // The program around this library may have chosen another provider before.
         let _ = rustls::crypto::ring::default_provider().install_default();
         // The environment at the start applies, not the current one of the process.
@@ -149,7 +149,7 @@ impl Client {
                 let from = attempt.previous().last().cloned();
                 let same = from.is_some_and(|from| from.origin() == attempt.url().origin());
                 // Other statuses turn a request into one without a body.
-                let keeps = KEEPING.contains(&attempt.status().as_u16());
+                let keeps = PRESERVING_STATUSES.contains(&attempt.status().as_u16());
                 // Keys are in headers that the client does not recognize as secret.
                 if keeps && same && attempt.previous().len() <= MOST_REDIRECTS {
                     attempt.follow()
@@ -173,8 +173,9 @@ impl Client {
         if self.connect_timeout < Duration::MAX {
             builder = builder.connect_timeout(self.connect_timeout);
         }
-        let (instead, more): (Vec<_>, Vec<_>) = self.certificates.iter().partition(|place| place.instead);
-        let read = |place: &Certificates| {
+        let (instead, more): (Vec<_>, Vec<_>) =
+            self.certificates.iter().partition(|place| place.replaces_system);
+        let read = |place: &CertificateSource| {
             let unusable =
                 |reason| format!("The certificates that {} names cannot be used: {reason}.", place.named_by);
             place.read().map_err(unusable)
@@ -195,11 +196,11 @@ impl Client {
         } else if !found.is_empty() {
             builder = builder.tls_certs_merge(found);
         }
-        builder.build().map_err(|error| format!("No HTTP client can be made: {}.", cause(&error)))
+        builder.build().map_err(|error| format!("No HTTP client can be made: {}.", root_cause(&error)))
     }
 }
 
-impl Certificates {
+impl CertificateSource {
     fn named(settings: &Settings, environment: &dyn Environment) -> Vec<Self> {
         let variable = |name: &'static str, instead: bool| {
             let paths = environment.get(name).filter(|value| !value.is_empty());
@@ -210,9 +211,10 @@ impl Certificates {
                 }
                 _ => vec![PathBuf::from(paths)],
             });
-            paths.map(move |path| Self { named_by: name, path, instead })
+            paths.map(move |path| Self { named_by: name, path, replaces_system: instead })
         };
-        let setting = settings.ca_file.clone().map(|path| Self { named_by: CA_FILE, path, instead: false });
+        let setting =
+            settings.ca_file.clone().map(|path| Self { named_by: CA_FILE, path, replaces_system: false });
         let roots = variable(ROOT_FILES, true).chain(variable(ROOT_FOLDERS, true));
         roots.chain(variable(MORE_CERTIFICATES, false)).chain(setting).collect()
     }
@@ -226,7 +228,7 @@ impl Certificates {
 
 fn in_file(path: &Path) -> Result<Vec<Certificate>, String> {
     let text = std::fs::read(path).map_err(|error| error.to_string())?;
-    Certificate::from_pem_bundle(&text).map_err(|error| cause(&error))
+    Certificate::from_pem_bundle(&text).map_err(|error| root_cause(&error))
 }
 
 /// Returns the certificates of all files in a folder, each file once. Other files are left out.
@@ -239,7 +241,7 @@ fn in_folder(path: &Path) -> Result<Vec<Certificate>, String> {
 }
 
 /// Returns the innermost reason of an error. The outer reasons contain addresses, which may contain secrets.
-pub fn cause(error: &dyn std::error::Error) -> String {
+pub fn root_cause(error: &dyn std::error::Error) -> String {
     let mut error = error;
     while let Some(source) = error.source() {
         error = source;
@@ -284,10 +286,10 @@ mod tests {
         }
         let read = |name: &str, value: &str| {
             let client = client(&[(name, value)]);
-            let read = client.certificates.iter().map(Certificates::read).collect::<Result<Vec<_>, _>>();
+            let read = client.certificates.iter().map(CertificateSource::read).collect::<Result<Vec<_>, _>>();
             let amount = read.map(|lists| lists.iter().map(Vec::len).sum::<usize>());
             (
-                client.certificates.iter().all(|certificates| certificates.instead),
+                client.certificates.iter().all(|certificates| certificates.replaces_system),
                 amount,
                 client.get().is_ok(),
             )
@@ -305,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proxy_of_the_environment_counts_before_that_of_the_settings() {
+    fn a_proxy_of_the_environment_precedes_that_of_the_settings() {
         let url = || Some(ProxyUrl("http://user:canary@127.0.0.1:3".to_owned()));
         let through = |variables: &[(&str, &str)], address: &str| {
             let settings = Settings { proxy: url(), ..Settings::default() };

@@ -3,7 +3,7 @@
 use reqwest::header::HeaderValue;
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Failure, FailureKind};
+use super::{ProviderError, ProviderErrorKind};
 
 /// The key of a provider. Its value cannot be printed and is wiped from memory on drop.
 #[derive(Debug, Clone)]
@@ -31,9 +31,12 @@ impl Key {
     }
 
     /// Returns the key as the value of a header, after a prefix.
-    pub fn header(&self, prefix: &str) -> Result<HeaderValue, Failure> {
+    pub fn header(&self, prefix: &str) -> Result<HeaderValue, ProviderError> {
         secret_header(&format!("{prefix}{}", self.secret.expose_secret())).ok_or_else(|| {
-            Failure::new(FailureKind::Auth, "The API key has characters that no header can carry.")
+            ProviderError::new(
+                ProviderErrorKind::Auth,
+                "The API key has characters that no header can carry.",
+            )
         })
     }
 
@@ -67,7 +70,7 @@ impl Secrets {
     }
 
     /// Returns the text without these secrets, and without anything else that looks like a key.
-    pub fn hidden(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> String {
         let mut text = text.to_owned();
         for secret in &self.0 {
             text = text.replace(secret.expose_secret(), REDACTED);
@@ -88,11 +91,11 @@ mod tests {
         let header = key.header("Bearer ").unwrap();
         for shown in [
             format!("{key:?} {key:#?} {secrets:?} {header:?}"),
-            secrets.hidden("401 the key canary-4711-secret is wrong"),
+            secrets.redact("401 the key canary-4711-secret is wrong"),
             Key::new("canary-4711\n".into()).header("").unwrap_err().text,
         ] {
             assert!(!shown.contains("4711"), "{shown}");
         }
-        assert_eq!(secrets.hidden("401 no"), "401 no");
+        assert_eq!(secrets.redact("401 no"), "401 no");
     }
 }

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_variable_stands_once() {
+    fn each_variable_is_listed_once() {
         let mut all: Vec<_> = crate::key_variables().collect();
         let count = all.len();
         all.sort_unstable();

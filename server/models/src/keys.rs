@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use secrecy::SecretString;
 
-use super::auth_entry::Stored;
+use super::auth_entry::StoredCredential;
 use super::auth_file::{AuthError, AuthFile};
 use super::key::Key;
-use super::value::{Commands, ConfigValue};
-use super::{Failure, FailureKind};
+use super::value::{CommandRunner, ConfigValue};
+use super::{ProviderError, ProviderErrorKind};
 use crate::config::Environment;
 use crate::processes::Spawner;
 use crate::world::Clock;
@@ -45,7 +45,7 @@ const LOGIN_VARIABLES: &[&str] = &["ANTHROPIC_OAUTH_TOKEN"];
 /// The reason why a model is not available.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum NotReady {
+pub enum ModelUnavailableError {
     /// No key is configured. The beginning of the text is pi's.
     #[error("No API key found for {provider}.\n\n{hint}")]
     NoKey {
@@ -82,9 +82,9 @@ pub enum NotReady {
     },
 }
 
-impl From<NotReady> for Failure {
-    fn from(reason: NotReady) -> Self {
-        Self::new(FailureKind::Auth, reason.to_string())
+impl From<ModelUnavailableError> for ProviderError {
+    fn from(reason: ModelUnavailableError) -> Self {
+        Self::new(ProviderErrorKind::Auth, reason.to_string())
     }
 }
 
@@ -92,7 +92,7 @@ impl From<NotReady> for Failure {
 #[derive(Clone)]
 pub struct Keys {
     /// Keys set for this process, by provider.
-    given: Arc<Mutex<HashMap<String, SecretString>>>,
+    process_keys: Arc<Mutex<HashMap<String, SecretString>>>,
     file: Option<AuthFile>,
     environment: Arc<dyn Environment + Send + Sync>,
     clock: Arc<dyn Clock>,
@@ -102,7 +102,7 @@ pub struct Keys {
 }
 
 /// A key, or the source of a key that cannot be read without waiting.
-pub enum Found<'a> {
+pub enum KeySource<'a> {
     Key(Key),
     /// A value that has to be read first.
     Configured(&'a ConfigValue),
@@ -115,12 +115,12 @@ impl Keys {
         clock: Arc<dyn Clock>,
         spawner: Arc<dyn Spawner>,
     ) -> Self {
-        Self { given: Arc::default(), file, environment, clock, spawner, configured: Arc::new([]) }
+        Self { process_keys: Arc::default(), file, environment, clock, spawner, configured: Arc::new([]) }
     }
 
     /// Sets a key for a provider for the life of this process. This key precedes all others.
-    pub fn give(&self, provider: &str, key: SecretString) {
-        self.given.lock().unwrap_or_else(PoisonError::into_inner).insert(provider.to_owned(), key);
+    pub fn set_process_key(&self, provider: &str, key: SecretString) {
+        self.process_keys.lock().unwrap_or_else(PoisonError::into_inner).insert(provider.to_owned(), key);
     }
 
     /// Returns the key for a provider: one set for this process, else a stored one, else one from the environment, else
@@ -130,14 +130,14 @@ impl Keys {
         &self,
         provider: &str,
         configured: Option<&'a ConfigValue>,
-    ) -> Result<Found<'a>, NotReady> {
-        let given = self.given.lock().unwrap_or_else(PoisonError::into_inner).get(provider).cloned();
+    ) -> Result<KeySource<'a>, ModelUnavailableError> {
+        let given = self.process_keys.lock().unwrap_or_else(PoisonError::into_inner).get(provider).cloned();
         if let Some(key) = given {
-            return Ok(Found::Key(Key::new(key)));
+            return Ok(KeySource::Key(Key::new(key)));
         }
         let stored = self.stored(provider);
         if let Ok(Some(key)) = stored {
-            return Ok(Found::Key(key));
+            return Ok(KeySource::Key(key));
         }
         let variables =
             VARIABLES.iter().find(|(name, _)| *name == provider).map_or(&[][..], |(_, names)| names);
@@ -145,41 +145,43 @@ impl Keys {
             let value = self.environment.get(name).and_then(|value| value.into_string().ok());
             if let Some(value) = value.filter(|value| !value.trim().is_empty()) {
                 let login = LOGIN_VARIABLES.contains(name);
-                return Ok(Found::Key(if login {
+                return Ok(KeySource::Key(if login {
                     Key::bearer(value.into())
                 } else {
                     Key::new(value.into())
                 }));
             }
         }
-        let none = || NotReady::NoKey { provider: provider.to_owned(), hint: hint(variables) };
-        configured.map(Found::Configured).ok_or_else(|| stored.err().unwrap_or_else(none))
+        let none = || ModelUnavailableError::NoKey { provider: provider.to_owned(), hint: hint(variables) };
+        configured.map(KeySource::Configured).ok_or_else(|| stored.err().unwrap_or_else(none))
     }
 
     /// Returns the stored key, if a usable one is stored.
-    fn stored(&self, provider: &str) -> Result<Option<Key>, NotReady> {
+    fn stored(&self, provider: &str) -> Result<Option<Key>, ModelUnavailableError> {
         let Some(file) = &self.file else { return Ok(None) };
-        let unreadable = |error: AuthError| NotReady::Unreadable {
+        let unreadable = |error: AuthError| ModelUnavailableError::Unreadable {
             provider: provider.to_owned(),
             reason: error.to_string(),
         };
         match file.stored(provider).map_err(unreadable)? {
-            Some(Stored::Key(key)) => Ok(Some(Key::new(key))),
-            Some(Stored::Login { expires, .. }) if expires <= self.clock.now_ms() => {
-                Err(NotReady::Expired { provider: provider.to_owned() })
+            Some(StoredCredential::Key(key)) => Ok(Some(Key::new(key))),
+            Some(StoredCredential::Login { expires, .. }) if expires <= self.clock.now_ms() => {
+                Err(ModelUnavailableError::Expired { provider: provider.to_owned() })
             }
-            Some(Stored::Login { token, .. } | Stored::Device { token, .. }) => Ok(Some(Key::bearer(token))),
+            Some(StoredCredential::Login { token, .. } | StoredCredential::Device { token, .. }) => {
+                Ok(Some(Key::bearer(token)))
+            }
             None => Ok(None),
         }
     }
 
     /// Returns the key itself. Runs its command, if the key comes from one.
-    pub async fn get(&self, provider: &str, configured: Option<&ConfigValue>) -> Result<Key, Failure> {
+    pub async fn get(&self, provider: &str, configured: Option<&ConfigValue>) -> Result<Key, ProviderError> {
         match self.find(provider, configured)? {
-            Found::Key(key) => Ok(key),
-            Found::Configured(value) => {
+            KeySource::Key(key) => Ok(key),
+            KeySource::Configured(value) => {
                 let what = format!("the key of {provider}");
-                value.get(&what, &self.commands()).await.map(Key::new)
+                value.get(&what, &self.command_runner()).await.map(Key::new)
             }
         }
     }
@@ -190,8 +192,8 @@ impl Keys {
     }
 
     /// Returns the settings for commands that return values.
-    pub fn commands(&self) -> Commands {
-        Commands { clock: self.clock.clone(), spawner: self.spawner.clone() }
+    pub fn command_runner(&self) -> CommandRunner {
+        CommandRunner { clock: self.clock.clone(), spawner: self.spawner.clone() }
     }
 
     /// Sets the values from `models.json`, for [`Keys::known`].
@@ -203,10 +205,10 @@ impl Keys {
     /// Returns every key, in use or not: keys set for this process, from `auth.json`, from the environment, and from
     /// `models.json` with its headers and the output of its commands. Commands that have not run yet run now. Also
     /// returns the reasons for values that are unknown.
-    pub async fn known(&self) -> (Vec<SecretString>, Vec<String>) {
+    pub async fn secrets(&self) -> (Vec<SecretString>, Vec<String>) {
         let mut unknown = Vec::new();
         let mut known: Vec<SecretString> =
-            self.given.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
+            self.process_keys.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect();
         match self.file.as_ref().map(AuthFile::secrets) {
             Some(Ok(stored)) => known.extend(stored),
             Some(Err(error)) => unknown.push(error.to_string()),
@@ -214,7 +216,7 @@ impl Keys {
         }
         let variables = key_variables().filter_map(|name| self.environment.get(name)?.into_string().ok());
         known.extend(variables.map(SecretString::from));
-        let commands = self.commands();
+        let commands = self.command_runner();
         let values = self.configured.iter().map(|(what, value)| value.get(what, &commands));
         for value in futures::future::join_all(values).await {
             match value {
@@ -283,7 +285,7 @@ mod tests {
         assert_eq!(found(&token, "anthropic", None).await, "token true");
         file.set_key("anthropic", &"stored".into()).unwrap();
         assert_eq!(found(&set, "anthropic", Some(&configured)).await, "stored false");
-        set.give("anthropic", "given".into());
+        set.set_process_key("anthropic", "given".into());
         assert_eq!(found(&set, "anthropic", Some(&configured)).await, "given false");
         let login = |expires: i64| json!({"openai": {"type": "oauth", "access": "a", "refresh": "r", "expires": expires}});
         std::fs::write(directory.path().join("auth.json"), login(i64::MAX).to_string()).unwrap();
@@ -336,6 +338,6 @@ mod tests {
         std::fs::remove_file(directory.path().join("auth.json")).unwrap();
         std::fs::create_dir(directory.path().join("auth.json")).unwrap();
         assert!(keys(Some("env")).find("openai", None).is_ok());
-        assert!(matches!(keys(None).find("openai", None), Err(NotReady::Unreadable { .. })));
+        assert!(matches!(keys(None).find("openai", None), Err(ModelUnavailableError::Unreadable { .. })));
     }
 }

@@ -13,16 +13,16 @@ const ALL: [ThinkingLevel; 7] = [Off, Minimal, Low, Medium, High, Xhigh, Max];
 
 /// Rules for thinking levels that depend on the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LevelCustoms {
+pub struct ThinkingLevelRules {
     /// `true` if the id of a model in the user's file can imply `xhigh`; `false` if only the file can.
-    pub ids_tell: bool,
+    pub ids_imply_xhigh: bool,
     /// The strongest level.
     pub strongest: ThinkingLevel,
 }
 
-impl LevelCustoms {
+impl ThinkingLevelRules {
     /// The rules of pi.
-    pub const PI: Self = Self { ids_tell: true, strongest: Xhigh };
+    pub const PI: Self = Self { ids_imply_xhigh: true, strongest: Xhigh };
 }
 
 /// Values sent to a provider for each level, from `models.json`.
@@ -79,11 +79,11 @@ impl Efforts {
 /// Returns the thinking levels of a model, weakest first, derived from its id.
 /// [`Catalog::levels`](super::Catalog::levels) also includes the user's configuration.
 pub fn levels(model: &Model) -> Vec<ThinkingLevel> {
-    levels_with(model.reasoning, is_strong(model), &Efforts::default())
+    levels_with(model.reasoning, implies_xhigh(model), &Efforts::default())
 }
 
 /// Returns whether the id of a model implies `xhigh`.
-pub fn is_strong(model: &Model) -> bool {
+pub fn implies_xhigh(model: &Model) -> bool {
     XHIGH.iter().any(|part| model.id.contains(part))
 }
 
@@ -118,11 +118,11 @@ mod tests {
 
     use super::*;
     use crate::Provider;
-    use crate::scripted::Scripted;
+    use crate::scripted::ScriptedProvider;
 
     #[test]
     fn a_level_goes_up_and_then_down_to_one_that_the_model_has() {
-        let mut model = Scripted::built_in().models()[0].clone();
+        let mut model = ScriptedProvider::built_in().models()[0].clone();
         assert_eq!(nearest_level(&model, Xhigh), High);
         assert_eq!(nearest_level(&model, Minimal), Minimal);
         model.id = "gpt-5.2-codex".to_owned();

@@ -61,25 +61,25 @@ use agentese_server_base::{config, processes, replace, roles, world};
 pub use assemble::{Answer, Assembler, UnusableCall, Update};
 pub use auth_file::{AuthError, AuthFile};
 pub use blank::is_blank;
-pub use catalog::{Catalog, Chosen, StoreKeyError};
-pub use complaint::Complaint;
+pub use catalog::{Catalog, ModelSelection, StoreKeyError};
+pub use complaint::ConfigWarning;
 #[doc(hidden)]
 pub use declarations::problem as schema_problem;
 pub use device_login::{DeviceCode, DeviceLogin, LoginError};
-pub use event::{Done, StreamEvent, TokenCounts};
+pub use event::{FinishReason, StreamEvent, TokenCounts};
 #[doc(hidden)]
 pub use excerpt::excerpt;
-pub use failure::{Failure, FailureKind};
+pub use failure::{ProviderError, ProviderErrorKind};
 pub use http::Client as HttpClient;
-pub use keys::{NotReady, key_variables};
+pub use keys::{ModelUnavailableError, key_variables};
 #[doc(hidden)]
-pub use levels::{Efforts, is_strong, levels_with};
-pub use levels::{LevelCustoms, levels, nearest_level};
+pub use levels::{Efforts, implies_xhigh, levels_with};
+pub use levels::{ThinkingLevelRules, levels, nearest_level};
 pub use messages::{MessageIter, Messages};
-pub use partial_json::Grown;
+pub use partial_json::JsonDelta;
 pub use price::{number, sum_of, tokens};
 pub use provider::Provider;
-pub use request::{Request, ToolDescription, most_tokens};
+pub use request::{Request, ToolDescription, default_max_tokens};
 pub use secrecy::{ExposeSecret, SecretString};
-pub use select::{SelectError, Selected, Wanted};
-pub use settings::{Budgets, Cache, Settings};
+pub use select::{InitialModel, SelectError, SelectOptions};
+pub use settings::{CacheRetention, Settings, ThinkingTokens};

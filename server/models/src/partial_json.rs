@@ -3,11 +3,11 @@
 use serde_json::{Map, Value, to_string};
 
 /// The greatest depth of an object, the same as in serde_json.
-const DEEPEST: usize = 127;
+const MAX_DEPTH: usize = 127;
 
 /// A change of the JSON text of a tool call's arguments. The text so far, followed by `closers`, is the object so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Grown {
+pub struct JsonDelta {
     /// Number of bytes of the previous text that remain.
     pub keep: usize,
     /// The text after those bytes.
@@ -22,21 +22,21 @@ pub struct Grown {
 ///
 /// If the text is not JSON, or contains a member twice, the object stays unchanged from there on.
 #[derive(Debug, Default)]
-pub(super) struct Growing {
+pub(super) struct PartialJsonParser {
     mode: Mode,
-    stack: Vec<Open>,
+    stack: Vec<Container>,
     /// The incomplete key or scalar.
     token: String,
     /// The incomplete escape, from its backslash on.
     escape: String,
     /// The first half of a surrogate pair.
-    high: Option<u16>,
+    high_surrogate: Option<u16>,
     /// `true` if the open string is a value.
     in_string: bool,
     /// Spaces at the current end of that string. They are added when another character follows.
-    spaces: String,
+    held_spaces: String,
     /// `true` if the object has the incomplete scalar with its value so far.
-    shown: bool,
+    has_partial_scalar: bool,
     /// Length of the final text.
     written: usize,
 }
@@ -63,25 +63,25 @@ enum Mode {
     /// Within a number or a word.
     Scalar,
     /// A comma or an end follows.
-    After,
+    AfterValue,
     /// The rest of the text is ignored.
-    Over,
+    Ended,
 }
 
 /// An open object or array, with its number of members.
 #[derive(Debug)]
-enum Open {
+enum Container {
     /// An object, with the key of its latest member.
     Object(String, usize),
     Array(usize),
 }
 
-enum Slot<'a> {
+enum InsertPoint<'a> {
     Object(&'a mut Map<String, Value>, &'a str),
     Array(&'a mut Vec<Value>),
 }
 
-impl Slot<'_> {
+impl InsertPoint<'_> {
     fn put(self, value: Value) {
         match self {
             Self::Object(members, key) => drop(members.insert(key.to_owned(), value)),
@@ -97,18 +97,18 @@ impl Slot<'_> {
     }
 }
 
-impl Growing {
+impl PartialJsonParser {
     /// Reads the next piece; `object` is the result of the earlier pieces.
-    pub fn push(&mut self, piece: &str, object: &mut Map<String, Value>) -> Grown {
+    pub fn push(&mut self, piece: &str, object: &mut Map<String, Value>) -> JsonDelta {
         let keep = self.written;
         let mut text = String::new();
-        if std::mem::take(&mut self.shown)
-            && let Some(slot) = self.slot(object)
+        if std::mem::take(&mut self.has_partial_scalar)
+            && let Some(slot) = self.insert_point(object)
         {
             slot.take();
         }
         let mut at = 0;
-        while at < piece.len() && self.mode != Mode::Over {
+        while at < piece.len() && self.mode != Mode::Ended {
             at = self.step(piece, at, object, &mut text);
         }
         self.written += text.len();
@@ -117,14 +117,14 @@ impl Growing {
             && let Ok(value) = serde_json::from_str::<Value>(&self.token)
             && self.is_new(object)
         {
-            text.push_str(&self.lead());
+            text.push_str(&self.member_prefix());
             text.push_str(&value.to_string());
-            if let Some(slot) = self.slot(object) {
+            if let Some(slot) = self.insert_point(object) {
                 slot.put(value);
-                self.shown = true;
+                self.has_partial_scalar = true;
             }
         }
-        Grown { keep, text, closers: self.closers() }
+        JsonDelta { keep, text, closers: self.closers() }
     }
 
     /// Reads from `at` on; returns the position after the read part.
@@ -133,9 +133,9 @@ impl Growing {
         match self.mode {
             Mode::Key => {
                 let mut key = std::mem::take(&mut self.token);
-                let (after, closed) = self.characters(piece, at, &mut key);
+                let (after, closed) = self.read_string(piece, at, &mut key);
                 match (closed, self.stack.last_mut()) {
-                    (true, Some(Open::Object(name, _))) => {
+                    (true, Some(Container::Object(name, _))) => {
                         *name = key;
                         self.mode = Mode::Colon;
                     }
@@ -145,7 +145,7 @@ impl Growing {
             }
             Mode::String => {
                 let mut more = String::new();
-                let (after, closed) = self.characters(piece, at, &mut more);
+                let (after, closed) = self.read_string(piece, at, &mut more);
                 self.hold_spaces(&piece[at..after], closed, &mut more);
                 let json = to_string(&more).unwrap_or_default();
                 text.push_str(json.get(1..json.len().saturating_sub(1)).unwrap_or_default());
@@ -155,7 +155,7 @@ impl Growing {
                 if closed {
                     text.push('"');
                     self.in_string = false;
-                    self.mode = Mode::After;
+                    self.mode = Mode::AfterValue;
                 }
                 return after;
             }
@@ -166,13 +166,13 @@ impl Growing {
                 self.token.push_str(&piece[at..at + length]);
                 if length < rest.len() {
                     let value = serde_json::from_str::<Value>(&self.token).ok();
-                    self.mode = Mode::After;
+                    self.mode = Mode::AfterValue;
                     match value {
                         Some(value) => {
                             let json = value.to_string();
-                            self.begin(value, &json, object, text);
+                            self.add_value(value, &json, object, text);
                         }
-                        None => self.mode = Mode::Over,
+                        None => self.mode = Mode::Ended,
                     }
                 }
                 return at + length;
@@ -183,7 +183,7 @@ impl Growing {
         self.mode = match (self.mode, byte) {
             (Mode::Start, b'{') => {
                 object.clear();
-                self.stack.push(Open::Object(String::new(), 0));
+                self.stack.push(Container::Object(String::new(), 0));
                 text.push('{');
                 Mode::FirstKey
             }
@@ -192,23 +192,25 @@ impl Growing {
                 Mode::Key
             }
             (Mode::Colon, b':') => Mode::Value,
-            (Mode::FirstKey | Mode::FirstItem | Mode::After, b'}' | b']') => self.close(byte, text),
-            (Mode::After, b',') => match self.stack.last() {
-                Some(Open::Object(..)) => Mode::NextKey,
+            (Mode::FirstKey | Mode::FirstItem | Mode::AfterValue, b'}' | b']') => self.close(byte, text),
+            (Mode::AfterValue, b',') => match self.stack.last() {
+                Some(Container::Object(..)) => Mode::NextKey,
                 _ => Mode::Value,
             },
             (Mode::FirstItem | Mode::Value, b'"') => {
                 self.mode = Mode::String;
-                self.in_string = self.begin(Value::String(String::new()), "\"", object, text);
+                self.in_string = self.add_value(Value::String(String::new()), "\"", object, text);
                 self.mode
             }
-            (Mode::FirstItem | Mode::Value, b'{' | b'[') if self.stack.len() < DEEPEST => {
+            (Mode::FirstItem | Mode::Value, b'{' | b'[') if self.stack.len() < MAX_DEPTH => {
                 let (value, json, open, mode) = match byte {
-                    b'{' => (Value::Object(Map::new()), "{", Open::Object(String::new(), 0), Mode::FirstKey),
-                    _ => (Value::Array(Vec::new()), "[", Open::Array(0), Mode::FirstItem),
+                    b'{' => {
+                        (Value::Object(Map::new()), "{", Container::Object(String::new(), 0), Mode::FirstKey)
+                    }
+                    _ => (Value::Array(Vec::new()), "[", Container::Array(0), Mode::FirstItem),
                 };
                 self.mode = mode;
-                if self.begin(value, json, object, text) {
+                if self.add_value(value, json, object, text) {
                     self.stack.push(open);
                 }
                 self.mode
@@ -218,13 +220,13 @@ impl Growing {
                 self.mode = Mode::Scalar;
                 return at;
             }
-            _ => Mode::Over,
+            _ => Mode::Ended,
         };
         at + 1
     }
 
     /// Adds a value at its place. Returns false if a member of that name exists; the rest of the text is then ignored.
-    fn begin(
+    fn add_value(
         &mut self,
         value: Value,
         json: &str,
@@ -232,15 +234,15 @@ impl Growing {
         text: &mut String,
     ) -> bool {
         if !self.is_new(object) {
-            self.mode = Mode::Over;
+            self.mode = Mode::Ended;
             return false;
         }
-        text.push_str(&self.lead());
+        text.push_str(&self.member_prefix());
         text.push_str(json);
-        if let Some(slot) = self.slot(object) {
+        if let Some(slot) = self.insert_point(object) {
             slot.put(value);
         }
-        if let Some(Open::Object(_, members) | Open::Array(members)) = self.stack.last_mut() {
+        if let Some(Container::Object(_, members) | Container::Array(members)) = self.stack.last_mut() {
             *members += 1;
         }
         true
@@ -248,22 +250,22 @@ impl Growing {
 
     fn close(&mut self, byte: u8, text: &mut String) -> Mode {
         match (self.stack.last(), byte) {
-            (Some(Open::Object(..)), b'}') | (Some(Open::Array(_)), b']') => {}
-            _ => return Mode::Over,
+            (Some(Container::Object(..)), b'}') | (Some(Container::Array(_)), b']') => {}
+            _ => return Mode::Ended,
         }
         self.stack.pop();
         text.push(char::from(byte));
-        if self.stack.is_empty() { Mode::Over } else { Mode::After }
+        if self.stack.is_empty() { Mode::Ended } else { Mode::AfterValue }
     }
 
     /// Returns the text that precedes the next member of the open value.
-    fn lead(&self) -> String {
+    fn member_prefix(&self) -> String {
         let comma = |members: usize| if members > 0 { "," } else { "" };
         match self.stack.last() {
-            Some(Open::Object(key, members)) => {
+            Some(Container::Object(key, members)) => {
                 format!("{}{}:", comma(*members), to_string(key).unwrap_or_default())
             }
-            Some(Open::Array(members)) => comma(*members).to_owned(),
+            Some(Container::Array(members)) => comma(*members).to_owned(),
             None => String::new(),
         }
     }
@@ -277,8 +279,8 @@ impl Growing {
             closers.push('"');
         }
         closers.extend(self.stack.iter().rev().map(|open| match open {
-            Open::Object(..) => '}',
-            Open::Array(_) => ']',
+            Container::Object(..) => '}',
+            Container::Array(_) => ']',
         }));
         closers
     }
@@ -286,38 +288,38 @@ impl Growing {
     /// Adds the spaces that were held back before the read text, and holds back the spaces at its end. So an incomplete
     /// text ends at a word, as in the pi family. Escapes are not held back.
     fn hold_spaces(&mut self, read: &str, closed: bool, more: &mut String) {
-        let held = match closed || self.mode == Mode::Over {
+        let held = match closed || self.mode == Mode::Ended {
             true => 0,
             false => read.len() - read.trim_end().len(),
         };
         let held = more.split_off(more.len() - held);
         if !more.is_empty() || closed {
-            more.insert_str(0, &std::mem::take(&mut self.spaces));
+            more.insert_str(0, &std::mem::take(&mut self.held_spaces));
         }
-        self.spaces.push_str(&held);
+        self.held_spaces.push_str(&held);
     }
 
     fn is_new(&self, object: &mut Map<String, Value>) -> bool {
-        match self.slot(object) {
-            Some(Slot::Object(members, key)) => !members.contains_key(key),
-            Some(Slot::Array(_)) => true,
+        match self.insert_point(object) {
+            Some(InsertPoint::Object(members, key)) => !members.contains_key(key),
+            Some(InsertPoint::Array(_)) => true,
             None => false,
         }
     }
 
     /// Returns the place of the next member of the open value.
-    fn slot<'a>(&'a self, object: &'a mut Map<String, Value>) -> Option<Slot<'a>> {
+    fn insert_point<'a>(&'a self, object: &'a mut Map<String, Value>) -> Option<InsertPoint<'a>> {
         let (first, rest) = self.stack.split_first()?;
-        let Open::Object(key, _) = first else { return None };
-        let mut slot = Slot::Object(object, key);
+        let Container::Object(key, _) = first else { return None };
+        let mut slot = InsertPoint::Object(object, key);
         for open in rest {
             let child = match slot {
-                Slot::Object(members, key) => members.get_mut(key)?,
-                Slot::Array(items) => items.last_mut()?,
+                InsertPoint::Object(members, key) => members.get_mut(key)?,
+                InsertPoint::Array(items) => items.last_mut()?,
             };
             slot = match (child, open) {
-                (Value::Object(members), Open::Object(key, _)) => Slot::Object(members, key),
-                (Value::Array(items), Open::Array(_)) => Slot::Array(items),
+                (Value::Object(members), Container::Object(key, _)) => InsertPoint::Object(members, key),
+                (Value::Array(items), Container::Array(_)) => InsertPoint::Array(items),
                 _ => return None,
             };
         }
@@ -325,9 +327,9 @@ impl Growing {
     }
 
     fn open_string<'a>(&'a self, object: &'a mut Map<String, Value>) -> Option<&'a mut String> {
-        let value = match self.slot(object)? {
-            Slot::Object(members, key) => members.get_mut(key),
-            Slot::Array(items) => items.last_mut(),
+        let value = match self.insert_point(object)? {
+            InsertPoint::Object(members, key) => members.get_mut(key),
+            InsertPoint::Array(items) => items.last_mut(),
         };
         match value {
             Some(Value::String(string)) => Some(string),
@@ -337,14 +339,14 @@ impl Growing {
 
     /// Reads characters of a string up to its end. Returns the position after them, and `true` if the end was reached.
     /// Unpaired surrogates become replacement characters.
-    fn characters(&mut self, piece: &str, mut at: usize, into: &mut String) -> (usize, bool) {
+    fn read_string(&mut self, piece: &str, mut at: usize, into: &mut String) -> (usize, bool) {
         let bytes = piece.as_bytes();
         while at < bytes.len() {
             if !self.escape.is_empty() {
                 let Some(character) = piece[at..].chars().next() else { break };
                 at += character.len_utf8();
-                if !self.escaped(character, into) {
-                    self.mode = Mode::Over;
+                if !self.push_escape(character, into) {
+                    self.mode = Mode::Ended;
                     return (at, false);
                 }
                 continue;
@@ -352,7 +354,7 @@ impl Growing {
             let stops = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
             let end = bytes[at..].iter().position(stops).map_or(bytes.len(), |length| at + length);
             if end > at || bytes[end] != b'\\' {
-                self.half(into);
+                self.flush_surrogate(into);
             }
             into.push_str(&piece[at..end]);
             at = end + 1;
@@ -361,7 +363,7 @@ impl Growing {
                 Some(b'"') => return (at, true),
                 Some(b'\\') => self.escape.push('\\'),
                 Some(_) => {
-                    self.mode = Mode::Over;
+                    self.mode = Mode::Ended;
                     return (at, false);
                 }
             }
@@ -370,19 +372,19 @@ impl Growing {
     }
 
     /// Adds a first half without its second half.
-    fn half(&mut self, into: &mut String) {
-        if self.high.take().is_some() {
+    fn flush_surrogate(&mut self, into: &mut String) {
+        if self.high_surrogate.take().is_some() {
             into.push(char::REPLACEMENT_CHARACTER);
         }
     }
 
     /// Reads a character of an escape. Returns false if the escape is not valid.
-    fn escaped(&mut self, character: char, into: &mut String) -> bool {
+    fn push_escape(&mut self, character: char, into: &mut String) -> bool {
         self.escape.push(character);
         let length = self.escape.len();
         if length == 2 && character != 'u' {
             self.escape.clear();
-            self.half(into);
+            self.flush_surrogate(into);
             into.push(match character {
                 '"' | '\\' | '/' => character,
                 'b' => '\u{8}',
@@ -397,15 +399,15 @@ impl Growing {
         } else if length == 6 {
             let unit = u16::from_str_radix(&self.escape[2..], 16).unwrap_or_default();
             self.escape.clear();
-            if let (Some(high), 0xDC00..=0xDFFF) = (self.high, unit) {
-                self.high = None;
+            if let (Some(high), 0xDC00..=0xDFFF) = (self.high_surrogate, unit) {
+                self.high_surrogate = None;
                 let both = char::decode_utf16([high, unit]).next();
                 into.push(both.and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER));
                 return true;
             }
-            self.half(into);
+            self.flush_surrogate(into);
             match unit {
-                0xD800..=0xDBFF => self.high = Some(unit),
+                0xD800..=0xDBFF => self.high_surrogate = Some(unit),
                 unit => into.push(char::from_u32(unit.into()).unwrap_or(char::REPLACEMENT_CHARACTER)),
             }
         }
@@ -421,7 +423,7 @@ mod tests {
 
     /// Feeds pieces, and checks after each piece that the text is that of the object.
     fn fed<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (Map<String, Value>, usize) {
-        let (mut growing, mut object) = (Growing::default(), Map::new());
+        let (mut growing, mut object) = (PartialJsonParser::default(), Map::new());
         let (mut text, mut work) = (String::new(), 0);
         for piece in pieces {
             let grown = growing.push(piece, &mut object);
@@ -444,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_read() {
+    fn incomplete_objects_are_read() {
         check("", json!({}));
         check("{", json!({}));
         check(r#"{"comma"#, json!({}));
@@ -478,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_ends_the_reading() {
+    fn invalid_json_ends_the_parsing() {
         check("{\"a\": \"b\nc\", \"d\": 1}", json!({"a": "b"}));
         check(r#"{"a": "b\x", "d": 1}"#, json!({"a": "b"}));
         check(r#"{"a": [1}, "d": 1}"#, json!({"a": [1]}));

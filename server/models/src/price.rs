@@ -5,7 +5,7 @@ use serde_json::Number;
 
 use super::TokenCounts;
 
-const PER: f64 = 1_000_000.0;
+const TOKENS_PER_PRICE: f64 = 1_000_000.0;
 
 /// Returns a JSON number, without a fraction for a whole value, as JavaScript writes it. A value that is no number
 /// becomes 0.
@@ -19,7 +19,8 @@ pub fn number(value: f64) -> Number {
 
 /// Returns the usage for those tokens at those prices, in US dollars.
 pub fn usage(counts: TokenCounts, prices: &ModelCost) -> Usage {
-    let cost = |tokens: u64, price: &Number| price.as_f64().unwrap_or_default() / PER * tokens as f64;
+    let cost =
+        |tokens: u64, price: &Number| price.as_f64().unwrap_or_default() / TOKENS_PER_PRICE * tokens as f64;
     let input = cost(counts.input, &prices.input);
     let output = cost(counts.output, &prices.output);
     let cache_read = cost(counts.cache_read, &prices.cache_read);

@@ -4,7 +4,7 @@ use agentese::types::{Model, ThinkingLevel};
 use futures::stream::BoxStream;
 
 use super::event::StreamEvent;
-use super::keys::NotReady;
+use super::keys::ModelUnavailableError;
 use super::levels::levels;
 use super::request::Request;
 
@@ -17,7 +17,7 @@ pub trait Provider: Send + Sync {
     fn models(&self) -> &[Model];
 
     /// Checks that a model is available, as far as this is known without waiting. Fails if the key is missing.
-    fn ready(&self, _model: &Model) -> Result<(), NotReady> {
+    fn ready(&self, _model: &Model) -> Result<(), ModelUnavailableError> {
         Ok(())
     }
 
@@ -47,7 +47,7 @@ pub trait Provider: Send + Sync {
     }
 
     /// Sends a request to a model. The stream begins with [`StreamEvent::Start`] once the provider is at work and ends
-    /// with `Done` or `Error`. The stream never panics; every failure is an `Error` event. Dropping the stream ends the
+    /// with `FinishReason` or `Error`. The stream never panics; every failure is an `Error` event. Dropping the stream ends the
     /// request.
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent>;
 }

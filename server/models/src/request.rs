@@ -36,13 +36,13 @@ pub struct Request {
     pub session_id: String,
     /// `true` if a request that was not accepted (no connection, or a temporary refusal) is sent again before its
     /// failure is reported.
-    pub repeats: bool,
+    pub may_retry: bool,
 }
 
 /// Number of tokens that an answer may have at most by default, without those for thinking.
-const MOST_TOKENS: u64 = 32_000;
+const DEFAULT_MAX_TOKENS: u64 = 32_000;
 
 /// Returns the limit of an answer in tokens for a request without a limit, without tokens for thinking.
-pub fn most_tokens(model: &Model) -> u64 {
-    model.max_tokens.min(MOST_TOKENS)
+pub fn default_max_tokens(model: &Model) -> u64 {
+    model.max_tokens.min(DEFAULT_MAX_TOKENS)
 }

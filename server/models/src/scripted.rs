@@ -17,13 +17,13 @@ use std::time::Duration;
 use agentese::types::{
     AgentMessage, InputKind, Model, ModelBuilder, ModelCostBuilder, ModelScript, ScriptResponse,
 };
-use agentese_script::{Asked, Playlist};
+use agentese_script::{Playlist, RequestProperties};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 
 use super::{Provider, Request, StreamEvent, number};
 use crate::world::{Clock, SystemClock};
-use cue::Cue;
+use cue::ScriptStep;
 
 /// Size of the context of the embedded model in tokens.
 pub const CONTEXT_WINDOW: u64 = 200_000;
@@ -32,13 +32,13 @@ pub const CONTEXT_WINDOW: u64 = 200_000;
 pub const NAME: &str = "scripted";
 
 /// The embedded model.
-pub struct Scripted {
+pub struct ScriptedProvider {
     models: [Model; 1],
-    source: Source,
+    source: AnswerSource,
     clock: Arc<dyn Clock>,
 }
 
-enum Source {
+enum AnswerSource {
     Plan {
         pace: Duration,
         /// Number of requests so far.
@@ -47,22 +47,22 @@ enum Source {
     Script(Box<Mutex<Playlist>>),
 }
 
-impl Scripted {
+impl ScriptedProvider {
     /// Creates a model with the built-in plan.
     pub fn built_in() -> Self {
-        Self::new(Source::Plan { pace: Duration::ZERO, requests: AtomicU64::new(0) })
+        Self::new(AnswerSource::Plan { pace: Duration::ZERO, requests: AtomicU64::new(0) })
     }
 
     /// Creates a model with a script. A request of any session gets the next answer for it. After the last
     /// one, the answer is the default of the script, or else a text about the missing answer.
-    pub fn script(script: ModelScript) -> Self {
-        Self::new(Source::Script(Box::new(Mutex::new(Playlist::new(script)))))
+    pub fn from_script(script: ModelScript) -> Self {
+        Self::new(AnswerSource::Script(Box::new(Mutex::new(Playlist::new(script)))))
     }
 
     /// Pauses for that time before each piece of the built-in plan, in whole milliseconds. A script has its
     /// own pauses.
-    pub fn paced(mut self, pace: Duration) -> Self {
-        if let Source::Plan { pace: current, .. } = &mut self.source {
+    pub fn with_pace(mut self, pace: Duration) -> Self {
+        if let AnswerSource::Plan { pace: current, .. } = &mut self.source {
             *current = pace;
         }
         self
@@ -74,21 +74,21 @@ impl Scripted {
         self
     }
 
-    fn new(source: Source) -> Self {
+    fn new(source: AnswerSource) -> Self {
         Self { models: [model()], source, clock: Arc::new(SystemClock) }
     }
 
     /// Returns the answer to a request, and the number of the request.
     fn answer(&self, request: &Request) -> (ScriptResponse, u64) {
         match &self.source {
-            Source::Plan { pace, requests } => {
+            AnswerSource::Plan { pace, requests } => {
                 let mut answer = plan::answer(request);
                 answer.delay_ms = u64::try_from(pace.as_millis()).ok();
                 (answer, requests.fetch_add(1, Ordering::Relaxed))
             }
-            Source::Script(playlist) => {
+            AnswerSource::Script(playlist) => {
                 let (question, work) = plan::last_turn(request);
-                let asked = Asked {
+                let asked = RequestProperties {
                     user: &question,
                     system: &request.system_prompt,
                     model: &request.model.id,
@@ -125,7 +125,7 @@ fn model() -> Model {
     .build()
 }
 
-impl Provider for Scripted {
+impl Provider for ScriptedProvider {
     fn name(&self) -> &str {
         NAME
     }
@@ -136,14 +136,14 @@ impl Provider for Scripted {
 
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
         let (answer, position) = self.answer(&request);
-        let cues: VecDeque<Cue> = cue::cues(&answer, position).into();
+        let cues: VecDeque<ScriptStep> = cue::script_steps(&answer, position).into();
         let clock = self.clock.clone();
         stream::unfold((cues, clock), |(mut cues, clock)| async move {
             loop {
                 match cues.pop_front()? {
-                    Cue::Say(event) => return Some((event, (cues, clock))),
-                    Cue::Wait(pause) => clock.sleep(pause).await,
-                    Cue::Hang => futures::future::pending().await,
+                    ScriptStep::Emit(event) => return Some((event, (cues, clock))),
+                    ScriptStep::Wait(pause) => clock.sleep(pause).await,
+                    ScriptStep::Hang => futures::future::pending().await,
                 }
             }
         })

@@ -3,17 +3,17 @@
 use agentese::types::Model;
 
 use super::catalog::find_in;
-use super::{Catalog, Chosen};
+use super::{Catalog, ModelSelection};
 
 /// Sources for the selection, highest precedence first.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Wanted<'a> {
+pub struct SelectOptions<'a> {
     /// The provider from `--provider`.
     pub provider: Option<&'a str>,
     /// The model from `--model`, in the form of [`Catalog::find`].
     pub model: Option<&'a str>,
     /// Models for cycling, from `--models`.
-    pub scope: &'a [Chosen],
+    pub scope: &'a [ModelSelection],
     /// Provider and id of the model of a resumed session. The scope is then ignored.
     pub resumed: Option<(&'a str, &'a str)>,
     /// Provider and id from the settings.
@@ -22,9 +22,9 @@ pub struct Wanted<'a> {
 
 /// The selected initial model.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Selected {
+pub struct InitialModel {
     /// The model; `None` if no model is available.
-    pub chosen: Option<Chosen>,
+    pub selection: Option<ModelSelection>,
     /// A warning for the user.
     pub warning: Option<String>,
 }
@@ -55,9 +55,9 @@ const PREFERRED: &[(&str, &str)] = &[
 impl Catalog {
     /// Selects the initial model. A model or provider from the command line applies with or without a key; all others
     /// must be available. Fails for an unknown name.
-    pub fn select(&self, wanted: Wanted<'_>) -> Result<Selected, SelectError> {
-        let chosen = |model: &Model| Chosen { model: model.clone(), thinking: None };
-        let certain = |chosen: Chosen| Selected { chosen: Some(chosen), warning: None };
+    pub fn select(&self, wanted: SelectOptions<'_>) -> Result<InitialModel, SelectError> {
+        let chosen = |model: &Model| ModelSelection { model: model.clone(), thinking: None };
+        let certain = |chosen: ModelSelection| InitialModel { selection: Some(chosen), warning: None };
         match (wanted.provider, wanted.model) {
             (None, None) => {}
             (provider, Some(pattern)) => return self.named(provider, pattern),
@@ -65,7 +65,7 @@ impl Catalog {
                 let found = self.provider_named(provider);
                 let found = found.ok_or_else(|| SelectError::UnknownProvider(provider.to_owned()))?;
                 let first = preferred(found.name(), found.models().iter()).or(found.models().first());
-                return Ok(Selected { chosen: first.map(chosen), warning: None });
+                return Ok(InitialModel { selection: first.map(chosen), warning: None });
             }
         }
         if let (None, Some(first)) = (wanted.resumed, wanted.scope.first()) {
@@ -83,11 +83,11 @@ impl Catalog {
         let gone = wanted.resumed.filter(|resumed| get(*resumed).is_none());
         let warning =
             gone.map(|(provider, id)| format!("The session's model {provider}/{id} cannot be asked now."));
-        Ok(Selected { chosen: model.map(chosen), warning })
+        Ok(InitialModel { selection: model.map(chosen), warning })
     }
 
-    fn named(&self, provider: Option<&str>, pattern: &str) -> Result<Selected, SelectError> {
-        let certain = |chosen: Chosen| Ok(Selected { chosen: Some(chosen), warning: None });
+    fn named(&self, provider: Option<&str>, pattern: &str) -> Result<InitialModel, SelectError> {
+        let certain = |chosen: ModelSelection| Ok(InitialModel { selection: Some(chosen), warning: None });
         let explicit = match provider {
             Some(name) => {
                 let found = self.provider_named(name);
@@ -126,7 +126,7 @@ impl Catalog {
         model.name = id.to_owned();
         let warning =
             format!("Model \"{id}\" not found for provider \"{}\". Using custom model id.", provider.name());
-        Ok(Selected { chosen: Some(Chosen { model, thinking }), warning: Some(warning) })
+        Ok(InitialModel { selection: Some(ModelSelection { model, thinking }), warning: Some(warning) })
     }
 }
 

@@ -5,38 +5,38 @@ use std::time::Duration;
 
 use agentese::types::ThinkingLevel;
 
-use super::complaint::Complaint;
+use super::complaint::ConfigWarning;
 use crate::config::{Environment, NetworkSettings, ProxyUrl, TimeLimit};
 
 /// Settings of requests and their timeouts. The defaults are those of pi.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Number of tokens for thinking by level, for models with a budget.
-    pub budgets: Budgets,
+    pub budgets: ThinkingTokens,
     /// The longest wait for the next byte, before and within an answer.
     pub idle_timeout: Duration,
     /// The longest wait for a connection.
     pub connect_timeout: Duration,
     /// Number of times that a request without an answer is repeated.
-    pub repeats: u32,
+    pub max_retries: u32,
     /// URL of the proxy, if the environment has no proxy; may hold a password.
     pub proxy: Option<ProxyUrl>,
     /// A file of certificates in PEM form that are trusted besides the system's.
     pub ca_file: Option<PathBuf>,
     /// Retention in the caches of providers.
-    pub cache: Cache,
+    pub cache: CacheRetention,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            budgets: Budgets::default(),
+            budgets: ThinkingTokens::default(),
             idle_timeout: Duration::from_secs(300),
             connect_timeout: Duration::from_secs(30),
-            repeats: 2,
+            max_retries: 2,
             proxy: None,
             ca_file: None,
-            cache: Cache::default(),
+            cache: CacheRetention::default(),
         }
     }
 }
@@ -52,15 +52,15 @@ impl Settings {
         mut self,
         network: &NetworkSettings,
         environment: &dyn Environment,
-    ) -> (Self, Vec<Complaint>) {
-        let mut complaints = Vec::new();
+    ) -> (Self, Vec<ConfigWarning>) {
+        let mut warnings = Vec::new();
         let mut limit = |variable: &str, setting: Option<TimeLimit>, usual: Duration| {
             let value = environment.get(variable).filter(|value| !value.is_empty());
-            let named = value.as_ref().map(|value| value.to_str().and_then(TimeLimit::named));
+            let named = value.as_ref().map(|value| value.to_str().and_then(TimeLimit::parse));
             if named == Some(None) {
                 let reason =
                     format!("{variable} is neither a number of milliseconds nor \"disabled\"; it is ignored");
-                complaints.push(Complaint { path: "the environment".into(), reason });
+                warnings.push(ConfigWarning { path: "the environment".into(), reason });
             }
             named.flatten().or(setting).map_or(usual, TimeLimit::duration)
         };
@@ -68,13 +68,13 @@ impl Settings {
         self.idle_timeout = limit(IDLE_TIMEOUT, network.idle_timeout, self.idle_timeout);
         self.proxy.clone_from(&network.proxy);
         self.ca_file.clone_from(&network.ca_file);
-        (self, complaints)
+        (self, warnings)
     }
 }
 
 /// The cache retention that is requested from providers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Cache {
+pub enum CacheRetention {
     /// No retention.
     None,
     /// Retention for minutes.
@@ -84,7 +84,7 @@ pub enum Cache {
     Long,
 }
 
-impl Cache {
+impl CacheRetention {
     /// Reads a value of `PI_CACHE_RETENTION`; an unknown value means `Short`.
     pub fn named(name: &str) -> Self {
         match name {
@@ -97,7 +97,7 @@ impl Cache {
 
 /// Number of tokens for thinking by level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budgets {
+pub struct ThinkingTokens {
     /// Number of tokens at `minimal`.
     pub minimal: u64,
     /// Number of tokens at `low`.
@@ -108,13 +108,13 @@ pub struct Budgets {
     pub high: u64,
 }
 
-impl Default for Budgets {
+impl Default for ThinkingTokens {
     fn default() -> Self {
         Self { minimal: 1024, low: 2048, medium: 8192, high: 16_384 }
     }
 }
 
-impl Budgets {
+impl ThinkingTokens {
     /// Returns the number of tokens of a level; `None` at `off`.
     pub fn of(&self, level: ThinkingLevel) -> Option<u64> {
         match level {

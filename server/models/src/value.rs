@@ -9,27 +9,27 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::io::AsyncReadExt;
 use tokio::sync::OnceCell;
 
-use super::{Failure, FailureKind};
+use super::{ProviderError, ProviderErrorKind};
 use crate::config::Environment;
-use crate::processes::{CommandLine, Exit, Spawner, Talking};
+use crate::processes::{CommandLine, Exit, PipedProcess, Spawner};
 use crate::world::Clock;
 
 /// Time limit of a command that returns a value.
-const LIMIT: Duration = Duration::from_secs(10);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 /// The greatest length of a value, in bytes.
-const LONGEST: u64 = 64 * 1024;
+const MAX_LENGTH: u64 = 64 * 1024;
 
 /// The source of a value: `!command` stands for the output of the command, the name of a set environment variable for
 /// its value, and any other text for itself.
 #[derive(Clone)]
 pub struct ConfigValue {
-    source: Source,
+    source: ValueSource,
     /// Output of the command, which runs once in the life of this process.
-    printed: Arc<OnceCell<SecretString>>,
+    output: Arc<OnceCell<SecretString>>,
 }
 
 #[derive(Clone)]
-enum Source {
+enum ValueSource {
     Known(SecretString),
     Command(String),
 }
@@ -43,31 +43,33 @@ impl std::fmt::Debug for ConfigValue {
 impl ConfigValue {
     pub fn new(text: &str, environment: &dyn Environment) -> Self {
         let source = match text.strip_prefix('!') {
-            Some(command) => Source::Command(command.to_owned()),
+            Some(command) => ValueSource::Command(command.to_owned()),
             None => {
                 let set = environment.get(text).and_then(|value| OsString::into_string(value).ok());
-                Source::Known(set.filter(|value| !value.is_empty()).unwrap_or_else(|| text.to_owned()).into())
+                ValueSource::Known(
+                    set.filter(|value| !value.is_empty()).unwrap_or_else(|| text.to_owned()).into(),
+                )
             }
         };
-        Self { source, printed: Arc::default() }
+        Self { source, output: Arc::default() }
     }
 
     /// Returns whether both are the same value from one place in a file.
-    pub fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.printed, &other.printed)
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.output, &other.output)
     }
 
     /// Returns the value. Fails if its command fails, prints nothing or takes too long. `what` names the value in that
     /// error, which shows neither the command nor its output.
-    pub async fn get(&self, what: &str, commands: &Commands) -> Result<SecretString, Failure> {
+    pub async fn get(&self, what: &str, commands: &CommandRunner) -> Result<SecretString, ProviderError> {
         let command = match &self.source {
-            Source::Known(value) => return Ok(value.clone()),
-            Source::Command(command) => command,
+            ValueSource::Known(value) => return Ok(value.clone()),
+            ValueSource::Command(command) => command,
         };
-        let printed = self.printed.get_or_try_init(|| async {
+        let printed = self.output.get_or_try_init(|| async {
             run(command, commands).await.map_err(|reason| {
                 let text = format!("The command that gives {what} in models.json {reason}.");
-                Failure::new(FailureKind::Auth, text)
+                ProviderError::new(ProviderErrorKind::Auth, text)
             })
         });
         printed.await.cloned()
@@ -76,14 +78,14 @@ impl ConfigValue {
 
 /// Settings for commands that return values.
 #[derive(Clone)]
-pub struct Commands {
+pub struct CommandRunner {
     pub clock: Arc<dyn Clock>,
     /// Starter of the commands. With a guard, no command outlives this process.
     pub spawner: Arc<dyn Spawner>,
 }
 
 /// Returns the output of a shell command without surrounding white space.
-async fn run(command: &str, commands: &Commands) -> Result<SecretString, String> {
+async fn run(command: &str, commands: &CommandRunner) -> Result<SecretString, String> {
     let line = CommandLine {
         program: "sh".into(),
         arguments: vec!["-c".into(), command.into()],
@@ -91,14 +93,14 @@ async fn run(command: &str, commands: &Commands) -> Result<SecretString, String>
         environment: Vec::new(),
         hidden: Vec::new(),
     };
-    let started = commands.spawner.talk(&line).await;
-    let Talking { input, output, mut errors, mut running } =
+    let started = commands.spawner.spawn_piped(&line).await;
+    let PipedProcess { input, output, mut errors, process: mut running } =
         started.map_err(|error| format!("cannot be started: {error}"))?;
     drop(input);
     let mut printed = String::new();
     let outcome = {
         let finished = async {
-            let read = output.take(LONGEST).read_to_string(&mut printed).await;
+            let read = output.take(MAX_LENGTH).read_to_string(&mut printed).await;
             (read, running.wait().await)
         };
         // Its errors are discarded, so that they do not block the command.
@@ -107,7 +109,7 @@ async fn run(command: &str, commands: &Commands) -> Result<SecretString, String>
             std::future::pending::<()>().await;
         };
         let (finished, unheard) = (std::pin::pin!(finished), std::pin::pin!(unheard));
-        match select(finished, select(unheard, commands.clock.sleep(LIMIT))).await {
+        match select(finished, select(unheard, commands.clock.sleep(COMMAND_TIMEOUT))).await {
             Either::Left((outcome, _)) => Some(outcome),
             Either::Right(_) => None,
         }
@@ -120,7 +122,7 @@ async fn run(command: &str, commands: &Commands) -> Result<SecretString, String>
         Some((_, Ok(Exit::Signal(signal)))) => return Err(format!("failed (signal {signal})")),
         Some((_, Err(error))) => return Err(format!("was lost: {error}")),
         Some((Err(_), _)) => return Err("printed what is no text".to_owned()),
-        _ => return Err(format!("takes longer than {} s", LIMIT.as_secs())),
+        _ => return Err(format!("takes longer than {} s", COMMAND_TIMEOUT.as_secs())),
     }
     let value: SecretString = printed.trim().into();
     if value.expose_secret().is_empty() { Err("printed nothing".to_owned()) } else { Ok(value) }
@@ -135,8 +137,8 @@ mod tests {
     use crate::processes::LocalSpawner;
     use crate::world::SystemClock;
 
-    fn commands(clock: impl Clock + 'static) -> Commands {
-        Commands { clock: Arc::new(clock), spawner: Arc::new(LocalSpawner::new(None)) }
+    fn commands(clock: impl Clock + 'static) -> CommandRunner {
+        CommandRunner { clock: Arc::new(clock), spawner: Arc::new(LocalSpawner::new(None)) }
     }
 
     async fn get(text: &str) -> Result<String, String> {
@@ -168,8 +170,8 @@ mod tests {
     #[tokio::test]
     async fn a_command_that_does_not_end_is_ended() {
         /// Every wait ends at once.
-        struct Hasty;
-        impl Clock for Hasty {
+        struct InstantClock;
+        impl Clock for InstantClock {
             fn now_ms(&self) -> i64 {
                 0
             }
@@ -178,7 +180,7 @@ mod tests {
             }
         }
         let value = ConfigValue::new("!sleep 1000 & sleep 1000", &|_: &str| None);
-        let failure = value.get("it", &commands(Hasty)).await.unwrap_err();
+        let failure = value.get("it", &commands(InstantClock)).await.unwrap_err();
         assert!(failure.text.contains("longer than 10 s"), "{}", failure.text);
     }
 }

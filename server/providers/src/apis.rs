@@ -22,10 +22,10 @@ mod slots;
 mod testing;
 mod verbatim;
 
-pub(super) use api::{Api, Asked, Reader, Wire, named_error};
+pub(super) use api::{Api, Reader, RequestContext, WireRequest, read_error_event};
 pub(super) use body::Body;
 pub(super) use errors::{error_in_json, error_in_text};
-pub(super) use forms::{KnownForms, OtherForms};
+pub(super) use forms::{ActiveFallbacks, FallbackCache};
 pub(super) use said::StreamEventBuilder;
 
 const APIS: &[&dyn Api] =
@@ -46,7 +46,7 @@ mod tests {
     use agentese::types::ThinkingLevel;
     use serde_json::Value;
 
-    use super::refusals::{body_refusal, message_refusal};
+    use super::refusals::{body_error, message_error};
     use super::*;
 
     #[test]
@@ -72,23 +72,23 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_worded_as_pi_words_them() {
+    fn refusals_have_the_texts_of_pi() {
         let overloaded =
             r#"{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}"#;
         let limited = r#"{"error": {"type": "rate_limit_error", "message": "Rate limited", "code": null}}"#;
         for (failure, text) in [
             (
-                body_refusal(529, overloaded),
+                body_error(529, overloaded),
                 r#"529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
             ),
-            (body_refusal(413, ""), "413 status code (no body)"),
-            (body_refusal(502, "<html>\n<h1>Bad gateway"), "502 <html> <h1>Bad gateway"),
-            (message_refusal(429, limited), "429 Rate limited"),
-            (message_refusal(500, r#"{"error": "plain"}"#), "500 plain"),
-            (message_refusal(400, r#"{"error": {"code": 7}}"#), r#"400 {"code":7}"#),
-            (message_refusal(400, r#"{"detail": "no"}"#), r#"400 {"detail":"no"}"#),
-            (message_refusal(400, ""), "400 status code (no body)"),
-            (message_refusal(502, "<html>"), "502 <html>"),
+            (body_error(413, ""), "413 status code (no body)"),
+            (body_error(502, "<html>\n<h1>Bad gateway"), "502 <html> <h1>Bad gateway"),
+            (message_error(429, limited), "429 Rate limited"),
+            (message_error(500, r#"{"error": "plain"}"#), "500 plain"),
+            (message_error(400, r#"{"error": {"code": 7}}"#), r#"400 {"code":7}"#),
+            (message_error(400, r#"{"detail": "no"}"#), r#"400 {"detail":"no"}"#),
+            (message_error(400, ""), "400 status code (no body)"),
+            (message_error(502, "<html>"), "502 <html>"),
         ] {
             assert_eq!(failure.text, text);
         }

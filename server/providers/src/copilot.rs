@@ -4,14 +4,14 @@ use agentese::types::{InputKind, Model, ModelBuilder, ModelCostBuilder, Thinking
 use futures::stream::BoxStream;
 use futures::{FutureExt, StreamExt};
 
-use super::auth_entry::PROVIDER;
-use super::definitions::{Details, ModelDefinition};
+use super::auth_entry::DEVICE_LOGIN_PROVIDER;
+use super::definitions::{ModelDefinition, ModelDetails};
 use super::device_login::DeviceLogin;
 use super::http::Sender;
-use super::keys::{Keys, NotReady};
-use super::levels::{Efforts, is_strong, levels_with};
-use super::remote::Remote;
-use super::{Failure, FailureKind, Provider, Request, StreamEvent, number};
+use super::keys::{Keys, ModelUnavailableError};
+use super::levels::{Efforts, implies_xhigh, levels_with};
+use super::remote::RemoteProvider;
+use super::{Provider, ProviderError, ProviderErrorKind, Request, StreamEvent, number};
 
 /// Models as of 2026-11-22: id, name, context window in tokens, `true` if the model thinks, `true` if it has
 /// `xhigh`. Other models are available by their ids.
@@ -25,7 +25,7 @@ const MODELS: &[(&str, &str, u64, bool, bool)] = &[
 const MAX_TOKENS: u64 = 16_384;
 
 /// Placeholder address for the time before a login.
-const NOWHERE: &str = "https://localhost";
+const PLACEHOLDER_URL: &str = "https://localhost";
 
 /// The provider.
 pub(super) struct Copilot {
@@ -45,8 +45,8 @@ impl Copilot {
                 id: (*id).to_owned(),
                 name: (*name).to_owned(),
                 api: "openai-completions".to_owned(),
-                provider: PROVIDER.to_owned(),
-                base_url: NOWHERE.to_owned(),
+                provider: DEVICE_LOGIN_PROVIDER.to_owned(),
+                base_url: PLACEHOLDER_URL.to_owned(),
                 reasoning: *thinks,
                 input: vec![InputKind::Text, InputKind::Image],
                 context_window: *window,
@@ -61,20 +61,20 @@ impl Copilot {
 
 impl Provider for Copilot {
     fn name(&self) -> &str {
-        PROVIDER
+        DEVICE_LOGIN_PROVIDER
     }
 
     fn models(&self) -> &[Model] {
         &self.models
     }
 
-    fn ready(&self, _: &Model) -> Result<(), NotReady> {
-        self.keys.find(PROVIDER, None).map(drop)
+    fn ready(&self, _: &Model) -> Result<(), ModelUnavailableError> {
+        self.keys.find(DEVICE_LOGIN_PROVIDER, None).map(drop)
     }
 
     fn levels(&self, model: &Model) -> Vec<ThinkingLevel> {
         let known = MODELS.iter().find(|(id, ..)| *id == model.id);
-        let hardest = known.map_or_else(|| is_strong(model), |(.., hardest)| *hardest);
+        let hardest = known.map_or_else(|| implies_xhigh(model), |(.., hardest)| *hardest);
         levels_with(model.reasoning, hardest, &Efforts::default())
     }
 
@@ -88,18 +88,18 @@ impl Provider for Copilot {
             let access = match login.access().await {
                 Ok(access) => access,
                 Err(error) => {
-                    let failure = Failure::new(FailureKind::Auth, error.to_string());
+                    let failure = ProviderError::new(ProviderErrorKind::Auth, error.to_string());
                     return futures::stream::iter([StreamEvent::Start, StreamEvent::Error(failure)]).boxed();
                 }
             };
-            keys.give(PROVIDER, access.token);
+            keys.set_process_key(DEVICE_LOGIN_PROVIDER, access.token);
             let here = |mut model: Model| {
                 model.base_url.clone_from(&access.base_url);
-                ModelDefinition { model, details: Details::default() }
+                ModelDefinition { model, details: ModelDetails::default() }
             };
             request.model.base_url.clone_from(&access.base_url);
             let models = models.into_iter().map(here).collect();
-            Remote::new(PROVIDER.to_owned(), models, None, keys, sender).stream(request)
+            RemoteProvider::new(DEVICE_LOGIN_PROVIDER.to_owned(), models, None, keys, sender).stream(request)
         }
         .flatten_stream()
         .boxed()

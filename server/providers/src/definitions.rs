@@ -15,7 +15,7 @@ use crate::config::{Environment, from_jsonc};
 /// An error with its location, as in `providers.x.models[0].id: is missing`. The message shows no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {reason}")]
-pub(super) struct Invalid {
+pub(super) struct DefinitionError {
     pub place: String,
     pub reason: String,
 }
@@ -26,15 +26,15 @@ pub(super) struct ProviderDefinition {
     pub name: String,
     pub base_url: Option<String>,
     pub key: Option<ConfigValue>,
-    pub details: Details,
+    pub details: ModelDetails,
     pub models: Vec<ModelDefinition>,
     /// Changes to models of the built-in table, by id.
-    pub overrides: Vec<(String, Changes)>,
+    pub overrides: Vec<(String, ModelOverrides)>,
 }
 
 impl ProviderDefinition {
     /// Limits `xhigh` to models for which the file declares it on the model or the provider; ids give no hint of it.
-    pub fn without_hints(&mut self) {
+    pub fn require_declared_xhigh(&mut self) {
         for entry in &mut self.models {
             entry.details.xhigh = entry.details.xhigh.or(self.details.xhigh).or(Some(false));
         }
@@ -45,12 +45,12 @@ impl ProviderDefinition {
 #[derive(Debug, Clone)]
 pub(super) struct ModelDefinition {
     pub model: Model,
-    pub details: Details,
+    pub details: ModelDetails,
 }
 
 /// Further facts about a model; clients of few revisions receive some of them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Details {
+pub(super) struct ModelDetails {
     pub headers: Vec<(HeaderName, ConfigValue)>,
     /// `true` if the key is also sent in `Authorization`, besides the place that the API requires.
     pub auth_header: bool,
@@ -67,9 +67,9 @@ pub(super) struct Details {
     pub kind: Option<ModelKind>,
 }
 
-impl Details {
+impl ModelDetails {
     /// Returns these details, overridden by others.
-    pub fn with(&self, over: &Details) -> Self {
+    pub fn with(&self, over: &ModelDetails) -> Self {
         let mut merged = self.clone();
         merged.headers.extend(over.headers.iter().cloned());
         merged.auth_header |= over.auth_header;
@@ -88,8 +88,8 @@ impl Details {
         if let Some(efforts) = self.efforts.members() {
             model.extra.insert(EFFORTS, efforts);
         }
-        model.prompt_cache = said(&self.prompt_cache);
-        model.input_limits = said(&self.input_limits);
+        model.prompt_cache = decode_members(&self.prompt_cache);
+        model.input_limits = decode_members(&self.input_limits);
         model.r#type = self.kind.clone();
         model
     }
@@ -109,23 +109,23 @@ fn merge(base: &mut Map<String, Value>, over: &Map<String, Value>) {
 }
 
 /// Converts members that were checked on reading. Returns `None` if there are no members.
-fn said<T: DeserializeOwned>(members: &Map<String, Value>) -> Option<T> {
+fn decode_members<T: DeserializeOwned>(members: &Map<String, Value>) -> Option<T> {
     if members.is_empty() { None } else { serde_json::from_value(members.clone().into()).ok() }
 }
 
 /// Some members of a model.
 #[derive(Debug, Default)]
-pub(super) struct Changes {
+pub(super) struct ModelOverrides {
     name: Option<String>,
     reasoning: Option<bool>,
     input: Option<Vec<InputKind>>,
     context_window: Option<u64>,
     max_tokens: Option<u64>,
     cost: Option<Vec<(&'static str, serde_json::Number)>>,
-    pub details: Details,
+    pub details: ModelDetails,
 }
 
-impl Changes {
+impl ModelOverrides {
     /// Applies the changes to a model.
     pub fn apply(&self, model: &mut Model) {
         if let Some(name) = &self.name {
@@ -164,7 +164,7 @@ pub(super) fn read(
     text: &str,
     environment: &dyn Environment,
     complete: bool,
-) -> Result<Vec<ProviderDefinition>, Invalid> {
+) -> Result<Vec<ProviderDefinition>, DefinitionError> {
     let root = Node { place: String::new(), value: &json(text)? };
     let providers = root.required("providers")?;
     let members = providers.object()?;
@@ -174,8 +174,8 @@ pub(super) fn read(
     members.iter().map(read).collect()
 }
 
-fn json(text: &str) -> Result<Value, Invalid> {
-    from_jsonc(text).map_err(|error| Invalid {
+fn json(text: &str) -> Result<Value, DefinitionError> {
+    from_jsonc(text).map_err(|error| DefinitionError {
         place: format!("line {}, column {}", error.line, error.column),
         reason: "is not JSON".to_owned(),
     })
@@ -186,7 +186,7 @@ fn provider(
     node: &Node<'_>,
     environment: &dyn Environment,
     complete: bool,
-) -> Result<ProviderDefinition, Invalid> {
+) -> Result<ProviderDefinition, DefinitionError> {
     let base_url = node.text("baseUrl")?;
     let api = node.text("api")?;
     // In omp's files this marks a server that requires no key; APIs receive the text itself as the key.
@@ -233,7 +233,7 @@ fn provider(
     Ok(ProviderDefinition { name: name.to_owned(), base_url, key, details, models, overrides })
 }
 
-fn details(node: &Node<'_>, environment: &dyn Environment) -> Result<Details, Invalid> {
+fn details(node: &Node<'_>, environment: &dyn Environment) -> Result<ModelDetails, DefinitionError> {
     let mut headers = Vec::new();
     if let Some(node) = node.member("headers") {
         for (name, value) in node.object()? {
@@ -244,7 +244,7 @@ fn details(node: &Node<'_>, environment: &dyn Environment) -> Result<Details, In
         }
     }
     let compat = node.member("compat").map(|node| node.object().cloned()).transpose()?;
-    Ok(Details {
+    Ok(ModelDetails {
         headers,
         auth_header: node.flag("authHeader")?.unwrap_or(false),
         compat: compat.unwrap_or_default(),
@@ -256,7 +256,7 @@ fn details(node: &Node<'_>, environment: &dyn Environment) -> Result<Details, In
     })
 }
 
-fn changes(node: &Node<'_>, environment: &dyn Environment) -> Result<Changes, Invalid> {
+fn changes(node: &Node<'_>, environment: &dyn Environment) -> Result<ModelOverrides, DefinitionError> {
     let input = match node.member("input") {
         None => None,
         Some(_) => {
@@ -283,7 +283,7 @@ fn changes(node: &Node<'_>, environment: &dyn Environment) -> Result<Changes, In
             Some(prices)
         }
     };
-    Ok(Changes {
+    Ok(ModelOverrides {
         name: node.text("name")?,
         reasoning: node.flag("reasoning")?,
         input,
@@ -310,22 +310,22 @@ impl<'a> Node<'a> {
         Some(Node { place: self.below(name), value })
     }
 
-    fn required(&self, name: &str) -> Result<Node<'a>, Invalid> {
+    fn required(&self, name: &str) -> Result<Node<'a>, DefinitionError> {
         self.member(name).ok_or_else(|| self.missing(name))
     }
 
-    fn object(&self) -> Result<&'a Map<String, Value>, Invalid> {
+    fn object(&self) -> Result<&'a Map<String, Value>, DefinitionError> {
         self.value.as_object().ok_or_else(|| self.invalid("is not an object"))
     }
 
-    fn list(&self, name: &str) -> Result<Vec<Node<'a>>, Invalid> {
+    fn list(&self, name: &str) -> Result<Vec<Node<'a>>, DefinitionError> {
         let Some(node) = self.member(name) else { return Ok(Vec::new()) };
         let items = node.value.as_array().ok_or_else(|| node.invalid("is not a list"))?;
         let item = |(at, value)| Node { place: format!("{}[{at}]", node.place), value };
         Ok(items.iter().enumerate().map(item).collect())
     }
 
-    fn text(&self, name: &str) -> Result<Option<String>, Invalid> {
+    fn text(&self, name: &str) -> Result<Option<String>, DefinitionError> {
         let Some(node) = self.member(name) else {
             self.object()?;
             return Ok(None);
@@ -334,25 +334,25 @@ impl<'a> Node<'a> {
         text.map(|text| Some(text.to_owned())).ok_or_else(|| node.invalid("is not a string, or empty"))
     }
 
-    fn flag(&self, name: &str) -> Result<Option<bool>, Invalid> {
+    fn flag(&self, name: &str) -> Result<Option<bool>, DefinitionError> {
         let Some(node) = self.member(name) else { return Ok(None) };
         node.value.as_bool().map(Some).ok_or_else(|| node.invalid("is neither true nor false"))
     }
 
-    fn tokens(&self, name: &str) -> Result<Option<u64>, Invalid> {
+    fn tokens(&self, name: &str) -> Result<Option<u64>, DefinitionError> {
         let Some(node) = self.member(name) else { return Ok(None) };
         let count = node.value.as_f64().filter(|count| *count >= 1.0);
         count.map(|count| Some(count as u64)).ok_or_else(|| node.invalid("is not a number of tokens"))
     }
 
-    fn efforts(&self) -> Result<Efforts, Invalid> {
+    fn efforts(&self) -> Result<Efforts, DefinitionError> {
         let Some(node) = self.member(EFFORTS) else { return Ok(Efforts::default()) };
         Efforts::read(node.object()?)
-            .map_err(|(name, reason)| Invalid { place: node.below(&name), reason: reason.to_owned() })
+            .map_err(|(name, reason)| DefinitionError { place: node.below(&name), reason: reason.to_owned() })
     }
 
     /// Returns the members of an object that has the shape of a type.
-    fn shaped<T: DeserializeOwned>(&self, name: &str) -> Result<Map<String, Value>, Invalid> {
+    fn shaped<T: DeserializeOwned>(&self, name: &str) -> Result<Map<String, Value>, DefinitionError> {
         let Some(node) = self.member(name) else { return Ok(Map::new()) };
         let members = node.object()?.clone();
         let read = serde_json::from_value::<T>(node.value.clone());
@@ -360,12 +360,12 @@ impl<'a> Node<'a> {
         Ok(members)
     }
 
-    fn invalid(&self, reason: &str) -> Invalid {
-        Invalid { place: self.place.clone(), reason: reason.to_owned() }
+    fn invalid(&self, reason: &str) -> DefinitionError {
+        DefinitionError { place: self.place.clone(), reason: reason.to_owned() }
     }
 
-    fn missing(&self, name: &str) -> Invalid {
-        Invalid { place: self.below(name), reason: "is missing".to_owned() }
+    fn missing(&self, name: &str) -> DefinitionError {
+        DefinitionError { place: self.below(name), reason: "is missing".to_owned() }
     }
 }
 
@@ -376,7 +376,7 @@ mod tests {
 
     use super::*;
 
-    fn parse(text: &str) -> Result<Vec<ProviderDefinition>, Invalid> {
+    fn parse(text: &str) -> Result<Vec<ProviderDefinition>, DefinitionError> {
         read(text, &|_: &str| None, true)
     }
 

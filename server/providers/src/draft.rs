@@ -2,17 +2,17 @@
 
 use reqwest::header::HeaderMap;
 
-use super::apis::{Api, Asked, OtherForms, Reader, Wire};
+use super::apis::{ActiveFallbacks, Api, Reader, RequestContext, WireRequest};
 use super::declarations::Renames;
-use super::definitions::Details;
+use super::definitions::ModelDetails;
 use super::http::Sender;
 use super::key::Key;
 use super::keys::Keys;
 use super::value::ConfigValue;
-use super::{Failure, Request};
+use super::{ProviderError, Request};
 
 /// The answer of a server that refuses a request.
-pub(super) struct Refusal<'a> {
+pub(super) struct ErrorResponse<'a> {
     /// The body as received.
     pub body: &'a str,
     /// The message for the user.
@@ -25,7 +25,7 @@ pub(super) struct Preparation {
     pub request: Request,
     /// Names of tools that the request has in another form.
     pub renames: Renames,
-    pub details: Details,
+    pub details: ModelDetails,
     pub name: String,
     pub key: Option<ConfigValue>,
     pub keys: Keys,
@@ -43,47 +43,50 @@ pub(super) struct Draft {
 
 impl Draft {
     /// Writes the request, and creates the reader of its answer.
-    pub fn write(self, forms: OtherForms) -> Result<(Wire, Box<dyn Reader>, Self, OtherForms), Failure> {
-        let asked = self.asked(&forms);
-        let (wire, reader) = (self.wire(&asked)?, self.preparation.api.reader(&asked));
-        Ok((wire, reader, self, forms))
+    pub fn write(
+        self,
+        fallbacks: ActiveFallbacks,
+    ) -> Result<(WireRequest, Box<dyn Reader>, Self, ActiveFallbacks), ProviderError> {
+        let context = self.context(&fallbacks);
+        let (wire, reader) = (self.wire(&context)?, self.preparation.api.reader(&context));
+        Ok((wire, reader, self, fallbacks))
     }
 
-    fn asked<'a>(&'a self, forms: &'a OtherForms) -> Asked<'a> {
+    fn context<'a>(&'a self, fallbacks: &'a ActiveFallbacks) -> RequestContext<'a> {
         let Preparation { request, details, sender, .. } = &self.preparation;
-        Asked {
+        RequestContext {
             request,
             settings: &sender.settings,
             compat: &details.compat,
             efforts: &details.efforts,
-            forms,
+            fallbacks,
             key: Some(&self.key),
             now: self.now,
         }
     }
 
-    fn wire(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
-        let mut wire = self.preparation.api.request(asked)?;
+    fn wire(&self, context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {
+        let mut wire = self.preparation.api.request(context)?;
         wire.headers.extend(self.headers.clone());
         Ok(wire)
     }
 
     /// Returns the request with other forms of the parts that a refusal names, if that changes it. `wire` is the
     /// refused request.
-    pub fn other_form(
+    pub fn fallback_request(
         &self,
-        refused: &Refusal<'_>,
-        wire: &Wire,
-        forms: &OtherForms,
-    ) -> Option<(Wire, OtherForms)> {
+        error: &ErrorResponse<'_>,
+        wire: &WireRequest,
+        fallbacks: &ActiveFallbacks,
+    ) -> Option<(WireRequest, ActiveFallbacks)> {
         let api = self.preparation.api;
-        let forms = forms.with_named(api.forms(), refused.body, refused.text)?;
-        let other = self.wire(&self.asked(&forms)).ok()?;
+        let forms = fallbacks.with_refused(api.fallbacks(), error.body, error.text)?;
+        let other = self.wire(&self.context(&forms)).ok()?;
         (!other.body.is_same(&wire.body) || other.headers != wire.headers).then_some((other, forms))
     }
 
     /// Stores the accepted forms for later requests.
-    pub fn keep(&self, forms: OtherForms) {
-        self.preparation.sender.forms.keep(&self.preparation.request.model, forms);
+    pub fn keep_fallbacks(&self, fallbacks: ActiveFallbacks) {
+        self.preparation.sender.fallbacks.insert(&self.preparation.request.model, fallbacks);
     }
 }

@@ -12,4 +12,4 @@ pub(super) use exchange::{Exchange, answer};
 pub(super) use exchange::{finish, read};
 pub(super) use sender::Sender;
 #[cfg(test)]
-pub(super) use sse::Events;
+pub(super) use sse::SseParser;

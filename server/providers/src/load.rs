@@ -7,16 +7,16 @@ use std::sync::Arc;
 use super::apis;
 use super::auth_file::AuthFile;
 use super::copilot::Copilot;
-use super::definitions::{self, Details, ModelDefinition, ProviderDefinition};
+use super::definitions::{self, ModelDefinition, ModelDetails, ProviderDefinition};
 use super::device_login::DeviceLogin;
 use super::http::{Client, Sender};
 use super::keys::Keys;
-use super::remote::Remote;
-use super::settings::{Cache, Settings};
+use super::remote::RemoteProvider;
+use super::settings::{CacheRetention, Settings};
 use super::value::ConfigValue;
-use super::{Catalog, Complaint, LevelCustoms, Provider};
+use super::{Catalog, ConfigWarning, Provider, ThinkingLevelRules};
 use crate::config::yaml::{from_yaml, is_yaml};
-use crate::config::{Environment, Home, Login, read_regular};
+use crate::config::{AgentPaths, Environment, Login, read_regular};
 use crate::world::{Clock, SystemClock};
 use agentese::types::ModelKind;
 use agentese_server_base::processes::{LocalSpawner, Spawner};
@@ -47,7 +47,7 @@ pub struct Sources {
     /// Login with a device code, if users have one. Its provider precedes the built-in ones.
     pub login: Option<Login>,
     /// Rules for thinking levels.
-    pub levels: LevelCustoms,
+    pub levels: ThinkingLevelRules,
 }
 
 impl Sources {
@@ -55,14 +55,14 @@ impl Sources {
     pub fn new(agent_dir: Option<PathBuf>, environment: Arc<dyn Environment + Send + Sync>) -> Self {
         Self {
             agent_dir,
-            models: Home::PI.models,
+            models: AgentPaths::PI.models,
             environment,
             settings: Settings::default(),
             clock: Arc::new(SystemClock),
             spawner: Arc::new(LocalSpawner::new(None)),
             others: Vec::new(),
             login: None,
-            levels: LevelCustoms::PI,
+            levels: ThinkingLevelRules::PI,
         }
     }
 }
@@ -79,33 +79,33 @@ impl fmt::Debug for Sources {
 
 /// Loads the catalogue and returns it with warnings. A file that is not valid is left out as a whole. Nothing is
 /// written, and no command runs.
-pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
-    let mut complaints = Vec::new();
+pub fn load(sources: Sources) -> (Catalog, Vec<ConfigWarning>) {
+    let mut warnings = Vec::new();
     let environment = &*sources.environment;
     let no_variables = |_: &str| None;
     let mut providers = match definitions::read(BUILT_IN, &no_variables, false) {
-        Ok(definitions) => definitions.into_iter().map(Parts::built_in).collect(),
+        Ok(definitions) => definitions.into_iter().map(ProviderEntry::built_in).collect(),
         Err(error) => {
             tracing::error!(%error, "the built-in models are not valid");
             Vec::new()
         }
     };
     if let Some(path) = sources.agent_dir.as_ref().map(|directory| directory.join(sources.models)) {
-        let mut complain = |reason: String| complaints.push(Complaint { path: path.clone(), reason });
+        let mut warn = |reason: String| warnings.push(ConfigWarning { path: path.clone(), reason });
         match read_regular(&path) {
             Ok(text) => match json(&path, text).and_then(|text| read(&text, environment)) {
                 Ok(definitions) => {
                     for mut definition in definitions {
-                        if !sources.levels.ids_tell {
-                            definition.without_hints();
+                        if !sources.levels.ids_imply_xhigh {
+                            definition.require_declared_xhigh();
                         }
-                        merge(&mut providers, definition, &mut complain);
+                        merge(&mut providers, definition, &mut warn);
                     }
                 }
-                Err(error) => complain(format!("ignored: {error}")),
+                Err(error) => warn(format!("ignored: {error}")),
             },
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => complain(format!("ignored: {error}")),
+            Err(error) => warn(format!("ignored: {error}")),
         }
     }
     for entry in providers.iter_mut().flat_map(|parts| &mut parts.models) {
@@ -115,23 +115,23 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
     let file = sources.agent_dir.as_ref().map(|directory| AuthFile::in_dir(directory));
     if let Some(error) = file.as_ref().and_then(|file| file.check().err()) {
         let path = sources.agent_dir.clone().unwrap_or_default().join("auth.json");
-        complaints.push(Complaint { path, reason: error.to_string() });
+        warnings.push(ConfigWarning { path, reason: error.to_string() });
     }
     let mut settings = sources.settings;
     if let Some(retention) = environment.get("PI_CACHE_RETENTION").and_then(|value| value.into_string().ok())
     {
-        settings.cache = Cache::named(&retention);
+        settings.cache = CacheRetention::named(&retention);
     }
     let sender = Sender {
         client: Arc::new(Client::new(&settings, environment)),
         settings: Arc::new(settings),
         clock: sources.clock.clone(),
-        forms: Arc::default(),
+        fallbacks: Arc::default(),
     };
     let keys = Keys::new(file, sources.environment.clone(), sources.clock.clone(), sources.spawner)
         .with_configured(configured(&providers));
     let remote = providers.into_iter().map(|parts| -> Arc<dyn Provider> {
-        Arc::new(Remote::new(parts.name, parts.models, parts.key, keys.clone(), sender.clone()))
+        Arc::new(RemoteProvider::new(parts.name, parts.models, parts.key, keys.clone(), sender.clone()))
     });
     let login = sources.login.map(|login| {
         let (file, client) = (keys.file().cloned(), sender.client.clone());
@@ -141,7 +141,7 @@ pub fn load(sources: Sources) -> (Catalog, Vec<Complaint>) {
         .clone()
         .map(|login| -> Arc<dyn Provider> { Arc::new(Copilot::new(login, keys.clone(), sender.clone())) });
     let all = sources.others.into_iter().chain(behind_login).chain(remote).collect();
-    (Catalog::new(all).with_keys(keys.clone()).with_login(login), complaints)
+    (Catalog::new(all).with_keys(keys.clone()).with_login(login), warnings)
 }
 
 fn read(text: &str, environment: &dyn Environment) -> Result<Vec<ProviderDefinition>, String> {
@@ -154,22 +154,22 @@ fn json(path: &Path, text: String) -> Result<String, String> {
 }
 
 /// Headers with values that are ordinary words and no secrets.
-const OPEN_HEADERS: &[&str] = &["accept", "content-type", "user-agent"];
+const PUBLIC_HEADERS: &[&str] = &["accept", "content-type", "user-agent"];
 
 /// Returns the keys and headers in the files with their descriptions, each value once.
-fn configured(providers: &[Parts]) -> Vec<(String, ConfigValue)> {
+fn configured(providers: &[ProviderEntry]) -> Vec<(String, ConfigValue)> {
     let mut all: Vec<(String, ConfigValue)> = Vec::new();
     let mut add = |what: String, value: &ConfigValue| {
-        if !all.iter().any(|(_, known)| known.is(value)) {
+        if !all.iter().any(|(_, known)| known.is_same(value)) {
             all.push((what, value.clone()));
         }
     };
-    for Parts { name, models, key } in providers {
+    for ProviderEntry { name, models, key } in providers {
         if let Some(key) = key {
             add(format!("the key of {name}"), key);
         }
         let headers = models.iter().flat_map(|entry| &entry.details.headers);
-        for (header, value) in headers.filter(|(header, _)| !OPEN_HEADERS.contains(&header.as_str())) {
+        for (header, value) in headers.filter(|(header, _)| !PUBLIC_HEADERS.contains(&header.as_str())) {
             add(format!("the header {header} of {name}"), value);
         }
     }
@@ -177,15 +177,15 @@ fn configured(providers: &[Parts]) -> Vec<(String, ConfigValue)> {
 }
 
 /// A provider during the merge of the files.
-struct Parts {
+struct ProviderEntry {
     name: String,
     models: Vec<ModelDefinition>,
     key: Option<ConfigValue>,
 }
 
-impl Parts {
+impl ProviderEntry {
     fn built_in(definition: ProviderDefinition) -> Self {
-        let shared = Details { kind: Some(ModelKind::Chat), ..definition.details };
+        let shared = ModelDetails { kind: Some(ModelKind::Chat), ..definition.details };
         let model = |entry: ModelDefinition| ModelDefinition {
             details: shared.with(&entry.details),
             model: entry.model,
@@ -198,21 +198,21 @@ impl Parts {
     }
 }
 
-fn merge(providers: &mut Vec<Parts>, definition: ProviderDefinition, complain: &mut impl FnMut(String)) {
+fn merge(providers: &mut Vec<ProviderEntry>, definition: ProviderDefinition, warn: &mut impl FnMut(String)) {
     let ProviderDefinition { name, base_url, key, details, models, overrides } = definition;
     for entry in models.iter().filter(|entry| apis::named(&entry.model.api).is_none()) {
         let (id, api) = (&entry.model.id, &entry.model.api);
-        complain(format!("{name}/{id} cannot be asked: the API \"{api}\" is not available in this version"));
+        warn(format!("{name}/{id} cannot be asked: the API \"{api}\" is not available in this version"));
     }
     let known = providers.iter().position(|parts| parts.name == name);
     if known.is_none() && models.is_empty() {
-        complain(format!("providers.{name}: has no models, and there are none of that name to change"));
+        warn(format!("providers.{name}: has no models, and there are none of that name to change"));
         return;
     }
     let parts = match known {
         Some(at) => &mut providers[at],
         None => {
-            providers.push(Parts { name: name.clone(), models: Vec::new(), key: None });
+            providers.push(ProviderEntry { name: name.clone(), models: Vec::new(), key: None });
             let last = providers.len() - 1;
             &mut providers[last]
         }
@@ -229,11 +229,12 @@ fn merge(providers: &mut Vec<Parts>, definition: ProviderDefinition, complain: &
                 changes.apply(&mut entry.model);
                 entry.details = entry.details.with(&changes.details);
             }
-            None => complain(format!("providers.{name}.modelOverrides.{id}: unknown model")),
+            None => warn(format!("providers.{name}.modelOverrides.{id}: unknown model")),
         }
     }
     for entry in models {
-        let entry = ModelDefinition { details: Details::with(&details, &entry.details), model: entry.model };
+        let entry =
+            ModelDefinition { details: ModelDetails::with(&details, &entry.details), model: entry.model };
         match parts.models.iter_mut().find(|known| known.model.id == entry.model.id) {
             Some(known) => *known = entry,
             None => parts.models.push(entry),

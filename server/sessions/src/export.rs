@@ -52,7 +52,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 pub use entries::Entries;
-pub use file::{ExportError, SessionFile, default_name, from_file, write};
+pub use file::{ExportError, SessionContent, default_name, from_file, write};
 pub use stored::StoredEntries;
 
 /// The marker in the second line of every export. A newer export may replace a file with this marker.
@@ -60,7 +60,7 @@ const MARKER: &str = "<!-- agentese session export -->";
 
 /// The input of an export.
 #[derive(Clone, Copy)]
-pub struct Transcript<'a> {
+pub struct ExportInput<'a> {
     /// The first line of the session file.
     pub header: &'a Value,
     /// The other lines, in the order of the file. Entries of any type, and with any members missing, are
@@ -78,7 +78,7 @@ pub struct Transcript<'a> {
     pub secrets: &'a [String],
 }
 
-impl<'a> Transcript<'a> {
+impl<'a> ExportInput<'a> {
     /// Creates an input with header and entries alone.
     pub fn new(header: &'a Value, entries: &'a dyn Entries) -> Self {
         Self { header, entries, leaf: None, system_prompt: None, tools: &[], secrets: &[] }
@@ -90,26 +90,26 @@ impl<'a> Transcript<'a> {
 ///
 /// Takes time and memory in proportion to the transcript (about a second for ten thousand entries), so the
 /// caller must be allowed to block.
-pub fn html(transcript: &Transcript) -> String {
+pub fn html(input: &ExportInput) -> String {
     let mut page = Vec::new();
     // Writing to memory cannot fail, and a page consists of texts.
-    write_html(transcript, &mut page).expect("memory takes everything");
+    write_html(input, &mut page).expect("memory takes everything");
     String::from_utf8(page).expect("a page is text")
 }
 
 /// Writes the page entry by entry, in small pieces. Only an outline of the transcript (a title and some
 /// numbers for each entry) and the current entry are in memory. Fails if writing to `out` fails.
-pub fn write_html(transcript: &Transcript, out: &mut dyn Write) -> io::Result<()> {
-    let secrets = &redact::Secrets::of(transcript.secrets);
+pub fn write_html(input: &ExportInput, out: &mut dyn Write) -> io::Result<()> {
+    let secrets = &redact::Secrets::of(input.secrets);
     let text = |text: &str| redact::redacted_text(text, secrets).into_owned();
-    let header = redact::redacted(transcript.header, secrets);
-    let leaf = transcript.leaf.map(text);
-    let system_prompt = transcript.system_prompt.map(text);
+    let header = redact::redacted(input.header, secrets);
+    let leaf = input.leaf.map(text);
+    let system_prompt = input.system_prompt.map(text);
     let tools: Vec<_> =
-        transcript.tools.iter().map(|(name, description)| (text(name), text(description))).collect();
+        input.tools.iter().map(|(name, description)| (text(name), text(description))).collect();
     let page = page::Page {
         header: &header,
-        entries: &entries::Clean { entries: transcript.entries, secrets },
+        entries: &entries::RedactedEntries { entries: input.entries, secrets },
         leaf: leaf.as_deref(),
         system_prompt: system_prompt.as_deref(),
         tools: &tools,

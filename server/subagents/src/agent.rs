@@ -5,17 +5,17 @@ use serde_json::Value;
 
 /// The subagents that an agent may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Spawns {
-    Nobody,
-    Anybody,
+pub enum SpawnPolicy {
+    NoAgents,
+    AnyAgent,
     Named(Vec<String>),
 }
 
-impl Spawns {
-    pub fn allow(&self, name: &str) -> bool {
+impl SpawnPolicy {
+    pub fn allows(&self, name: &str) -> bool {
         match self {
-            Self::Nobody => false,
-            Self::Anybody => true,
+            Self::NoAgents => false,
+            Self::AnyAgent => true,
             Self::Named(names) => names.iter().any(|known| known == name),
         }
     }
@@ -23,12 +23,12 @@ impl Spawns {
 
 /// An agent that can be started as a subagent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Definition {
+pub struct AgentDefinition {
     pub name: String,
     pub description: String,
     /// The tools of the agent; `None` for the tools of its parent.
     pub tools: Option<Vec<String>>,
-    pub spawns: Spawns,
+    pub spawn_policy: SpawnPolicy,
     pub model: Option<String>,
     pub thinking: Option<ThinkingLevel>,
     /// The schema of its result.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::providers::is_blank;
 
 /// Maximum number of subagents in one call.
-const MOST: usize = 32;
+const MAX_TASKS: usize = 32;
 /// Maximum length of the id of a subagent, in characters.
 const LONGEST_ID: usize = 32;
 
@@ -14,7 +14,7 @@ const LONGEST_ID: usize = 32;
 pub struct Arguments {
     pub agent: String,
     pub context: Option<String>,
-    pub tasks: Vec<Item>,
+    pub tasks: Vec<TaskItem>,
     pub isolated: bool,
     pub verify: Option<Value>,
     pub schema: Option<Value>,
@@ -22,7 +22,7 @@ pub struct Arguments {
 
 /// The task of one subagent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct TaskItem {
     pub id: String,
     pub description: String,
     pub assignment: String,
@@ -67,14 +67,14 @@ pub fn schema(agents: &str, isolation: bool) -> Value {
 }
 
 /// Reads the arguments. Fails with a message for the model.
-pub fn read(arguments: &Value) -> Result<Arguments, String> {
+pub fn parse(arguments: &Value) -> Result<Arguments, String> {
     let text = |value: &Value, name: &str| value[name].as_str().map(str::to_owned);
     let listed = arguments["tasks"].as_array().filter(|tasks| !tasks.is_empty());
     let listed = listed.ok_or("tasks: there has to be at least one")?;
-    if listed.len() > MOST {
-        return Err(format!("tasks: there may be {MOST} at most, not {}", listed.len()));
+    if listed.len() > MAX_TASKS {
+        return Err(format!("tasks: there may be {MAX_TASKS} at most, not {}", listed.len()));
     }
-    let mut tasks: Vec<Item> = Vec::new();
+    let mut tasks: Vec<TaskItem> = Vec::new();
     for (index, task) in listed.iter().enumerate() {
         let id = text(task, "id").unwrap_or_default();
         let named = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -89,7 +89,7 @@ pub fn read(arguments: &Value) -> Result<Arguments, String> {
         let assignment = text(task, "assignment").or_else(|| text(task, "task"));
         let assignment = assignment.filter(|assignment| !is_blank(assignment));
         let assignment = assignment.ok_or_else(|| format!("tasks[{index}].assignment: it is missing"))?;
-        tasks.push(Item { id, description: text(task, "description").unwrap_or_default(), assignment });
+        tasks.push(TaskItem { id, description: text(task, "description").unwrap_or_default(), assignment });
     }
     Ok(Arguments {
         agent: text(arguments, "agent").unwrap_or_default(),
@@ -109,9 +109,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn invalid_arguments_are_rejected_by_path() {
         let task = |id: &str| json!({"id": id, "description": "d", "assignment": "a"});
-        let refused = |tasks: Value| read(&json!({"agent": "task", "tasks": tasks})).unwrap_err();
+        let refused = |tasks: Value| parse(&json!({"agent": "task", "tasks": tasks})).unwrap_err();
         assert!(refused(json!([])).starts_with("tasks:"));
         assert!(refused(json!([task("../x")])).starts_with("tasks[0].id:"));
         assert!(refused(json!([task(&"x".repeat(33))])).starts_with("tasks[0].id:"));
@@ -120,7 +120,7 @@ mod tests {
         let many: Vec<_> = (0..33).map(|number| task(&format!("t{number}"))).collect();
         assert!(refused(json!(many)).contains("32 at most"));
         let read =
-            read(&json!({"agent": "task", "tasks": [task("a")], "isolated": true, "verify": null})).unwrap();
+            parse(&json!({"agent": "task", "tasks": [task("a")], "isolated": true, "verify": null})).unwrap();
         assert!(read.isolated && read.verify.is_none() && read.context.is_none());
     }
 }

@@ -2,12 +2,12 @@
 
 use agentese::types::VerificationAttemptResult;
 
-use super::agent::Definition;
-use super::arguments::{Arguments, Item};
+use super::agent::AgentDefinition;
+use super::arguments::{Arguments, TaskItem};
 use super::submit::NAME;
 
 /// Maximum number of reminders for a subagent that stops without a result.
-pub const REMINDERS: usize = 3;
+pub const MAX_REMINDERS: usize = 3;
 
 /// The decoration around a heading.
 const RULE: &str = "═══════════";
@@ -17,7 +17,7 @@ fn heading(title: &str) -> String {
 }
 
 /// Returns the first prompt of a subagent. Clients receive it in the results, in this form.
-pub fn first(arguments: &Arguments, item: &Item) -> String {
+pub fn first_prompt(arguments: &Arguments, item: &TaskItem) -> String {
     let mut text = String::new();
     if let Some(context) = &arguments.context {
         text = format!("{}\n\n<context>\n{}\n</context>\n\n", heading("Background"), context.trim());
@@ -27,7 +27,7 @@ pub fn first(arguments: &Arguments, item: &Item) -> String {
 }
 
 /// Returns the system instructions of a subagent.
-pub fn instructions(definition: &Definition, isolated: bool) -> String {
+pub fn instructions(definition: &AgentDefinition, isolated: bool) -> String {
     let place = match isolated {
         true => {
             "\n\nYou work in a copy of the repository. Your changes are taken from it when you are done; what you do \
@@ -44,15 +44,15 @@ pub fn instructions(definition: &Definition, isolated: bool) -> String {
 }
 
 /// Returns the prompt for a subagent that stopped without a result.
-pub fn reminder(number: usize) -> String {
+pub fn reminder_prompt(number: usize) -> String {
     format!(
-        "You have stopped without handing in a result (reminder {number} of {REMINDERS}). Call `{NAME}` now: \
+        "You have stopped without handing in a result (reminder {number} of {MAX_REMINDERS}). Call `{NAME}` now: \
          `result.data` with what came of your work, or `result.error` with the reason why nothing did."
     )
 }
 
 /// Returns the prompt for a subagent that repairs work with a failed verification.
-pub fn repair(first: &str, attempt: &VerificationAttemptResult, lines: usize) -> String {
+pub fn repair_prompt(first: &str, attempt: &VerificationAttemptResult, lines: usize) -> String {
     let mut text = format!(
         "Your previous attempt is done, but its verification failed. All of its changes are still in the working \
          directory. Find out why these commands fail, mend it, and hand in the result again. Never weaken a check so \
@@ -62,11 +62,11 @@ pub fn repair(first: &str, attempt: &VerificationAttemptResult, lines: usize) ->
     );
     let failed = attempt.command_results.iter();
     for command in failed.filter(|command| command.exit_code != 0 && command.optional != Some(true)) {
-        let how = match command.timed_out {
+        let outcome = match command.timed_out {
             Some(true) => "ran out of time".to_owned(),
             _ => format!("ended with code {}", command.exit_code),
         };
-        text.push_str(&format!("\n\n{} ({how}):\n\n    {}", command.name, command.command));
+        text.push_str(&format!("\n\n{} ({outcome}):\n\n    {}", command.name, command.command));
         if let Some(shown) = &command.output_preview {
             let all: Vec<&str> = shown.lines().collect();
             let shown = all[all.len().saturating_sub(lines)..].join("\n");

@@ -1,7 +1,7 @@
 //! The work of one call: concurrent subagents, then their changes.
 
 use super::call::Batch;
-use super::isolate::{Commit, Lease, Merged};
+use super::isolate::{Commit, MergeResult, WorktreeLease};
 use super::outcome::{Label, Outcome};
 use super::worker;
 use crate::config::MergeMode;
@@ -14,18 +14,19 @@ pub enum Changes {
     /// The changes are applied; true if there were any.
     Applied(bool),
     /// The changes are not applied, for this reason.
-    Kept(String),
+    NotApplied(String),
     /// Merged branches, and branches that could not be merged.
-    Merged(Merged),
+    Merged(MergeResult),
 }
 
 impl Batch {
     /// Runs the subagents and returns their changes to the user's files.
     pub async fn run(mut self, labels: Vec<Label>) -> (Vec<Outcome>, Changes) {
         let mut outcomes =
-            futures::future::join_all(labels.into_iter().map(|label| worker::work(&self, label))).await;
+            futures::future::join_all(labels.into_iter().map(|label| worker::run_subagent(&self, label)))
+                .await;
         let Some(mut lease) = self.lease.take() else { return (outcomes, Changes::None) };
-        let changes = self.bring_back(&mut lease, &mut outcomes).await;
+        let changes = self.merge_changes(&mut lease, &mut outcomes).await;
         lease.end().await;
         (outcomes, changes)
     }
@@ -33,23 +34,23 @@ impl Batch {
     /// Returns the changes to the user's files. Nothing is returned after an abort of the call, or from a
     /// subagent that reported failure. Patches are applied only if all subagents succeeded; branches are
     /// merged for each subagent that succeeded.
-    async fn bring_back(&self, lease: &mut Lease, outcomes: &mut [Outcome]) -> Changes {
+    async fn merge_changes(&self, lease: &mut WorktreeLease, outcomes: &mut [Outcome]) -> Changes {
         if self.context.abort.is_cancelled() {
-            return Changes::Kept("the call was stopped".to_owned());
+            return Changes::NotApplied("the call was stopped".to_owned());
         }
         match self.policy.settings.merge {
             MergeMode::Patch => {
-                if !outcomes.iter().all(|outcome| outcome.did_its_work() && outcome.patch.is_some()) {
-                    return Changes::Kept("not every subagent did its work".to_owned());
+                if !outcomes.iter().all(|outcome| outcome.completed_work() && outcome.patch.is_some()) {
+                    return Changes::NotApplied("not every subagent did its work".to_owned());
                 }
                 let patches: Vec<_> = outcomes.iter().filter_map(|outcome| outcome.patch.clone()).collect();
-                lease.apply(&patches).await.map_or_else(Changes::Kept, Changes::Applied)
+                lease.apply(&patches).await.map_or_else(Changes::NotApplied, Changes::Applied)
             }
             MergeMode::Branch => {
                 let of_each = outcomes.iter_mut().filter_map(|outcome| Some((commit(outcome)?, outcome)));
                 let (mut commits, outcomes): (Vec<_>, Vec<_>) = of_each.unzip();
                 if commits.is_empty() {
-                    return Changes::Kept("no subagent did its work".to_owned());
+                    return Changes::NotApplied("no subagent did its work".to_owned());
                 }
                 match lease.merge(&mut commits).await {
                     Ok(merged) => {
@@ -58,7 +59,7 @@ impl Batch {
                         }
                         Changes::Merged(merged)
                     }
-                    Err(reason) => Changes::Kept(reason),
+                    Err(reason) => Changes::NotApplied(reason),
                 }
             }
         }
@@ -66,7 +67,7 @@ impl Batch {
 }
 
 fn commit(outcome: &Outcome) -> Option<Commit> {
-    let patch = outcome.patch.clone().filter(|_| outcome.did_its_work())?;
+    let patch = outcome.patch.clone().filter(|_| outcome.completed_work())?;
     let id = &outcome.label.first_id;
     let title = outcome.label.item.description.lines().next().unwrap_or_default().trim();
     let message = if title.is_empty() { id.clone() } else { format!("{title} ({id})") };

@@ -6,35 +6,35 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 
-use super::agent::{Definition, Spawns};
-use super::isolate::Lease;
-use super::policy::{Policies, Policy};
+use super::agent::{AgentDefinition, SpawnPolicy};
+use super::isolate::WorktreeLease;
+use super::policy::{SharedPolicy, SubagentPolicy};
 use super::progress::Progress;
-use super::verify::Plan;
-use crate::tools::{Agents, Tool, ToolContext};
+use super::verify::VerificationPlan;
+use crate::tools::{SubagentHost, Tool, ToolContext};
 
 /// Creates the tool with which a subagent starts subagents of its own.
-pub type NestedTool = fn(Policies, Spawns) -> Arc<dyn Tool>;
+pub type NestedTool = fn(SharedPolicy, SpawnPolicy) -> Arc<dyn Tool>;
 
 /// Data shared by the subagents of one call.
 pub struct Batch {
     pub context: ToolContext,
-    pub agents: Arc<dyn Agents>,
-    pub policies: Policies,
+    pub agents: Arc<dyn SubagentHost>,
+    pub policies: SharedPolicy,
     /// Creates the tool of a subagent that may start others.
-    pub nested: NestedTool,
-    pub policy: Arc<Policy>,
-    pub definition: Definition,
+    pub nested_tool: NestedTool,
+    pub policy: Arc<SubagentPolicy>,
+    pub definition: AgentDefinition,
     /// The schema of their results.
     pub schema: Option<Value>,
     /// The verification of isolated work.
-    pub plan: Option<Plan>,
+    pub plan: Option<VerificationPlan>,
     /// The copies in which isolated subagents work.
-    pub lease: Option<Lease>,
+    pub lease: Option<WorktreeLease>,
     /// Limits the number of concurrent subagents.
-    pub room: Semaphore,
+    pub slots: Semaphore,
     /// Makes subagents start one after another, in the order of the tasks.
-    pub door: Mutex<()>,
+    pub start_lock: Mutex<()>,
     pub progress: Arc<Progress>,
     /// Folder for outputs, patches and similar files.
     pub artifacts: PathBuf,

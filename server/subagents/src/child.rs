@@ -7,13 +7,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::agent::{Definition, Spawns};
+use super::agent::{AgentDefinition, SpawnPolicy};
 use super::arguments::NAME;
-use super::assignment::{REMINDERS, reminder};
+use super::assignment::{MAX_REMINDERS, reminder_prompt};
 use super::call::NestedTool;
 use super::isolate::Worktree;
-use super::policy::Policies;
-use super::submit::{Submit, Submitted};
+use super::policy::SharedPolicy;
+use super::submit::{Submission, SubmitTool};
 use crate::tools::{Child, ChildAnswer, NOT_STARTED, Parent, Tool, ToolContext, ToolOutput, ToolSet};
 
 /// Returns the tools of a subagent. These are the tools of its parent and read-only tools, as far as its
@@ -21,15 +21,17 @@ use crate::tools::{Child, ChildAnswer, NOT_STARTED, Parent, Tool, ToolContext, T
 /// the definition allows it and another generation is permitted.
 pub fn tools(
     parent: &Parent,
-    definition: &Definition,
-    policies: &Policies,
+    definition: &AgentDefinition,
+    policies: &SharedPolicy,
     nested: NestedTool,
     worktree: Option<&Worktree>,
-    submit: &Submit,
+    submit: &SubmitTool,
 ) -> ToolSet {
     let mut tools = ToolSet::none();
     let mut add = |tool: &Arc<dyn Tool>| match worktree {
-        Some(worktree) => tools.add(Arc::new(Late { tool: tool.clone(), worktree: worktree.clone() })),
+        Some(worktree) => {
+            tools.add(Arc::new(DeferredTool { tool: tool.clone(), worktree: worktree.clone() }))
+        }
         None => tools.add(tool.clone()),
     };
     let named = |name: &str| definition.tools.iter().flatten().any(|wanted| wanted == name);
@@ -43,17 +45,17 @@ pub fn tools(
         let looks = looks.iter().filter(|tool| tool.read_only() && named(tool.name()));
         looks.filter(|tool| parent.tools.get(tool.name()).is_none()).for_each(&mut add);
     }
-    if parent.generations > 1 && definition.spawns != Spawns::Nobody {
-        add(&nested(policies.clone(), definition.spawns.clone()));
+    if parent.generations > 1 && definition.spawn_policy != SpawnPolicy::NoAgents {
+        add(&nested(policies.clone(), definition.spawn_policy.clone()));
     }
     tools.add(Arc::new(submit.clone()));
     tools
 }
 
 /// Result of the run of a subagent.
-pub struct Ended {
+pub struct RunResult {
     pub answer: ChildAnswer,
-    pub submitted: Option<Submitted>,
+    pub submission: Option<Submission>,
     /// True if the subagent was stopped.
     pub aborted: bool,
     /// Reason for a failure.
@@ -62,21 +64,21 @@ pub struct Ended {
 
 /// Runs a subagent with a prompt, and reminds it if it stops without a result. Fails if the
 /// subagent cannot handle a prompt.
-pub async fn work(
+pub async fn run_to_result(
     child: &dyn Child,
     prompt: &str,
-    submit: &Submit,
+    submit: &SubmitTool,
     context: &ToolContext,
-) -> Result<Ended, String> {
-    let mut answer = child.say(prompt).await.map_err(|error| error.to_string())?;
-    for number in 1..=REMINDERS {
-        let done = submit.submitted().is_some() || context.abort.is_cancelled();
+) -> Result<RunResult, String> {
+    let mut answer = child.prompt(prompt).await.map_err(|error| error.to_string())?;
+    for number in 1..=MAX_REMINDERS {
+        let done = submit.submission().is_some() || context.abort.is_cancelled();
         if done || matches!(answer.stop, StopReason::Error | StopReason::Aborted) {
             break;
         }
-        answer = child.say(&reminder(number)).await.map_err(|error| error.to_string())?;
+        answer = child.prompt(&reminder_prompt(number)).await.map_err(|error| error.to_string())?;
     }
-    let submitted = submit.submitted();
+    let submitted = submit.submission();
     let aborted = submitted.is_none() && (context.abort.is_cancelled() || answer.stop == StopReason::Aborted);
     let error = match (&submitted, answer.stop) {
         (Some(_), _) => None,
@@ -85,19 +87,19 @@ pub async fn work(
             Some(answer.error.clone().unwrap_or_else(|| "The model failed".to_owned()))
         }
         (None, _) => {
-            Some(format!("The subagent stopped without handing in a result, after {REMINDERS} reminders"))
+            Some(format!("The subagent stopped without handing in a result, after {MAX_REMINDERS} reminders"))
         }
     };
-    Ok(Ended { answer, submitted, aborted, error })
+    Ok(RunResult { answer, submission: submitted, aborted, error })
 }
 
 /// A tool whose calls wait until the copy of the repository is complete.
-struct Late {
+struct DeferredTool {
     tool: Arc<dyn Tool>,
     worktree: Worktree,
 }
 
-impl Tool for Late {
+impl Tool for DeferredTool {
     fn name(&self) -> &str {
         self.tool.name()
     }
@@ -110,8 +112,8 @@ impl Tool for Late {
         self.tool.parameters()
     }
 
-    fn prepared(&self, arguments: Value) -> Value {
-        self.tool.prepared(arguments)
+    fn normalize_arguments(&self, arguments: Value) -> Value {
+        self.tool.normalize_arguments(arguments)
     }
 
     fn read_only(&self) -> bool {

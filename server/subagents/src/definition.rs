@@ -5,26 +5,26 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::agent::{Definition, Spawns};
+use super::agent::{AgentDefinition, SpawnPolicy};
 use super::bundled;
-use super::policy::Policy;
+use super::policy::SubagentPolicy;
 use crate::config::read_text;
 use crate::resources::members;
 
 /// Maximum size of an agent's file, in bytes.
 const LIMIT: u64 = 256 * 1024;
 
-impl Policy {
+impl SubagentPolicy {
     /// Returns the available agents. The first call reads files.
-    pub(super) fn agents(&self) -> &[Definition] {
+    pub(super) fn agents(&self) -> &[AgentDefinition] {
         self.agents.get_or_init(|| load(self))
     }
 }
 
 /// Returns the available agents: the project's, the user's and the bundled agents; the first definition of a
 /// name applies. An invalid file is skipped with a warning. Reads files.
-pub fn load(policy: &Policy) -> Vec<Definition> {
-    let mut all: Vec<Definition> = Vec::new();
+pub fn load(policy: &SubagentPolicy) -> Vec<AgentDefinition> {
+    let mut all: Vec<AgentDefinition> = Vec::new();
     let folders = [(&policy.project_agents, "project"), (&policy.user_agents, "user")];
     for (folder, source) in folders {
         for path in folder.iter().flat_map(|folder| files(folder)) {
@@ -44,7 +44,7 @@ pub fn load(policy: &Policy) -> Vec<Definition> {
     all
 }
 
-fn add(all: &mut Vec<Definition>, definition: Definition) {
+fn add(all: &mut Vec<AgentDefinition>, definition: AgentDefinition) {
     if all.iter().all(|known| known.name != definition.name) {
         all.push(definition);
     }
@@ -58,7 +58,7 @@ fn files(folder: &Path) -> Vec<std::path::PathBuf> {
     files
 }
 
-fn parse(text: &str, source: &'static str) -> Result<Definition, String> {
+fn parse(text: &str, source: &'static str) -> Result<AgentDefinition, String> {
     let (members, body) = members(text).map_err(|error| error.to_string())?;
     let text = |name: &str| members.get(name).and_then(Value::as_str).map(|text| text.trim().to_owned());
     let needed = |name: &str| {
@@ -67,14 +67,14 @@ fn parse(text: &str, source: &'static str) -> Result<Definition, String> {
     let thinking = text("thinking").or_else(|| text("thinkingLevel")).or_else(|| text("thinking-level"));
     let thinking =
         thinking.map(|level| level.parse().map_err(|_| format!("{level} is not a thinking level")));
-    Ok(Definition {
+    Ok(AgentDefinition {
         name: needed("name")?,
         description: needed("description")?,
         tools: list(&members, "tools"),
-        spawns: match list(&members, "spawns") {
-            None => Spawns::Nobody,
-            Some(names) if names.iter().any(|name| name == "*") => Spawns::Anybody,
-            Some(names) => Spawns::Named(names),
+        spawn_policy: match list(&members, "spawns") {
+            None => SpawnPolicy::NoAgents,
+            Some(names) if names.iter().any(|name| name == "*") => SpawnPolicy::AnyAgent,
+            Some(names) => SpawnPolicy::Named(names),
         },
         model: list(&members, "model").and_then(|models| models.into_iter().next()),
         thinking: thinking.transpose()?,
@@ -102,12 +102,12 @@ mod tests {
 
     #[test]
     fn the_bundled_agents_are_agents() {
-        let all = load(&Policy::default());
+        let all = load(&SubagentPolicy::default());
         let names: Vec<_> = all.iter().map(|agent| agent.name.as_str()).collect();
         assert_eq!(names, ["task", "quick_task", "explore", "plan", "reviewer"]);
-        assert!(all[0].spawns.allow("explore") && all[0].tools.is_none());
-        assert_eq!(all[1].spawns, Spawns::Nobody);
-        assert!(all[3].spawns.allow("explore") && !all[3].spawns.allow("task"));
+        assert!(all[0].spawn_policy.allows("explore") && all[0].tools.is_none());
+        assert_eq!(all[1].spawn_policy, SpawnPolicy::NoAgents);
+        assert!(all[3].spawn_policy.allows("explore") && !all[3].spawn_policy.allows("task"));
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
             std::fs::write(folder.join(format!("{name}.md")), text).unwrap();
         }
         std::fs::write(user.join("bad.md"), "no front matter").unwrap();
-        let mut policy = Policy::default();
+        let mut policy = SubagentPolicy::default();
         (policy.user_agents, policy.project_agents) = (Some(user), Some(project));
         let all = load(&policy);
         let of = |name: &str| all.iter().find(|agent| agent.name == name).unwrap();

@@ -21,5 +21,5 @@ mod repository;
 mod settings;
 
 pub use clean::sweep;
-pub use lease::{Lease, Worktree};
-pub use merge::{Commit, Merged};
+pub use lease::{Worktree, WorktreeLease};
+pub use merge::{Commit, MergeResult};

@@ -44,5 +44,5 @@ use agentese_server_models as providers;
 use agentese_server_tools as tools;
 
 pub use isolate::sweep;
-pub use policy::{Policies, Policy};
-pub use task::{Task, select_tools};
+pub use policy::{SharedPolicy, SubagentPolicy};
+pub use task::{TaskTool, select_tools};

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use agentese::types::{AgentMessage, AssistantBlock, Usage, VerificationResult};
 use serde_json::{Map, Value, json};
 
-use super::arguments::Item;
-use super::submit::Submitted;
+use super::arguments::TaskItem;
+use super::submit::Submission;
 use crate::providers::{number, tokens};
 use crate::tools::truncate::{Limits, truncate_head};
 
 /// Maximum part of a result for the model; the file contains all of it.
-const SHOWN: Limits = Limits { max_lines: 5000, max_bytes: 500_000 };
+const MODEL_OUTPUT_LIMITS: Limits = Limits { max_lines: 5000, max_bytes: 500_000 };
 
 /// Identity and task of a subagent, as reported to clients.
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub struct Label {
     pub source: &'static str,
     /// The first prompt.
     pub task: String,
-    pub item: Item,
+    pub item: TaskItem,
     /// The model, as `provider/id`.
     pub model: Option<String>,
 }
@@ -62,7 +62,7 @@ pub struct Outcome {
     pub error: Option<String>,
     /// Reason for an early end.
     pub abort_reason: Option<String>,
-    pub submitted: Option<Submitted>,
+    pub submission: Option<Submission>,
     pub last_intent: Option<String>,
     pub duration_ms: i64,
     pub tokens: u64,
@@ -81,7 +81,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// Creates the result of a subagent that was not started.
-    pub fn not_begun(label: Label, error: String, abort_reason: Option<String>) -> Self {
+    pub fn not_started(label: Label, error: String, abort_reason: Option<String>) -> Self {
         Self {
             label,
             exit_code: 1,
@@ -89,7 +89,7 @@ impl Outcome {
             truncated: false,
             error: Some(error),
             abort_reason,
-            submitted: None,
+            submission: None,
             last_intent: None,
             duration_ms: 0,
             tokens: 0,
@@ -109,7 +109,7 @@ impl Outcome {
     }
 
     /// Returns true if the subagent did its work, so that its changes may be applied.
-    pub fn did_its_work(&self) -> bool {
+    pub fn completed_work(&self) -> bool {
         self.succeeded() && self.abort_reason.is_none()
     }
 
@@ -148,7 +148,7 @@ impl Outcome {
         if let Some(path) = &self.output_file {
             put("outputPath", shown(path));
         }
-        if let Some(submitted) = &self.submitted {
+        if let Some(submitted) = &self.submission {
             put("extractedToolData", json!({"submit_result": [submitted.to_json()]}));
         }
         if let Some(verification) = &self.verification {
@@ -167,8 +167,8 @@ impl Outcome {
 }
 
 /// Returns the displayed part of an output, and true if it was truncated.
-pub fn shown(output: String) -> (String, bool) {
-    let cut = truncate_head(&output, SHOWN);
+pub fn truncated_for_model(output: String) -> (String, bool) {
+    let cut = truncate_head(&output, MODEL_OUTPUT_LIMITS);
     match cut.truncated() {
         true => (cut.content, true),
         false => (output, false),
@@ -176,7 +176,7 @@ pub fn shown(output: String) -> (String, bool) {
 }
 
 /// Returns all text of a subagent.
-pub fn written(messages: &[Arc<AgentMessage>]) -> String {
+pub fn assistant_text(messages: &[Arc<AgentMessage>]) -> String {
     let mut text = String::new();
     for message in messages {
         let AgentMessage::Assistant(answer) = &**message else { continue };
@@ -197,7 +197,7 @@ pub fn no_usage() -> Usage {
 }
 
 /// Returns the sum of several usages.
-pub fn sum<'a>(usages: impl IntoIterator<Item = &'a Usage>) -> Usage {
+pub fn sum_usage<'a>(usages: impl IntoIterator<Item = &'a Usage>) -> Usage {
     let mut all = no_usage();
     let plus = |a: &serde_json::Number, b: &serde_json::Number| {
         number(a.as_f64().unwrap_or_default() + b.as_f64().unwrap_or_default())
@@ -219,7 +219,7 @@ pub fn sum<'a>(usages: impl IntoIterator<Item = &'a Usage>) -> Usage {
 }
 
 /// Writes a file that only its owner can read, replacing an existing file.
-pub fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
+pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }

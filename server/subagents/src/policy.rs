@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use super::agent::Definition;
+use super::agent::AgentDefinition;
 use crate::config::TaskSettings;
 
 /// The settings and folders for the subagents of a session.
 #[derive(Debug, Clone, Default)]
-pub struct Policy {
+pub struct SubagentPolicy {
     /// The settings `task.*`.
     pub settings: TaskSettings,
     /// The folder with the user's agents.
@@ -20,10 +20,10 @@ pub struct Policy {
     /// The folder for copies of repositories.
     pub worktrees: PathBuf,
     /// The agents, after their first use.
-    pub(super) agents: OnceLock<Vec<Definition>>,
+    pub(super) agents: OnceLock<Vec<AgentDefinition>>,
 }
 
-impl Policy {
+impl SubagentPolicy {
     /// Creates a policy with these settings and that folder for copies. It has only the bundled agents.
     pub fn new(settings: TaskSettings, worktrees: PathBuf) -> Self {
         Self { settings, worktrees, ..Self::default() }
@@ -32,21 +32,21 @@ impl Policy {
 
 /// The current policy, which is replaced when the working directory becomes trusted.
 #[derive(Debug, Clone, Default)]
-pub struct Policies(Arc<RwLock<Arc<Policy>>>);
+pub struct SharedPolicy(Arc<RwLock<Arc<SubagentPolicy>>>);
 
-impl Policies {
+impl SharedPolicy {
     /// Creates a holder with an initial policy.
-    pub fn new(policy: Policy) -> Self {
+    pub fn new(policy: SubagentPolicy) -> Self {
         Self(Arc::new(RwLock::new(Arc::new(policy))))
     }
 
     /// Returns the current policy.
-    pub fn now(&self) -> Arc<Policy> {
+    pub fn current(&self) -> Arc<SubagentPolicy> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Replaces the current policy.
-    pub fn replace(&self, policy: Policy) {
+    pub fn replace(&self, policy: SubagentPolicy) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policy);
     }
 }

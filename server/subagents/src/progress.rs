@@ -6,14 +6,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde_json::{Map, Value, json};
 
 use super::outcome::Label;
-use super::submit::Submitted;
+use super::submit::Submission;
 use crate::providers::tokens;
 use crate::tools::{ChildStep, ToolContent, ToolUpdate, Updates};
 
 /// Maximum number of displayed tool calls of each subagent.
-const RECENT: usize = 5;
+const MAX_RECENT_CALLS: usize = 5;
 /// Maximum displayed length of a call's arguments, in characters.
-const ARGUMENTS: usize = 80;
+const MAX_ARGUMENT_CHARS: usize = 80;
 
 /// Status of a subagent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,19 +40,19 @@ impl Status {
 struct Entry {
     label: Label,
     status: Status,
-    begun: i64,
+    started_ms: i64,
     duration: i64,
     last_intent: Option<String>,
     recent: Vec<Value>,
     calls: u64,
     tokens: u64,
-    submitted: Option<Submitted>,
+    submission: Option<Submission>,
 }
 
 /// Activity of the subagents of one call. Each change is sent to the client.
 pub struct Progress {
     updates: Updates,
-    begun: i64,
+    started_ms: i64,
     agents_dir: Value,
     /// The file of the parent session.
     session_file: Option<PathBuf>,
@@ -62,7 +62,7 @@ pub struct Progress {
 impl Progress {
     pub fn new(
         updates: Updates,
-        begun: i64,
+        started_ms: i64,
         agents_dir: Value,
         session_file: Option<PathBuf>,
         labels: &[Label],
@@ -70,31 +70,31 @@ impl Progress {
         let entry = |label: &Label| Entry {
             label: label.clone(),
             status: Status::Pending,
-            begun,
+            started_ms,
             duration: 0,
             last_intent: None,
             recent: Vec::new(),
             calls: 0,
             tokens: 0,
-            submitted: None,
+            submission: None,
         };
         let entries = Mutex::new(labels.iter().map(entry).collect());
-        let progress = Self { updates, begun, agents_dir, session_file, entries };
-        progress.send(&progress.entries(), begun);
+        let progress = Self { updates, started_ms, agents_dir, session_file, entries };
+        progress.send(&progress.entries(), started_ms);
         progress
     }
 
     /// Records a new status of a subagent, and its result.
-    pub fn status(&self, index: usize, status: Status, submitted: Option<&Submitted>, now: i64) {
+    pub fn status(&self, index: usize, status: Status, submitted: Option<&Submission>, now: i64) {
         let mut entries = self.entries();
         let Some(entry) = entries.get_mut(index) else { return };
         if entry.status == Status::Pending {
-            entry.begun = now;
+            entry.started_ms = now;
         }
         entry.status = status;
-        entry.duration = now.saturating_sub(entry.begun);
+        entry.duration = now.saturating_sub(entry.started_ms);
         if let Some(submitted) = submitted {
-            entry.submitted = Some(submitted.clone());
+            entry.submission = Some(submitted.clone());
         }
         self.send(&entries, now);
     }
@@ -103,7 +103,7 @@ impl Progress {
     pub fn step(&self, index: usize, step: ChildStep<'_>, now: i64) {
         let mut entries = self.entries();
         let Some(entry) = entries.get_mut(index) else { return };
-        entry.duration = now.saturating_sub(entry.begun);
+        entry.duration = now.saturating_sub(entry.started_ms);
         match step {
             ChildStep::Called(call) => {
                 entry.calls += 1;
@@ -113,9 +113,9 @@ impl Progress {
                 return;
             }
             ChildStep::Returned(call, _) => {
-                let arguments = shown(&call.arguments);
+                let arguments = topic(&call.arguments);
                 entry.recent.insert(0, json!({"tool": call.name, "args": arguments, "endMs": now}));
-                entry.recent.truncate(RECENT);
+                entry.recent.truncate(MAX_RECENT_CALLS);
             }
             ChildStep::Answered(answer) => entry.tokens += tokens(&answer.usage),
         }
@@ -131,7 +131,7 @@ impl Progress {
         let mut details = json!({
             "projectAgentsDir": self.agents_dir,
             "results": [],
-            "totalDurationMs": now.saturating_sub(self.begun),
+            "totalDurationMs": now.saturating_sub(self.started_ms),
             "progress": entries.iter().map(Entry::to_json).collect::<Vec<_>>(),
         });
         if let Some(file) = &self.session_file {
@@ -162,7 +162,7 @@ impl Entry {
         if let Some(model) = &self.label.model {
             put("modelOverride", json!([model]));
         }
-        if let Some(submitted) = &self.submitted {
+        if let Some(submitted) = &self.submission {
             put("extractedToolData", json!({"submit_result": [submitted.to_json()]}));
         }
         Value::Object(json)
@@ -175,8 +175,8 @@ pub fn intent(arguments: &Map<String, Value>) -> Option<String> {
 }
 
 /// Returns the topic of a call: the first of its arguments that is a text.
-fn shown(arguments: &Map<String, Value>) -> String {
+fn topic(arguments: &Map<String, Value>) -> String {
     let texts = arguments.iter().filter(|(name, _)| *name != "_i").find_map(|(_, value)| value.as_str());
     let line = texts.and_then(|text| text.lines().next()).unwrap_or_default();
-    line.chars().take(ARGUMENTS).collect()
+    line.chars().take(MAX_ARGUMENT_CHARS).collect()
 }

@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 
 use super::batch::Changes;
-use super::outcome::{Outcome, sum};
+use super::outcome::{Outcome, sum_usage};
 use crate::tools::ToolOutput;
 
 /// Returns a rejection: no subagent was started. It is not an error of the tool, as in pisces.
-pub fn refused(reason: &str, agents_dir: &Value) -> ToolOutput {
+pub fn rejection(reason: &str, agents_dir: &Value) -> ToolOutput {
     let details = json!({"projectAgentsDir": agents_dir, "results": [], "totalDurationMs": 0});
     ToolOutput::text(reason).with_details(details)
 }
@@ -21,14 +21,14 @@ pub fn output(outcomes: &[Outcome], changes: &Changes, agents_dir: &Value, took_
         "projectAgentsDir": agents_dir,
         "results": outcomes.iter().map(Outcome::to_json).collect::<Vec<_>>(),
         "totalDurationMs": took_ms,
-        "usage": sum(usages),
+        "usage": sum_usage(usages),
         "outputPaths": files,
     });
     ToolOutput::text(text(outcomes, changes)).with_details(details)
 }
 
 fn text(outcomes: &[Outcome], changes: &Changes) -> String {
-    let good = outcomes.iter().filter(|outcome| outcome.did_its_work()).count();
+    let good = outcomes.iter().filter(|outcome| outcome.completed_work()).count();
     let mut text = format!("{good} of {} subagents did their work.", outcomes.len());
     for outcome in outcomes {
         let label = &outcome.label;
@@ -43,7 +43,7 @@ fn text(outcomes: &[Outcome], changes: &Changes) -> String {
             text.push_str(&format!("\n\n[This is the beginning; all of it is in {}]", file.display()));
         }
     }
-    if let Some(changes) = told(changes, outcomes) {
+    if let Some(changes) = changes_text(changes, outcomes) {
         text.push_str(&format!("\n\n{changes}"));
     }
     text
@@ -57,7 +57,7 @@ fn status(outcome: &Outcome) -> String {
     }
 }
 
-fn told(changes: &Changes, outcomes: &[Outcome]) -> Option<String> {
+fn changes_text(changes: &Changes, outcomes: &[Outcome]) -> Option<String> {
     let kept = || {
         let patches = outcomes.iter().filter(|outcome| outcome.branch.is_none());
         let patches: Vec<_> = patches
@@ -72,16 +72,16 @@ fn told(changes: &Changes, outcomes: &[Outcome]) -> Option<String> {
         Changes::None => None,
         Changes::Applied(true) => Some("The changes are applied to the working directory.".to_owned()),
         Changes::Applied(false) => Some("There were no changes.".to_owned()),
-        Changes::Kept(reason) => Some(format!(
+        Changes::NotApplied(reason) => Some(format!(
             "No changes were applied, and the working directory is as it was: {reason}.{}",
             kept()
         )),
         Changes::Merged(merged) => {
             let mut lines = vec![format!("Merged: {}.", list(&merged.merged))];
             lines.extend(
-                merged.left.iter().map(|(branch, reason)| format!("Not merged: {branch}: {reason}.")),
+                merged.unmerged.iter().map(|(branch, reason)| format!("Not merged: {branch}: {reason}.")),
             );
-            if !merged.left.is_empty() {
+            if !merged.unmerged.is_empty() {
                 lines.push(kept().trim_start().to_owned());
             }
             Some(lines.join("\n"))

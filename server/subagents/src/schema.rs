@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 /// Returns the errors in the data, each with its path; empty for valid data.
-pub fn problems(schema: &Value, data: &Value) -> Vec<String> {
+pub fn validation_errors(schema: &Value, data: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     check(schema, data, "data", &mut problems);
     problems
@@ -16,7 +16,7 @@ fn check(schema: &Value, data: &Value, path: &str, problems: &mut Vec<String>) {
         Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
         _ => Vec::new(),
     };
-    if !types.is_empty() && !types.iter().any(|wanted| is(data, wanted)) {
+    if !types.is_empty() && !types.iter().any(|wanted| has_type(data, wanted)) {
         return problems.push(format!("{path}: must be {}", types.join(" or ")));
     }
     if let Some(allowed) = schema["enum"].as_array()
@@ -58,7 +58,7 @@ fn check(schema: &Value, data: &Value, path: &str, problems: &mut Vec<String>) {
     }
 }
 
-fn is(data: &Value, wanted: &str) -> bool {
+fn has_type(data: &Value, wanted: &str) -> bool {
     match wanted {
         "object" => data.is_object(),
         "array" => data.is_array(),
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_wrong_place_is_named() {
+    fn every_error_has_its_path() {
         let schema = json!({
             "type": "object", "required": ["files"], "additionalProperties": false,
             "properties": {
@@ -86,7 +86,7 @@ mod tests {
                 "risk": {"enum": ["low", "high"]}, "count": {"type": "integer", "minimum": 1},
             },
         });
-        let found = |data: Value| problems(&schema, &data);
+        let found = |data: Value| validation_errors(&schema, &data);
         assert!(found(json!({"files": ["a"], "risk": "low", "count": 2})).is_empty());
         assert_eq!(found(json!("text")), ["data: must be object"]);
         assert_eq!(

@@ -6,7 +6,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::schema::problems;
+use super::schema::validation_errors;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
 /// Name of the tool.
@@ -14,14 +14,14 @@ pub const NAME: &str = "submit_result";
 
 /// A submitted result.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Submitted {
+pub enum Submission {
     /// The result of the work.
     Data(Value),
     /// The reason for a missing result.
     Error(String),
 }
 
-impl Submitted {
+impl Submission {
     /// Returns the form reported to clients.
     pub fn to_json(&self) -> Value {
         match self {
@@ -33,31 +33,31 @@ impl Submitted {
 
 /// The tool that receives the result of one subagent and ends its run.
 #[derive(Debug, Clone, Default)]
-pub struct Submit {
+pub struct SubmitTool {
     schema: Option<Value>,
-    submitted: Arc<Mutex<Option<Submitted>>>,
+    submission: Arc<Mutex<Option<Submission>>>,
 }
 
-impl Submit {
+impl SubmitTool {
     /// Creates a tool that accepts data of that schema; any data if there is no schema.
-    pub fn of(schema: Option<Value>) -> Self {
+    pub fn with_schema(schema: Option<Value>) -> Self {
         Self { schema, ..Self::default() }
     }
 
     /// Returns the result submitted so far.
-    pub fn submitted(&self) -> Option<Submitted> {
-        self.submitted.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn submission(&self) -> Option<Submission> {
+        self.submission.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn take(&self, arguments: &Value) -> ToolOutput {
+    fn accept(&self, arguments: &Value) -> ToolOutput {
         let result = &arguments["result"];
         let submitted = match (result["error"].as_str(), result.get("data")) {
-            (Some(error), None) => Submitted::Error(error.to_owned()),
-            (None, Some(data)) => Submitted::Data(data.clone()),
+            (Some(error), None) => Submission::Error(error.to_owned()),
+            (None, Some(data)) => Submission::Data(data.clone()),
             _ => return ToolOutput::error("result: either data or error (a text) was expected"),
         };
-        if let (Some(schema), Submitted::Data(data)) = (&self.schema, &submitted) {
-            let problems = problems(schema, data);
+        if let (Some(schema), Submission::Data(data)) = (&self.schema, &submitted) {
+            let problems = validation_errors(schema, data);
             if !problems.is_empty() {
                 return ToolOutput::error(format!(
                     "The data does not have the form that was asked for:\n{}",
@@ -65,12 +65,12 @@ impl Submit {
                 ));
             }
         }
-        *self.submitted.lock().unwrap_or_else(PoisonError::into_inner) = Some(submitted);
+        *self.submission.lock().unwrap_or_else(PoisonError::into_inner) = Some(submitted);
         ToolOutput::text("The result is handed in.")
     }
 }
 
-impl Tool for Submit {
+impl Tool for SubmitTool {
     fn name(&self) -> &str {
         NAME
     }
@@ -105,7 +105,7 @@ impl Tool for Submit {
     }
 
     fn execute<'a>(&'a self, _: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
-        std::future::ready(self.take(&arguments)).boxed()
+        std::future::ready(self.accept(&arguments)).boxed()
     }
 }
 
@@ -114,15 +114,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_result_has_the_form_that_was_asked_for() {
-        let submit = Submit::of(Some(json!({"type": "object", "required": ["n"]})));
-        assert!(submit.take(&json!({"result": {}})).is_error);
-        assert!(submit.take(&json!({"result": {"data": 1, "error": "x"}})).is_error);
-        let refused = submit.take(&json!({"result": {"data": {}}}));
+    fn result_is_validated_against_the_schema() {
+        let submit = SubmitTool::with_schema(Some(json!({"type": "object", "required": ["n"]})));
+        assert!(submit.accept(&json!({"result": {}})).is_error);
+        assert!(submit.accept(&json!({"result": {"data": 1, "error": "x"}})).is_error);
+        let refused = submit.accept(&json!({"result": {"data": {}}}));
         assert!(refused.is_error && refused.all_text().contains("must have the member n"));
-        assert_eq!(submit.submitted(), None);
-        assert!(!submit.take(&json!({"result": {"data": {"n": 1}}})).is_error);
-        assert_eq!(submit.submitted(), Some(Submitted::Data(json!({"n": 1}))));
-        assert!(!Submit::default().take(&json!({"result": {"error": "no"}})).is_error);
+        assert_eq!(submit.submission(), None);
+        assert!(!submit.accept(&json!({"result": {"data": {"n": 1}}})).is_error);
+        assert_eq!(submit.submission(), Some(Submission::Data(json!({"n": 1}))));
+        assert!(!SubmitTool::default().accept(&json!({"result": {"error": "no"}})).is_error);
     }
 }

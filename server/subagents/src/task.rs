@@ -11,26 +11,26 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
-use super::agent::{Definition, Spawns};
-use super::arguments::{self, Arguments, Item, NAME};
-use super::assignment::first;
+use super::agent::{AgentDefinition, SpawnPolicy};
+use super::arguments::{self, Arguments, NAME, TaskItem};
+use super::assignment::first_prompt;
 use super::batch::Changes;
 use super::call::Batch;
-use super::isolate::Lease;
+use super::isolate::WorktreeLease;
 use super::outcome::{Label, Outcome};
-use super::policy::{Policies, Policy};
+use super::policy::{SharedPolicy, SubagentPolicy};
 use super::progress::Progress;
 use super::report;
-use super::verify::{allowed, resolve};
+use super::verify::{check_permission, resolve};
 use crate::config::IsolationMode;
-use crate::tools::{Agents, Parent, Selection, Tool, ToolContext, ToolOutput, ToolSet};
+use crate::tools::{Parent, Selection, SubagentHost, Tool, ToolContext, ToolOutput, ToolSet};
 
 // The text is from pisces 13.18.
 const NO_ISOLATION: &str = "Task isolation is disabled. Remove the isolated argument or set task.isolation.mode to \
                             'worktree', 'fuse-overlay', or 'fuse-projfs'.";
 
 /// Returns the tools with these names, including `task`; see [`ToolSet::select`].
-pub fn select_tools<I>(names: I, policies: &Policies) -> Selection
+pub fn select_tools<I>(names: I, policies: &SharedPolicy) -> Selection
 where
     I: IntoIterator,
     I::Item: AsRef<str>,
@@ -38,57 +38,57 @@ where
     let mut selection = ToolSet::select(names);
     if selection.unknown.iter().any(|name| name == NAME) {
         selection.unknown.retain(|name| name != NAME);
-        selection.tools.add(Arc::new(Task::new(policies.clone())));
+        selection.tools.add(Arc::new(TaskTool::new(policies.clone())));
     }
     selection
 }
 
 /// The tool that starts subagents.
 #[derive(Debug)]
-pub struct Task {
-    policies: Policies,
+pub struct TaskTool {
+    policies: SharedPolicy,
     /// The subagents that its owner may start.
-    spawns: Spawns,
+    spawn_policy: SpawnPolicy,
     /// The next number of a subagent, by the folder of a stored session's files.
     numbers: Mutex<HashMap<PathBuf, usize>>,
 }
 
-impl Task {
+impl TaskTool {
     /// Creates the tool of a top-level agent.
-    pub fn new(policies: Policies) -> Self {
-        Self::within(policies, Spawns::Anybody)
+    pub fn new(policies: SharedPolicy) -> Self {
+        Self::nested(policies, SpawnPolicy::AnyAgent)
     }
 
     /// Creates the tool of a subagent.
-    pub(super) fn within(policies: Policies, spawns: Spawns) -> Self {
-        Self { policies, spawns, numbers: Mutex::default() }
+    pub(super) fn nested(policies: SharedPolicy, spawn_policy: SpawnPolicy) -> Self {
+        Self { policies, spawn_policy, numbers: Mutex::default() }
     }
 
     async fn call(&self, context: &ToolContext, arguments: Value) -> ToolOutput {
-        let policy = self.policies.now();
+        let policy = self.policies.current();
         let agents_dir = policy.project_agents.as_ref().filter(|folder| folder.is_dir());
         let agents_dir =
             agents_dir.map_or(Value::Null, |folder| folder.to_string_lossy().into_owned().into());
-        let Some(agents) = context.agents.clone() else {
-            return report::refused("Subagents are not available here.", &agents_dir);
+        let Some(agents) = context.subagents.clone() else {
+            return report::rejection("Subagents are not available here.", &agents_dir);
         };
-        let begun = agents.now_ms();
-        let took = || agents.now_ms().saturating_sub(begun).max(0);
+        let started_ms = agents.now_ms();
+        let took = || agents.now_ms().saturating_sub(started_ms).max(0);
         match self.work(context, &policy, &agents, &arguments, &agents_dir).await {
             Ok((outcomes, changes)) => report::output(&outcomes, &changes, &agents_dir, took()),
-            Err(reason) => report::refused(&reason, &agents_dir),
+            Err(reason) => report::rejection(&reason, &agents_dir),
         }
     }
 
     async fn work(
         &self,
         context: &ToolContext,
-        policy: &Arc<Policy>,
-        agents: &Arc<dyn Agents>,
+        policy: &Arc<SubagentPolicy>,
+        agents: &Arc<dyn SubagentHost>,
         arguments: &Value,
         agents_dir: &Value,
     ) -> Result<(Vec<Outcome>, Changes), String> {
-        let arguments = arguments::read(arguments)?;
+        let arguments = arguments::parse(arguments)?;
         let definition = self.definition(policy, &arguments.agent)?;
         if arguments.isolated && policy.settings.isolation == IsolationMode::None {
             return Err(NO_ISOLATION.to_owned());
@@ -96,13 +96,13 @@ impl Task {
         let plan = resolve(&policy.settings.verification, arguments.isolated, arguments.verify.as_ref())?;
         let parent = agents.parent().ok_or("The agent has ended.")?;
         if let Some(plan) = &plan {
-            allowed(plan, &parent, agents.as_ref(), context.call_id.as_deref()).await?;
+            check_permission(plan, &parent, agents.as_ref(), context.call_id.as_deref()).await?;
         }
         let lease = match arguments.isolated {
-            true => Some(Lease::take(context, &policy.worktrees, policy.trusted).await?),
+            true => Some(WorktreeLease::acquire(context, &policy.worktrees, policy.trusted).await?),
             false => None,
         };
-        let files = Files::of(&parent, context)?;
+        let files = CallFiles::of(&parent, context)?;
         let first_number = self.take_numbers(&files, arguments.tasks.len());
         let labels = labels(&arguments, &definition, &parent, first_number);
         let progress = Progress::new(
@@ -117,14 +117,14 @@ impl Task {
             context: context.clone(),
             agents: agents.clone(),
             policies: self.policies.clone(),
-            nested: |policies, spawns| Arc::new(Self::within(policies, spawns)),
+            nested_tool: |policies, spawns| Arc::new(Self::nested(policies, spawns)),
             policy: policy.clone(),
             schema: arguments.schema.clone().or_else(|| definition.output.clone()),
             definition,
             plan,
             lease,
-            room: Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS)),
-            door: tokio::sync::Mutex::default(),
+            slots: Semaphore::new(at_once.clamp(1, Semaphore::MAX_PERMITS)),
+            start_lock: tokio::sync::Mutex::default(),
             progress: Arc::new(progress),
             artifacts: files.folder.clone(),
             histories: parent.session_file.is_some().then(|| files.folder.clone()),
@@ -134,8 +134,8 @@ impl Task {
         Ok((outcomes, changes))
     }
 
-    fn definition(&self, policy: &Policy, name: &str) -> Result<Definition, String> {
-        let known = policy.agents().iter().filter(|agent| self.spawns.allow(&agent.name));
+    fn definition(&self, policy: &SubagentPolicy, name: &str) -> Result<AgentDefinition, String> {
+        let known = policy.agents().iter().filter(|agent| self.spawn_policy.allows(&agent.name));
         let found = known.clone().find(|agent| agent.name == name).cloned();
         found.ok_or_else(|| {
             let names: Vec<_> = known.map(|agent| agent.name.as_str()).collect();
@@ -145,8 +145,8 @@ impl Task {
 
     /// Reserves `count` numbers that no subagent of the session has had, and returns the first. For a session
     /// in memory the numbers start again with each call, as its files are temporary.
-    fn take_numbers(&self, files: &Files, count: usize) -> usize {
-        if files.passing.is_some() {
+    fn take_numbers(&self, files: &CallFiles, count: usize) -> usize {
+        if files.temporary.is_some() {
             return 0;
         }
         let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -159,11 +159,11 @@ impl Task {
 
 fn labels(
     arguments: &Arguments,
-    definition: &Definition,
+    definition: &AgentDefinition,
     parent: &Parent,
     first_number: usize,
 ) -> Vec<Label> {
-    let label = |(index, item): (usize, &Item)| {
+    let label = |(index, item): (usize, &TaskItem)| {
         let id = format!("{}-{}", first_number.saturating_add(index), item.id);
         Label {
             index,
@@ -171,7 +171,7 @@ fn labels(
             id,
             agent: definition.name.clone(),
             source: definition.source,
-            task: first(arguments, item),
+            task: first_prompt(arguments, item),
             item: item.clone(),
             model: definition.model.clone().or_else(|| parent.model.clone()),
         }
@@ -190,13 +190,13 @@ fn next_number(folder: &Path) -> usize {
 }
 
 /// Folder for the files of a call.
-struct Files {
+struct CallFiles {
     folder: PathBuf,
     /// The temporary folder for a session in memory; it is deleted at the end of the call.
-    passing: Option<TempDir>,
+    temporary: Option<TempDir>,
 }
 
-impl Files {
+impl CallFiles {
     /// Returns the folder beside the session's file, or a temporary folder for a session without a file.
     fn of(parent: &Parent, context: &ToolContext) -> Result<Self, String> {
         let failed = |folder: &Path, error: std::io::Error| format!("{}: {error}", folder.display());
@@ -204,19 +204,19 @@ impl Files {
             let folder = file.with_extension("");
             let made = std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder);
             return made
-                .map(|()| Self { folder: folder.clone(), passing: None })
+                .map(|()| Self { folder: folder.clone(), temporary: None })
                 .map_err(|error| failed(&folder, error));
         }
         let passing = tempfile::Builder::new().prefix("agentese-task-").tempdir_in(&context.temp_dir);
         let passing = passing.map_err(|error| failed(&context.temp_dir, error))?;
-        Ok(Self { folder: passing.path().to_owned(), passing: Some(passing) })
+        Ok(Self { folder: passing.path().to_owned(), temporary: Some(passing) })
     }
 
     /// Deletes the temporary folder, unless it contains patches that were not merged.
     fn end(self, outcomes: &mut [Outcome], changes: &Changes) {
-        let Some(passing) = self.passing else { return };
+        let Some(passing) = self.temporary else { return };
         let waits = |outcome: &Outcome| outcome.patch.is_some() && outcome.branch.is_none();
-        if matches!(changes, Changes::Kept(_) | Changes::Merged(_)) && outcomes.iter().any(waits) {
+        if matches!(changes, Changes::NotApplied(_) | Changes::Merged(_)) && outcomes.iter().any(waits) {
             let _ = passing.keep();
             return;
         }
@@ -231,7 +231,7 @@ impl Files {
     }
 }
 
-impl Tool for Task {
+impl Tool for TaskTool {
     fn name(&self) -> &str {
         NAME
     }
@@ -243,8 +243,8 @@ impl Tool for Task {
     }
 
     fn parameters(&self) -> Value {
-        let policy = self.policies.now();
-        let agents = policy.agents().iter().filter(|agent| self.spawns.allow(&agent.name));
+        let policy = self.policies.current();
+        let agents = policy.agents().iter().filter(|agent| self.spawn_policy.allows(&agent.name));
         let agents: Vec<_> = agents.map(|agent| format!("{}: {}.", agent.name, agent.description)).collect();
         arguments::schema(&agents.join(" "), policy.settings.isolation == IsolationMode::Worktree)
     }
@@ -267,15 +267,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_go_on_in_a_session_and_are_not_kept_for_one_in_memory() {
-        let task = Task::new(Policies::default());
+    fn numbers_continue_in_a_stored_session_and_restart_in_memory() {
+        let task = TaskTool::new(SharedPolicy::default());
         let place = tempfile::tempdir().unwrap();
         std::fs::write(place.path().join("4-a.md"), "").unwrap();
-        let kept = Files { folder: place.path().to_owned(), passing: None };
+        let kept = CallFiles { folder: place.path().to_owned(), temporary: None };
         assert_eq!((task.take_numbers(&kept, 2), task.take_numbers(&kept, 1)), (5, 7));
         for _ in 0..3 {
             let passing = tempfile::tempdir().unwrap();
-            let files = Files { folder: passing.path().to_owned(), passing: Some(passing) };
+            let files = CallFiles { folder: passing.path().to_owned(), temporary: Some(passing) };
             assert_eq!(task.take_numbers(&files, 3), 0);
         }
         assert_eq!(task.numbers.lock().unwrap().len(), 1);

@@ -4,8 +4,8 @@ mod allowed;
 mod resolve;
 mod run;
 
-pub use allowed::allowed;
-pub use resolve::{Plan, resolve};
+pub use allowed::check_permission;
+pub use resolve::{VerificationPlan, resolve};
 pub use run::Verifier;
 
 use agentese::types::{
@@ -13,7 +13,7 @@ use agentese::types::{
 };
 
 /// Returns the result without any verification, for a subagent that failed itself.
-pub fn skipped(plan: &Plan) -> VerificationResult {
+pub fn skipped(plan: &VerificationPlan) -> VerificationResult {
     let mut result = VerificationResultBuilder {
         requested: true,
         status: VerificationStatus::Skipped,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use agentese_server::export::{Transcript, html};
+use agentese_server::export::{ExportInput, html};
 
 use crate::skip::skipped;
 use crate::support::{folder, page, sample, system_prompt, tools};
@@ -49,7 +49,7 @@ fn fm_f115_nothing_executes_in_a_browser_and_the_page_is_usable() {
 
     let session = sample();
     let tools = tools();
-    let mut transcript = Transcript::new(&session.header, &session.entries);
+    let mut transcript = ExportInput::new(&session.header, &session.entries);
     (transcript.system_prompt, transcript.tools) = (Some(system_prompt()), &tools);
     std::fs::write(folder().join("sample.html"), html(&transcript)).unwrap();
     std::fs::write(folder().join("many.html"), page(&session.header, &size::long_session(2_000))).unwrap();

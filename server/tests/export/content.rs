@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
-use agentese_server::export::{Transcript, default_name, from_file, html, write};
+use agentese_server::export::{ExportInput, default_name, from_file, html, write};
 use serde_json::{Value, json};
 
 use crate::support::{Sample, page, sample, text_of};
@@ -21,7 +21,7 @@ fn every_entry_has_its_place_and_its_row() {
 }
 
 #[test]
-fn everything_that_was_said_is_there() {
+fn page_contains_every_message() {
     let session = sample();
     let text = text_of(&page(&session.header, &session.entries));
     for words in [
@@ -78,12 +78,12 @@ fn totals_are_those_of_all_branches() {
 }
 
 #[test]
-fn the_leaf_decides_what_is_a_branch() {
+fn leaf_selects_the_branch() {
     let session = sample();
     let leaf = session.entries.iter().find(|entry| {
         entry["message"]["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("Clippy"))
     });
-    let mut transcript = Transcript::new(&session.header, &session.entries);
+    let mut transcript = ExportInput::new(&session.header, &session.entries);
     transcript.leaf = leaf.unwrap()["id"].as_str();
     let page = html(&transcript);
     let branches = page.matches("<details class=\"branch").count();
@@ -99,7 +99,7 @@ fn an_empty_session_is_a_page() {
 }
 
 #[test]
-fn sessions_of_any_version_and_with_anything_in_them_are_pages() {
+fn any_session_version_and_content_is_exported() {
     let values = [
         json!(null),
         json!(7),
@@ -155,7 +155,7 @@ fn fm_f118_keys_do_not_reach_the_page() {
     let secrets = ["canary-7f3a".to_owned()];
     let header =
         json!({"type": "session", "id": "s", "cwd": format!("/{key}"), "parentSession": "/canary-7f3a"});
-    let mut transcript = Transcript::new(&header, &entries);
+    let mut transcript = ExportInput::new(&header, &entries);
     transcript.secrets = &secrets;
     transcript.system_prompt = Some("canary-7f3a");
     let tools = [("canary-7f3a".to_owned(), key.to_owned())];
@@ -173,7 +173,7 @@ fn a_file_becomes_a_file() {
     let session = from_file(&input).unwrap();
     assert_eq!(session.skipped, 0);
     let output = directory.path().join(default_name("pi-session", &input));
-    let transcript = Transcript::new(&session.header, &session.entries);
+    let transcript = ExportInput::new(&session.header, &session.entries);
     write(&transcript, &output).unwrap();
     assert_eq!(fs::metadata(&output).unwrap().permissions().mode() & 0o7777, 0o600);
     assert_eq!(fs::read_to_string(output).unwrap(), html(&transcript));
@@ -182,7 +182,7 @@ fn a_file_becomes_a_file() {
 
 /// The umask belongs to the process, so the test above runs in another process.
 #[test]
-fn fm_f110_exports_are_private_whatever_the_umask() {
+fn fm_f110_exports_are_private_for_any_umask() {
     let script = "umask 000; exec \"$0\" --exact content::a_file_becomes_a_file";
     let played =
         Command::new("sh").args(["-c", script]).arg(std::env::current_exe().unwrap()).output().unwrap();

@@ -1,6 +1,6 @@
 //! Sessions in which every text contains a payload.
 
-use agentese_server::export::{Transcript, html};
+use agentese_server::export::{ExportInput, html};
 use serde_json::{Map, Value, json};
 
 use crate::support::{folder, page, sample};
@@ -69,7 +69,7 @@ pub fn hostile(payload: &str, links: bool) -> String {
         {"type": payload, "text": payload},
     ]}}));
     let tools = [(payload.to_owned(), payload.to_owned())];
-    let mut transcript = Transcript::new(&header, &entries);
+    let mut transcript = ExportInput::new(&header, &entries);
     (transcript.system_prompt, transcript.tools, transcript.leaf) = (Some(payload), &tools, Some(payload));
     html(&transcript)
 }
@@ -176,7 +176,7 @@ fn fm_f115_no_text_becomes_a_tag_or_an_attribute() {
 }
 
 #[test]
-fn fm_f115_the_policy_names_what_is_in_the_page() {
+fn fm_f115_content_policy_matches_the_page() {
     use base64::Engine;
     use sha2::Digest;
     let page = page(&json!({}), &[]);

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::{fs, str};
 
-use agentese_server::export::{Entries, Transcript, html, write_html};
+use agentese_server::export::{Entries, ExportInput, html, write_html};
 use serde_json::{Value, json};
 
 use crate::support::{folder, page, sample};
@@ -44,30 +44,30 @@ fn ten_thousand_entries_are_one_page() {
 }
 
 /// Entries that are built on request, with the number of requests for each.
-struct Made<'a> {
+struct GeneratedEntries<'a> {
     entries: &'a [Value],
-    asked: RefCell<Vec<usize>>,
+    requested: RefCell<Vec<usize>>,
 }
 
-impl Entries for Made<'_> {
+impl Entries for GeneratedEntries<'_> {
     fn count(&self) -> usize {
         self.entries.len()
     }
 
     fn entry(&self, at: usize) -> Cow<'_, Value> {
-        self.asked.borrow_mut()[at] += 1;
+        self.requested.borrow_mut()[at] += 1;
         Cow::Owned(self.entries[at].clone())
     }
 }
 
 /// The output, with the length of its longest piece.
 #[derive(Default)]
-struct Written {
+struct PageWriter {
     page: String,
     longest: usize,
 }
 
-impl Write for Written {
+impl Write for PageWriter {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         self.page.push_str(str::from_utf8(piece).map_err(io::Error::other)?);
         self.longest = self.longest.max(piece.len());
@@ -83,13 +83,13 @@ impl Write for Written {
 fn a_page_is_written_entry_by_entry() {
     let entries = long_session(2_000);
     let header = sample().header;
-    let made = Made { entries: &entries, asked: vec![0; entries.len()].into() };
-    let mut written = Written::default();
-    write_html(&Transcript::new(&header, &made), &mut written).unwrap();
-    assert!(written.page == html(&Transcript::new(&header, &entries)), "the same page");
+    let made = GeneratedEntries { entries: &entries, requested: vec![0; entries.len()].into() };
+    let mut written = PageWriter::default();
+    write_html(&ExportInput::new(&header, &made), &mut written).unwrap();
+    assert!(written.page == html(&ExportInput::new(&header, &entries)), "the same page");
     // Style and heading are one piece.
     assert!(written.longest < 64 << 10, "{}", written.longest);
-    let asked = made.asked.into_inner();
+    let asked = made.requested.into_inner();
     assert!(asked.iter().all(|times| (1..=3).contains(times)), "the title's entry thrice, others twice");
     assert!(asked.iter().filter(|times| **times > 2).count() <= 1);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use agentese_server::export::{Entries, SessionFile, Transcript, from_file, html};
+use agentese_server::export::{Entries, ExportInput, SessionContent, from_file, html};
 use serde_json::Value;
 
 /// The content of a session file.
@@ -13,8 +13,8 @@ pub struct Sample {
     pub entries: Vec<Value>,
 }
 
-impl From<SessionFile> for Sample {
-    fn from(file: SessionFile) -> Self {
+impl From<SessionContent> for Sample {
+    fn from(file: SessionContent) -> Self {
         let entries = (0..file.entries.count()).map(|at| file.entries.entry(at).into_owned());
         Self { entries: entries.collect(), header: file.header }
     }
@@ -34,7 +34,7 @@ pub fn tools() -> Vec<(String, String)> {
 }
 
 pub fn page(header: &Value, entries: &[Value]) -> String {
-    html(&Transcript::new(header, &entries))
+    html(&ExportInput::new(header, &entries))
 }
 
 /// Returns the folder of the files for a browser, and of its screenshots.

@@ -26,9 +26,9 @@ fn script(event: &str) -> Value {
 
 /// Sends a command, waits for the request to the extension, and aborts; then both commands have responses.
 #[track_caller]
-fn aborted(agent: &mut Agent, event: &str, command: &Value) -> Value {
+fn abort_during_command(agent: &mut Agent, event: &str, command: &Value) -> Value {
     agent.send(command.clone());
-    while agent.noticed() != format!("asked {event}") {}
+    while agent.next_notice() != format!("asked {event}") {}
     agent.send(json!({"id": "abort", "type": "abort"}));
     let mut answers: [Option<Value>; 2] = [None, None];
     while answers.iter().any(Option::is_none) {
@@ -46,7 +46,7 @@ fn aborted(agent: &mut Agent, event: &str, command: &Value) -> Value {
     }
     let [answer, abort] = answers.map(Option::unwrap);
     assert_eq!(abort["success"], true, "{event}");
-    let state = agent.ask(json!({"type": "get_state"}));
+    let state = agent.request(json!({"type": "get_state"}));
     assert_eq!(
         (&state["data"]["isStreaming"], &state["data"]["isCompacting"]),
         (&json!(false), &json!(false))
@@ -78,10 +78,10 @@ fn fm_f49_an_abort_reaches_every_hook() {
         let mut command = command;
         command["id"] = json!("c");
         if command["type"] == "fork" {
-            let entries = agent.ask(json!({"type": "get_fork_messages"}));
+            let entries = agent.request(json!({"type": "get_fork_messages"}));
             command["entryId"] = entries["data"]["messages"][0]["entryId"].clone();
         }
-        let answer = aborted(&mut agent, event, &command);
+        let answer = abort_during_command(&mut agent, event, &command);
         match event {
             // The operation is complete; the missing answer has no effect.
             "session_compact" => assert_eq!(answer["success"], true, "{answer}"),
@@ -99,7 +99,7 @@ fn fm_f49_an_abort_reaches_every_hook() {
 }
 
 #[test]
-fn fm_f49_an_abort_ends_a_compaction_that_came_by_itself_and_that_somebody_does_not_let_go() {
+fn fm_f49_abort_ends_an_automatic_compaction_that_an_extension_delays() {
     let place = Place::new();
     let much = json!({"text": "two", "usage": {"input": 150_000, "output": 1}});
     let script =
@@ -108,7 +108,7 @@ fn fm_f49_an_abort_ends_a_compaction_that_came_by_itself_and_that_somebody_does_
     agent.prompt("first");
     agent.until_event("agent_end");
     agent.prompt("second");
-    while agent.noticed() != "asked session_compact" {}
+    while agent.next_notice() != "asked session_compact" {}
     agent.send(json!({"id": "abort", "type": "abort"}));
     let ended = agent.until_event("auto_compaction_end").pop().unwrap();
     assert!(ended["result"]["summary"].is_string(), "{ended}");
@@ -117,11 +117,11 @@ fn fm_f49_an_abort_ends_a_compaction_that_came_by_itself_and_that_somebody_does_
 }
 
 #[test]
-fn fm_f49_an_abort_takes_a_prompt_back_that_waits_for_the_start_of_an_extension() {
+fn fm_f49_abort_withdraws_a_prompt_that_waits_for_an_extension_start() {
     let place = Place::new();
     let mut agent = agent(&place, "session_start", script("session_start"));
     agent.prompt("words");
-    while agent.noticed() != "asked session_start" {}
+    while agent.next_notice() != "asked session_start" {}
     agent.send(json!({"id": "abort", "type": "abort"}));
     let frames = agent.until("the answer", |frame| frame["id"] == "words");
     assert_eq!(frames.last().unwrap()["error"], "it was aborted before it began");

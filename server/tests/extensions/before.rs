@@ -18,7 +18,7 @@ fn question(agent: &mut Agent, before: usize, title: &str) -> Value {
 }
 
 /// Returns the frames up to the last wanted one: responses by id, notices by text.
-fn all(agent: &mut Agent, wanted: &[&str]) -> Vec<Value> {
+fn frames_until(agent: &mut Agent, wanted: &[&str]) -> Vec<Value> {
     let mut found: Vec<Value> = Vec::new();
     agent.until("the last of them", |frame| {
         if wanted.iter().any(|wanted| frame["id"] == *wanted || frame["message"] == *wanted) {
@@ -32,20 +32,20 @@ fn all(agent: &mut Agent, wanted: &[&str]) -> Vec<Value> {
 }
 
 /// Creates a session with one prompt, and returns the entry of the prompt.
-fn begun(agent: &mut Agent) -> Value {
+fn session_with_prompt(agent: &mut Agent) -> Value {
     agent.prompt("quick");
     agent.until_event("agent_end");
-    agent.ask(json!({"type": "get_fork_messages"}))["data"]["messages"][0]["entryId"].clone()
+    agent.request(json!({"type": "get_fork_messages"}))["data"]["messages"][0]["entryId"].clone()
 }
 
 #[test]
-fn fm_f49_an_abort_takes_back_what_is_asked_before_a_prompt() {
+fn fm_f49_abort_withdraws_the_question_before_a_prompt() {
     let place = Place::new();
     let mut agent = agent(&place, &["before"], plain());
     agent.prompt("words");
     let asked = question(&mut agent, 0, "input");
     agent.send(json!({"id": "abort", "type": "abort"}));
-    let frames = all(&mut agent, &["words", "abort", "taken back input"]);
+    let frames = frames_until(&mut agent, &["words", "abort", "taken back input"]);
     assert_eq!(
         (&frames[0]["success"], &frames[0]["error"], &frames[1]["success"]),
         (&json!(false), &json!("it was aborted before it began"), &json!(true))
@@ -56,16 +56,16 @@ fn fm_f49_an_abort_takes_back_what_is_asked_before_a_prompt() {
     let asked = question(&mut agent, 1, "input");
     agent.answer(&asked, "confirmed", true);
     agent.until_event("agent_end");
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 2);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["messageCount"], 2);
     assert_eq!((check_runs(&agent.seen), agent.failures()), (1, Vec::new()));
 }
 
 #[test]
-fn fm_f49_an_abort_takes_back_what_is_asked_before_another_session() {
+fn fm_f49_abort_withdraws_the_question_before_a_session_switch() {
     let place = Place::new();
     let mut agent = agent(&place, &["before"], plain());
-    let entry = begun(&mut agent);
-    let before = agent.ask(json!({"type": "get_state"}))["data"].clone();
+    let entry = session_with_prompt(&mut agent);
+    let before = agent.request(json!({"type": "get_state"}))["data"].clone();
     let other = place.put("work/other.jsonl", "");
     let cases = [
         ("session_before_switch", json!({"id": "c", "type": "new_session"})),
@@ -77,40 +77,40 @@ fn fm_f49_an_abort_takes_back_what_is_asked_before_another_session() {
         agent.send(command.clone());
         question(&mut agent, round, title);
         agent.send(json!({"id": "abort", "type": "abort"}));
-        let frames = all(&mut agent, &["c", "abort", &format!("taken back {title}")]);
+        let frames = frames_until(&mut agent, &["c", "abort", &format!("taken back {title}")]);
         match frames[0]["success"] == true {
             true => assert_eq!(frames[0]["data"]["cancelled"], true, "{command}"),
             false => assert_eq!(frames[0]["error"], "Compaction cancelled", "{command}"),
         }
         assert_eq!(frames[1]["success"], true);
-        assert_eq!(agent.ask(json!({"type": "get_state"}))["data"], before, "{command}");
+        assert_eq!(agent.request(json!({"type": "get_state"}))["data"], before, "{command}");
     }
     assert_eq!(agent.failures(), Vec::<&Value>::new());
 }
 
 #[test]
-fn fm_f49_another_session_takes_back_what_is_asked_before_a_prompt() {
+fn fm_f49_session_switch_withdraws_the_question_before_a_prompt() {
     let place = Place::new();
     let mut agent = agent(&place, &["before"], plain());
     agent.prompt("words");
     question(&mut agent, 0, "input");
     // The second command does not wait for the answer, but opens its own question.
     agent.send(json!({"id": "first", "type": "new_session"}));
-    let frames = all(&mut agent, &["words", "taken back input"]);
+    let frames = frames_until(&mut agent, &["words", "taken back input"]);
     assert_eq!(frames[0]["error"], "it was aborted before it began");
     question(&mut agent, 1, "session_before_switch");
     // The third command does not wait either.
     agent.send(json!({"id": "second", "type": "new_session"}));
-    let frames = all(&mut agent, &["first", "taken back session_before_switch"]);
+    let frames = frames_until(&mut agent, &["first", "taken back session_before_switch"]);
     assert_eq!(frames[0]["data"], json!({"cancelled": true}));
     let asked = question(&mut agent, 2, "session_before_switch");
     agent.answer(&asked, "confirmed", true);
-    assert_eq!(all(&mut agent, &["second"])[0]["data"], json!({"cancelled": false}));
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 0);
+    assert_eq!(frames_until(&mut agent, &["second"])[0]["data"], json!({"cancelled": false}));
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["messageCount"], 0);
 }
 
 #[test]
-fn a_session_that_comes_behind_a_prompt_without_a_question_does_not_take_it_away() {
+fn session_switch_keeps_an_earlier_prompt_without_a_question() {
     let place = Place::new();
     let mut agent = agent(&place, &["before"], plain());
     agent.prompt("quick");
@@ -119,11 +119,11 @@ fn a_session_that_comes_behind_a_prompt_without_a_question_does_not_take_it_away
     assert_eq!(answer["success"], true, "{answer}");
     let asked = question(&mut agent, 0, "session_before_switch");
     agent.answer(&asked, "confirmed", true);
-    assert_eq!(all(&mut agent, &["new"])[0]["data"], json!({"cancelled": false}));
+    assert_eq!(frames_until(&mut agent, &["new"])[0]["data"], json!({"cancelled": false}));
 }
 
 #[test]
-fn fm_f92_a_client_that_leaves_before_it_answers_has_not_answered() {
+fn fm_f92_disconnected_client_has_not_answered() {
     let place = Place::new();
     let mut agent = agent(&place, &["before"], plain());
     agent.prompt("words");
@@ -139,7 +139,7 @@ fn fm_f92_a_client_that_leaves_before_it_answers_has_not_answered() {
     agent.send(json!({"id": "new", "type": "new_session"}));
     question(&mut agent, 0, "session_before_switch");
     agent.close_stdin();
-    assert_eq!(all(&mut agent, &["new"])[0]["data"], json!({"cancelled": true}));
+    assert_eq!(frames_until(&mut agent, &["new"])[0]["data"], json!({"cancelled": true}));
     while agent.next().is_some() {}
     assert_eq!(agent.wait().code(), Some(0));
 }

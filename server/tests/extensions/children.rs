@@ -36,7 +36,7 @@ fn children(place: &Place) -> Vec<Pid> {
 
 /// Returns the result of the single call of a run: its error flag and its text.
 #[track_caller]
-fn the_end(frames: &[Value]) -> (bool, &str) {
+fn call_result(frames: &[Value]) -> (bool, &str) {
     let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
     assert_eq!(ends.len(), 1, "{ends:#?}");
     let text = ends[0]["result"]["content"][0]["text"].as_str().unwrap();
@@ -54,24 +54,24 @@ impl Agent {
 
     /// Checks that the agent is idle. Later runs are detected by the number of runs after the next prompt.
     #[track_caller]
-    fn is_idle(&mut self) {
-        assert_eq!(self.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
+    fn check_idle(&mut self) {
+        assert_eq!(self.request(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     }
 
     /// Waits for the given number of failures, each at its own time.
     #[track_caller]
-    fn fails(&mut self, count: usize) {
+    fn wait_for_failures(&mut self, count: usize) {
         let since = Instant::now();
         while self.failures().len() < count {
             assert!(since.elapsed() < LONG, "the failure is not told");
-            self.ask(json!({"type": "get_state"}));
+            self.request(json!({"type": "get_state"}));
         }
         assert_eq!(self.failures().len(), count);
     }
 
     /// Checks that another prompt works normally.
     #[track_caller]
-    fn goes_on(&mut self) {
+    fn check_next_prompt(&mut self) {
         self.prompt("and on");
         let frames = self.until_event("agent_end");
         let messages = frames.last().unwrap()["messages"].as_array().unwrap();
@@ -81,7 +81,7 @@ impl Agent {
 }
 
 #[test]
-fn fm_f93_a_child_that_crashes_is_an_error_of_its_call_and_the_parent_goes_on() {
+fn fm_f93_child_crash_is_an_error_of_its_call_and_the_parent_continues() {
     for (how, error, failures) in [
         ("plain", None, 0),
         ("crash", Some("the child has ended: -9"), 0),
@@ -96,9 +96,9 @@ fn fm_f93_a_child_that_crashes_is_an_error_of_its_call_and_the_parent_goes_on() 
         let mut agent = Agent::start(parent(&place, calls("child", json!({"how": how, "script": script}))));
         agent.prompt("go");
         let frames = agent.until_event("agent_end");
-        assert_eq!(the_end(&frames), (error.is_some(), error.unwrap_or("child says so")), "{how}");
-        agent.goes_on();
-        agent.fails(failures);
+        assert_eq!(call_result(&frames), (error.is_some(), error.unwrap_or("child says so")), "{how}");
+        agent.check_next_prompt();
+        agent.wait_for_failures(failures);
         assert_eq!(agent.finish().0.code(), Some(0), "{how}");
         children(&place).into_iter().for_each(assert_gone);
     }
@@ -118,10 +118,10 @@ fn fm_f93_an_endless_child_ends_with_the_abort_of_its_parent() {
     }
     agent.send(json!({"id": "stop", "type": "abort"}));
     let frames = agent.until_event("agent_end");
-    assert_eq!(the_end(&frames), (true, "Operation aborted"));
+    assert_eq!(call_result(&frames), (true, "Operation aborted"));
     let [pid] = children(&place)[..] else { panic!("one child") };
     assert_gone(pid);
-    agent.goes_on();
+    agent.check_next_prompt();
 }
 
 #[test]
@@ -132,8 +132,8 @@ fn fm_f93_a_tool_that_spins_for_ever_ends_with_the_abort_and_its_process_with_th
     agent.until_update("spinning");
     agent.send(json!({"id": "stop", "type": "abort"}));
     let frames = agent.until_event("agent_end");
-    assert_eq!(the_end(&frames), (true, "Operation aborted"));
-    agent.goes_on();
+    assert_eq!(call_result(&frames), (true, "Operation aborted"));
+    agent.check_next_prompt();
     let own = pid_in(&place.work().join("own"));
     assert!(is_alive(own));
     assert_eq!(agent.finish().0.code(), Some(0));
@@ -153,11 +153,11 @@ fn fm_f93_agents_that_start_agents_come_to_an_end() {
     agent.prompt("go");
     let frames = agent.until_event("agent_end");
     // The innermost agent lacks the tool. Its model receives an error, which ends its run.
-    assert_eq!(the_end(&frames), (false, "done"));
+    assert_eq!(call_result(&frames), (false, "done"));
     let children = children(&place);
     assert_eq!(children.len(), 3);
     children.into_iter().for_each(assert_gone);
-    agent.goes_on();
+    agent.check_next_prompt();
 }
 
 #[test]
@@ -166,14 +166,14 @@ fn fm_f94_a_result_without_end_is_a_flood_and_an_error_of_its_call() {
     let mut agent = Agent::start(parent(&place, calls("long", json!({}))));
     agent.prompt("go");
     let frames = agent.until_event("agent_end");
-    assert_eq!(the_end(&frames), (true, "The tool long is gone: its extension has ended"));
-    agent.goes_on();
-    agent.fails(1);
+    assert_eq!(call_result(&frames), (true, "The tool long is gone: its extension has ended"));
+    agent.check_next_prompt();
+    agent.wait_for_failures(1);
     assert!(agent.failures()[0]["error"].as_str().unwrap().contains("it floods the agent"));
 }
 
 /// Returns the usage of all answers according to the events.
-fn told(frames: &[Value]) -> [u64; 2] {
+fn event_usage(frames: &[Value]) -> [u64; 2] {
     let answers = frames.iter().filter(|frame| frame["type"] == "message_end");
     let usages = answers.filter(|frame| frame["message"]["role"] == "assistant");
     usages.fold([0, 0], |[input, output], frame| {
@@ -194,17 +194,17 @@ fn fm_f95_many_aborts_at_once_are_one_end_and_the_sums_are_exact() {
         agent.until("the tool", |frame| frame["type"] == "tool_execution_start");
         agent.send(json!({"id": "stop", "type": "abort"}));
         agent.until("the answer", |frame| frame["id"] == "stop");
-        while agent.noticed_so_far() < round {
-            agent.noticed();
+        while agent.notice_count() < round {
+            agent.next_notice();
         }
-        let stats = agent.ask(json!({"type": "get_session_stats"}));
+        let stats = agent.request(json!({"type": "get_session_stats"}));
         let ends = agent.seen.iter().filter(|frame| frame["type"] == "agent_end").count();
         assert_eq!(ends, round);
         let tokens = &stats["data"]["tokens"];
-        assert_eq!(json!(told(&agent.seen)), json!([tokens["input"], tokens["output"]]));
-        assert!(told(&agent.seen)[0] >= 7 * round as u64);
+        assert_eq!(json!(event_usage(&agent.seen)), json!([tokens["input"], tokens["output"]]));
+        assert!(event_usage(&agent.seen)[0] >= 7 * round as u64);
     }
-    agent.is_idle();
+    agent.check_idle();
     agent.prompt("the last one");
     agent.until_event("agent_end");
     assert_eq!(check_runs(&agent.seen), 21);
@@ -212,7 +212,7 @@ fn fm_f95_many_aborts_at_once_are_one_end_and_the_sums_are_exact() {
 }
 
 #[test]
-fn fm_f131_an_abort_ends_children_that_were_idle_already_and_nothing_begins_again() {
+fn fm_f131_abort_ends_idle_children_and_starts_nothing() {
     let place = Place::new();
     let script = child(&place, json!({"responses": [], "default": {"text": "child says so"}}));
     let mut agent = Agent::start(parent(&place, calls("child", json!({"how": "reports", "script": script}))));
@@ -221,10 +221,10 @@ fn fm_f131_an_abort_ends_children_that_were_idle_already_and_nothing_begins_agai
     agent.until_update("reported");
     agent.send(json!({"id": "stop", "type": "abort"}));
     let frames = agent.until_event("agent_end");
-    assert_eq!(the_end(&frames), (true, "Operation aborted"));
+    assert_eq!(call_result(&frames), (true, "Operation aborted"));
     let [pid] = children(&place)[..] else { panic!("one child") };
     assert_gone(pid);
-    agent.is_idle();
+    agent.check_idle();
     assert_eq!(check_runs(&agent.seen), 1);
     // The report of the child is queued, like other input, until the next prompt.
     agent.prompt("and on");

@@ -65,14 +65,14 @@ fn commands_run_at_once_while_the_agent_works_and_cannot_be_queued() {
     }
     let plain = frames.iter().filter(|frame| frame["message"] == "plain").count();
     assert_eq!(plain, 2);
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["pendingMessageCount"], 0);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["pendingMessageCount"], 0);
 }
 
 #[test]
-fn they_are_listed_and_those_of_terminals_are_not() {
+fn extension_commands_are_listed_without_terminal_commands() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui", "misc"], plain());
-    let listed = agent.ask(json!({"type": "get_commands"}));
+    let listed = agent.request(json!({"type": "get_commands"}));
     let commands = listed["data"]["commands"].as_array().unwrap();
     let find = |name: &str| commands.iter().find(|command| command["name"] == name);
     let path = file("ui");
@@ -92,7 +92,7 @@ fn they_are_listed_and_those_of_terminals_are_not() {
 }
 
 #[test]
-fn the_newest_pi_says_who_put_an_extension_there() {
+fn pi_1_5_reports_the_source_of_a_command() {
     let place = Place::new();
     let put = |folder: &str, name: &str| {
         let entry = place.put(&format!("{folder}/{name}.py"), std::fs::read(file(name)).unwrap());
@@ -105,7 +105,7 @@ fn the_newest_pi_says_who_put_an_extension_there() {
     let mut command = command(&place, &[], plain());
     command.args(["--dialect", "pi@1.5", "--trust"]);
     let mut agent = Agent::start(command);
-    let listed = agent.ask(json!({"type": "get_commands"}));
+    let listed = agent.request(json!({"type": "get_commands"}));
     let commands = listed["data"]["commands"].as_array().unwrap();
     let info = |path: &std::path::Path| {
         let path = path.to_string_lossy();
@@ -122,7 +122,7 @@ fn the_newest_pi_says_who_put_an_extension_there() {
 }
 
 #[test]
-fn the_newest_pi_answers_a_command_when_it_is_over() {
+fn pi_1_5_answers_a_command_after_its_end() {
     let place = Place::new();
     let mut command = command(&place, &["ui"], plain());
     command.args(["--dialect", "pi@1.5"]);
@@ -157,7 +157,7 @@ fn extensions_come_before_templates_and_skills() {
         "---\nname: search\ndescription: Searches\n---\nSearch.\n",
     );
     let mut agent = agent(&place, &["ui", "misc"], plain());
-    let listed = agent.ask(json!({"type": "get_commands"}));
+    let listed = agent.request(json!({"type": "get_commands"}));
     let commands = listed["data"]["commands"].as_array().unwrap();
     let mut sources: Vec<_> = commands.iter().map(|command| command["source"].as_str().unwrap()).collect();
     sources.dedup();
@@ -173,7 +173,7 @@ fn extensions_come_before_templates_and_skills() {
 }
 
 #[test]
-fn a_command_that_fails_is_told_and_accepted() {
+fn failed_command_is_reported_and_accepted() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui", "misc"], plain());
     agent.prompt("/boom");
@@ -192,7 +192,7 @@ fn a_command_that_fails_is_told_and_accepted() {
 }
 
 #[test]
-fn a_command_that_takes_its_time_is_accepted_soon() {
+fn slow_command_is_accepted_early() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     // The command takes ten times the waiting time of the test.
@@ -231,7 +231,7 @@ fn messages_of_extensions_join_the_conversation() {
     let messages = &frames.last().unwrap()["messages"];
     assert_eq!(messages[0]["content"][0]["text"], "hello there");
     assert_eq!(messages[1]["content"], "with the next prompt");
-    let all = agent.ask(json!({"type": "get_messages"}));
+    let all = agent.request(json!({"type": "get_messages"}));
     let roles: Vec<_> =
         all["data"]["messages"].as_array().unwrap().iter().map(|message| &message["role"]).collect();
     assert_eq!(roles, ["custom", "custom", "assistant", "user", "custom", "assistant"]);
@@ -244,9 +244,9 @@ fn entries_names_and_labels_are_kept_in_the_file() {
     agent.prompt("hello");
     agent.until_event("agent_end");
     agent.prompt("/append");
-    let kinds = agent.noticed();
+    let kinds = agent.next_notice();
     assert!(kinds.contains("custom,session_info"), "{kinds}");
-    let state = agent.ask(json!({"type": "get_state"}));
+    let state = agent.request(json!({"type": "get_state"}));
     assert_eq!(state["data"]["sessionName"], "named");
     let text = std::fs::read_to_string(state["data"]["sessionFile"].as_str().unwrap()).unwrap();
     assert!(text.contains(r#""customType":"my-state","data":{"n":1}"#), "{text}");
@@ -260,15 +260,15 @@ fn sessions_states_and_the_end() {
     agent.prompt("go");
     agent.until_event("message_update");
     agent.prompt("/wait-idle");
-    assert_eq!(agent.noticed(), "waiting");
+    assert_eq!(agent.next_notice(), "waiting");
     let frames = agent.until("idle", |frame| frame["message"] == "idle");
     assert!(frames.iter().any(|frame| frame["type"] == "agent_end"), "{frames:#?}");
-    let before = agent.ask(json!({"type": "get_state"}))["data"]["sessionId"].clone();
+    let before = agent.request(json!({"type": "get_state"}))["data"]["sessionId"].clone();
     agent.prompt("/fresh");
-    assert_eq!(agent.noticed(), "fresh True");
-    assert_ne!(agent.ask(json!({"type": "get_state"}))["data"]["sessionId"], before);
+    assert_eq!(agent.next_notice(), "fresh True");
+    assert_ne!(agent.request(json!({"type": "get_state"}))["data"]["sessionId"], before);
     agent.prompt("/look");
-    assert_eq!(agent.noticed(), "idle=True model=scripted tools=read,dice");
+    assert_eq!(agent.next_notice(), "idle=True model=scripted tools=read,dice");
     agent.prompt("/bye");
     let frames = agent.until("the farewell", |frame| frame["message"] == "shutting down");
     assert!(frames.iter().any(|frame| frame["id"] == "/bye"), "{frames:#?}");

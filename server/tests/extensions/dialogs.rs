@@ -16,7 +16,7 @@ fn without_id(mut frame: Value) -> String {
 }
 
 #[test]
-fn what_the_user_answers_reaches_the_extension() {
+fn user_answer_reaches_the_extension() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     let cases = [
@@ -72,19 +72,19 @@ fn what_the_user_answers_reaches_the_extension() {
     ];
     for (command, question, member, answer, notice) in cases {
         agent.prompt(command);
-        let asked = agent.shown();
+        let asked = agent.next_dialog();
         assert_eq!(without_id(asked.clone()), question);
         // The command continues, and the prompt is accepted.
         let accepted = agent.until("the answer", |frame| frame["id"] == command).pop().unwrap();
         assert_eq!(accepted["success"], true);
         agent.answer(&asked, member, answer);
-        assert_eq!(agent.noticed(), notice);
+        assert_eq!(agent.next_notice(), notice);
     }
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
 #[test]
-fn a_dialog_that_is_dismissed_gives_nothing() {
+fn dismissed_dialog_has_no_value() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     for (command, notice) in [
@@ -94,28 +94,28 @@ fn a_dialog_that_is_dismissed_gives_nothing() {
         ("/ask-editor", "editor=null"),
     ] {
         agent.prompt(command);
-        let asked = agent.shown();
+        let asked = agent.next_dialog();
         agent.answer(&asked, "cancelled", true);
-        assert_eq!(agent.noticed(), notice);
+        assert_eq!(agent.next_notice(), notice);
     }
     // A response with `cancelled: false` is an answer.
     agent.prompt("/ask-select");
-    let id = agent.shown()["id"].clone();
+    let id = agent.next_dialog()["id"].clone();
     agent.send(json!({"type": "extension_ui_response", "id": id, "cancelled": false, "value": "red"}));
-    assert_eq!(agent.noticed(), r#"select="red""#);
+    assert_eq!(agent.next_notice(), r#"select="red""#);
 }
 
 #[test]
-fn fm_f57_a_dialog_that_nobody_answers_has_its_default_at_the_right_time() {
+fn fm_f57_unanswered_dialog_has_its_default_at_its_timeout() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     // The extension reports an early default value.
     agent.prompt("/ask-timeout 300");
     for (method, notice) in [("select", "select=null"), ("confirm", "confirm=false"), ("input", "input=null")]
     {
-        let asked = agent.shown();
+        let asked = agent.next_dialog();
         assert_eq!((asked["method"].as_str(), asked["timeout"].as_u64()), (Some(method), Some(300)));
-        assert_eq!(agent.noticed(), notice);
+        assert_eq!(agent.next_notice(), notice);
         // Too late, and ignored.
         agent.answer(&asked, "value", "a");
     }
@@ -126,19 +126,19 @@ fn fm_f57_a_dialog_that_nobody_answers_has_its_default_at_the_right_time() {
         ("confirmed", json!(true), "confirm=true"),
         ("value", json!("in time"), r#"input="in time""#),
     ] {
-        let asked = agent.shown();
+        let asked = agent.next_dialog();
         agent.answer(&asked, member, answer);
-        assert_eq!(agent.noticed(), notice);
+        assert_eq!(agent.next_notice(), notice);
     }
     assert_eq!(agent.failures(), Vec::<&Value>::new());
 }
 
 #[test]
-fn fm_f57_a_run_does_not_hang_on_a_question_that_nobody_answers() {
+fn fm_f57_unanswered_question_does_not_block_a_run() {
     let place = Place::new();
     let mut agent = limited(&place, &["guard"], runs("touch ran"), json!({"dialogTimeoutMs": 200}));
     agent.prompt("go");
-    agent.shown();
+    agent.next_dialog();
     let frames = agent.until_event("agent_end");
     let result = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
     assert_eq!(result["result"]["content"][0]["text"], "Blocked by user");
@@ -150,7 +150,7 @@ fn time_in_a_dialog_does_not_count_against_the_limit_of_a_hook() {
     let place = Place::new();
     let mut agent = limited(&place, &["guard"], runs("touch ran"), json!({"hookTimeoutMs": 2000}));
     agent.prompt("go");
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     // Longer than the time limit of the hook itself.
     std::thread::sleep(Duration::from_millis(2500));
     agent.answer(&asked, "value", "Allow");
@@ -160,18 +160,18 @@ fn time_in_a_dialog_does_not_count_against_the_limit_of_a_hook() {
 }
 
 #[test]
-fn fm_f127_answers_that_do_not_fit_are_nobodys_answer() {
+fn fm_f127_answers_with_wrong_id_or_type_are_ignored() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-select");
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     for id in [json!("00000000-0000-4000-8000-000000000000"), json!(""), json!(7), Value::Null] {
         agent.send(json!({"type": "extension_ui_response", "id": id, "value": "blue"}));
     }
     agent.answer(&asked, "value", "red");
     // Second answer to the same question.
     agent.answer(&asked, "value", "green");
-    assert_eq!(agent.noticed(), r#"select="red""#);
+    assert_eq!(agent.next_notice(), r#"select="red""#);
     for (command, member, answer, notice) in [
         ("/ask-select", "value", json!("purple"), "select=null"),
         ("/ask-select", "confirmed", json!(true), "select=null"),
@@ -182,9 +182,9 @@ fn fm_f127_answers_that_do_not_fit_are_nobodys_answer() {
         ("/ask-input", "nothing", json!(true), "input=null"),
     ] {
         agent.prompt(command);
-        let asked = agent.shown();
+        let asked = agent.next_dialog();
         agent.answer(&asked, member, answer);
-        assert_eq!(agent.noticed(), notice, "{command} {member}");
+        assert_eq!(agent.next_notice(), notice, "{command} {member}");
     }
     let (status, _, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));
@@ -193,17 +193,17 @@ fn fm_f127_answers_that_do_not_fit_are_nobodys_answer() {
 }
 
 #[test]
-fn a_question_can_be_taken_back() {
+fn question_can_be_withdrawn() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-withdrawn");
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     agent.prompt("/withdraw");
-    assert_eq!(agent.noticed(), "select=null");
+    assert_eq!(agent.next_notice(), "select=null");
     // A withdrawn question does not appear.
-    assert_eq!(agent.noticed(), "confirm=false");
+    assert_eq!(agent.next_notice(), "confirm=false");
     agent.answer(&asked, "value", "a");
-    agent.ask(json!({"type": "get_state"}));
+    agent.request(json!({"type": "get_state"}));
     let shown: Vec<_> = agent.seen.iter().filter(|frame| frame["type"] == "extension_ui_request").collect();
     let methods: Vec<_> = shown.iter().map(|frame| &frame["method"]).collect();
     assert_eq!(methods, ["select", "notify", "notify"]);
@@ -211,18 +211,18 @@ fn a_question_can_be_taken_back() {
 }
 
 #[test]
-fn two_questions_at_once_are_told_apart() {
+fn concurrent_questions_are_matched_by_id() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-two");
-    let mut asked = [agent.shown(), agent.shown()];
+    let mut asked = [agent.next_dialog(), agent.next_dialog()];
     asked.sort_by_key(|question| question["title"].to_string());
     let [first, second] = asked;
     // The client may send commands before its answer.
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     agent.answer(&second, "confirmed", true);
     agent.answer(&first, "value", "b");
-    assert_eq!(agent.noticed(), r#"both=["b", true]"#);
+    assert_eq!(agent.next_notice(), r#"both=["b", true]"#);
 }
 
 #[test]
@@ -230,7 +230,7 @@ fn fm_f49_abort_does_not_wait_for_a_dialog() {
     let place = Place::new();
     let mut agent = agent(&place, &["guard"], runs("touch ran"));
     agent.prompt("go");
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     agent.send(json!({"id": "abort", "type": "abort"}));
     let frames = agent.until("abort", |frame| frame["id"] == "abort");
     assert_eq!(frames.last().unwrap()["success"], true);
@@ -242,7 +242,7 @@ fn fm_f49_abort_does_not_wait_for_a_dialog() {
     );
     // The late answer belongs to no question.
     agent.answer(&asked, "value", "Allow");
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     assert!(!place.work().join("ran").exists());
     assert_eq!(agent.failures(), Vec::<&Value>::new());
 }
@@ -259,13 +259,13 @@ fn a_guard_lets_through_and_blocks() {
     ], "default": {"text": "done"}});
     let mut agent = agent(&place, &["guard"], script);
     agent.prompt("go");
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     assert_eq!(asked["title"], "Allow: echo one");
     agent.answer(&asked, "value", "Allow");
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     assert_eq!(asked["title"], "Allow: touch two");
     agent.answer(&asked, "value", "Block");
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     assert_eq!(asked["title"], "Allow: touch three");
     agent.answer(&asked, "cancelled", true);
     agent.until_event("agent_end");
@@ -284,16 +284,16 @@ fn a_guard_lets_through_and_blocks() {
 }
 
 #[test]
-fn fm_f49_another_session_ends_the_dialogs_of_the_one_before() {
+fn fm_f49_session_switch_ends_the_dialogs_of_the_previous_session() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-input");
-    let asked = agent.shown();
-    agent.ask(json!({"type": "new_session"}));
-    assert_eq!(agent.noticed(), "input=null");
+    let asked = agent.next_dialog();
+    agent.request(json!({"type": "new_session"}));
+    assert_eq!(agent.next_notice(), "input=null");
     agent.answer(&asked, "value", "late");
     agent.prompt("/ask-input");
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     agent.answer(&asked, "value", "in time");
-    assert_eq!(agent.noticed(), r#"input="in time""#);
+    assert_eq!(agent.next_notice(), r#"input="in time""#);
 }

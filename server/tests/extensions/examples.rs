@@ -20,22 +20,22 @@ fn in_each_language(example: &str, script: &Value, check: impl Fn(&Place, &mut A
 }
 
 #[test]
-fn the_first_ones_say_hello() {
+fn first_examples_greet_the_user() {
     for (member, answer, notice) in
         [("value", json!("Ada"), "Hello, Ada!"), ("cancelled", json!(true), "Hello, whoever you are!")]
     {
         in_each_language("hello", &plain(), |_, agent| {
             agent.prompt("/hello");
-            let asked = agent.shown();
+            let asked = agent.next_dialog();
             assert_eq!(asked["title"], "Your name");
             agent.answer(&asked, member, answer.clone());
-            assert_eq!(agent.noticed(), notice);
+            assert_eq!(agent.next_notice(), notice);
         });
     }
 }
 
 #[test]
-fn the_command_with_every_dialog_asks_and_shows() {
+fn dialog_example_shows_every_dialog() {
     in_each_language("dialogs", &plain(), |_, agent| {
         agent.prompt("/dialogs");
         for (method, member, answer) in [
@@ -44,11 +44,11 @@ fn the_command_with_every_dialog_asks_and_shows() {
             ("input", "value", json!("leaf")),
             ("editor", "value", json!("edited")),
         ] {
-            let asked = agent.shown();
+            let asked = agent.next_dialog();
             assert_eq!(asked["method"], method);
             agent.answer(&asked, member, answer);
         }
-        let shown: Vec<Value> = (0..7).map(|_| agent.shown()).collect();
+        let shown: Vec<Value> = (0..7).map(|_| agent.next_dialog()).collect();
         let methods: Vec<_> = shown.iter().map(|frame| frame["method"].as_str().unwrap()).collect();
         assert_eq!(
             methods,
@@ -62,7 +62,7 @@ fn the_command_with_every_dialog_asks_and_shows() {
 }
 
 #[test]
-fn the_guard_lets_harmless_commands_through_and_asks_before_others() {
+fn guard_example_permits_harmless_commands_and_confirms_others() {
     for (command, choice, runs_it) in [
         ("touch ran", None, true),
         ("rm -rf nothing; touch ran", Some("Run"), true),
@@ -71,7 +71,7 @@ fn the_guard_lets_harmless_commands_through_and_asks_before_others() {
         in_each_language("guard", &runs(command), |place, agent| {
             agent.prompt("go");
             if let Some(choice) = choice {
-                let asked = agent.shown();
+                let asked = agent.next_dialog();
                 assert_eq!(
                     (&asked["options"], &asked["timeout"]),
                     (&json!(["Run", "Block"]), &json!(60_000))

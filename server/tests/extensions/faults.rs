@@ -10,7 +10,7 @@ use crate::support::LONG;
 use crate::support::process::{Agent, Place};
 
 /// Starts an extension with a subscription to `events` only, for tests with a time limit of milliseconds.
-fn hurried(place: &Place, how: &str, events: &str, script: Value, host: Value) -> Command {
+fn with_subscription(place: &Place, how: &str, events: &str, script: Value, host: Value) -> Command {
     let mut command = zoo(place, how, script, host);
     command.env("ZOO_EVENTS", events);
     command
@@ -25,7 +25,7 @@ fn zoo(place: &Place, how: &str, script: Value, host: Value) -> Command {
 
 /// Returns the text of the single reported failure.
 #[track_caller]
-fn the_failure(agent: &Agent) -> String {
+fn single_failure(agent: &Agent) -> String {
     let failures = agent.failures();
     assert_eq!(failures.len(), 1, "{failures:#?}");
     assert_eq!(failures[0]["extensionPath"], json!(file("zoo")));
@@ -37,7 +37,7 @@ fn limits() -> Value {
 }
 
 #[test]
-fn fm_f92_one_that_does_not_start_is_one_failure() {
+fn fm_f92_failed_start_is_one_failure() {
     for (how, part) in [
         ("never", "it did not say within"),
         ("exit-at-start", "its process ended with code 3: last words"),
@@ -49,14 +49,14 @@ fn fm_f92_one_that_does_not_start_is_one_failure() {
         agent.prompt("hello");
         agent.until_event("agent_end");
         agent.until_failures(1);
-        let failure = the_failure(&agent);
+        let failure = single_failure(&agent);
         assert!(failure.contains(part), "{how}: {failure}");
         assert_eq!(agent.finish().0.code(), Some(0), "{how}");
     }
 }
 
 #[test]
-fn fm_f92_a_program_that_is_not_there_is_one_failure() {
+fn fm_f92_missing_program_is_one_failure() {
     let place = Place::new();
     place.put("installed/x/main", "");
     let manifest =
@@ -64,7 +64,7 @@ fn fm_f92_a_program_that_is_not_there_is_one_failure() {
     let mut command = command(&place, &[], plain());
     command.arg("-e").arg(manifest);
     let mut agent = Agent::start(command);
-    agent.ask(json!({"type": "get_state"}));
+    agent.request(json!({"type": "get_state"}));
     let failures = agent.failures();
     assert_eq!(failures.len(), 1);
     let error = failures[0]["error"].as_str().unwrap();
@@ -72,7 +72,7 @@ fn fm_f92_a_program_that_is_not_there_is_one_failure() {
 }
 
 #[test]
-fn fm_f92_one_that_crashes_hangs_or_floods_is_one_failure() {
+fn fm_f92_crash_hang_or_flood_is_one_failure() {
     for (how, part) in [
         ("kill", "signal SIGKILL ended its process"),
         ("exit", "its process ended with code 3: last words"),
@@ -85,14 +85,14 @@ fn fm_f92_one_that_crashes_hangs_or_floods_is_one_failure() {
         // The rate limit takes effect after a moment.
         let limit = if how == "hang" { 100 } else { 60_000 };
         let host = json!({"hookTimeoutMs": limit, "startTimeoutMs": 60_000});
-        let mut agent = Agent::start(hurried(&place, "", "input", plain(), host));
+        let mut agent = Agent::start(with_subscription(&place, "", "input", plain(), host));
         for words in [how, "and on"] {
             agent.prompt(words);
             let frames = agent.until_event("agent_end");
             assert_eq!(frames.last().unwrap()["messages"][0]["content"][0]["text"], words);
         }
         agent.until_failures(1);
-        let failure = the_failure(&agent);
+        let failure = single_failure(&agent);
         assert!(failure.contains(part), "{how}: {failure}");
         check_runs(&agent.seen);
         assert_eq!(agent.finish().0.code(), Some(0), "{how}");
@@ -102,14 +102,14 @@ fn fm_f92_one_that_crashes_hangs_or_floods_is_one_failure() {
 impl Agent {
     /// Sends queries until the given number of failures was reported.
     pub(super) fn until_failures(&mut self, count: usize) {
-        self.until_seen(count, |frame| frame["type"] == "extension_error");
+        self.until_matching(count, |frame| frame["type"] == "extension_error");
     }
 
     /// Sends queries until the extension is running, possibly in a new process.
     #[track_caller]
-    fn until_there(&mut self) {
+    fn until_running(&mut self) {
         let since = Instant::now();
-        while self.ask(json!({"type": "get_commands"}))["data"]["commands"] == json!([]) {
+        while self.request(json!({"type": "get_commands"}))["data"]["commands"] == json!([]) {
             assert!(since.elapsed() < LONG, "the extension does not come back");
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -117,11 +117,11 @@ impl Agent {
 
     /// Sends queries, because frames of extensions may precede or follow any other frame.
     #[track_caller]
-    fn until_seen(&mut self, count: usize, found: impl Fn(&Value) -> bool) {
+    fn until_matching(&mut self, count: usize, found: impl Fn(&Value) -> bool) {
         let since = Instant::now();
         while self.seen.iter().filter(|frame| found(frame)).count() < count {
             assert!(since.elapsed() < LONG, "{count} frames do not come");
-            self.ask(json!({"type": "get_state"}));
+            self.request(json!({"type": "get_state"}));
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -131,7 +131,8 @@ impl Agent {
 fn fm_f92_a_guard_that_fails_lets_nothing_through() {
     for how in ["kill", "hang", "exit", "wrong-shape"] {
         let place = Place::new();
-        let mut agent = Agent::start(hurried(&place, how, "tool_call", runs("touch ran"), limits()));
+        let mut agent =
+            Agent::start(with_subscription(&place, how, "tool_call", runs("touch ran"), limits()));
         agent.prompt("go");
         let frames = agent.until_event("agent_end");
         let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
@@ -141,30 +142,31 @@ fn fm_f92_a_guard_that_fails_lets_nothing_through() {
 }
 
 #[test]
-fn fm_f92_nothing_slips_by_a_guard_that_is_being_started_again() {
+fn fm_f92_restarting_guard_blocks_every_call() {
     let place = Place::new();
     let host = json!({"restarts": 1});
-    let mut agent = Agent::start(hurried(&place, "guard", "input,tool_call", runs("touch ran"), host));
+    let mut agent =
+        Agent::start(with_subscription(&place, "guard", "input,tool_call", runs("touch ran"), host));
     agent.prompt("exit");
     let frames = agent.until_event("agent_end");
     let end = frames.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
     assert_eq!(end["result"]["content"][0]["text"], "guarded", "{end}");
     assert!(!place.work().join("ran").exists());
     assert_eq!(starts(&place), 2);
-    assert!(the_failure(&agent).contains("its process ended with code 3"));
+    assert!(single_failure(&agent).contains("its process ended with code 3"));
 }
 
 #[test]
-fn fm_f92_one_that_never_said_what_it_brings_is_not_started_again() {
+fn fm_f92_extension_without_a_handshake_is_not_restarted() {
     let place = Place::new();
     let mut agent = Agent::start(zoo(&place, "old", plain(), json!({"restarts": 10})));
     agent.until_failures(1);
     // Another agent that starts now is ready after a while; a restart of the first extension would be ready,
     // too.
     let elsewhere = Place::new();
-    Agent::start(zoo(&elsewhere, "", plain(), json!({}))).until_there();
-    agent.ask(json!({"type": "get_state"}));
-    assert!(the_failure(&agent).contains("it speaks version 0"));
+    Agent::start(zoo(&elsewhere, "", plain(), json!({}))).until_running();
+    agent.request(json!({"type": "get_state"}));
+    assert!(single_failure(&agent).contains("it speaks version 0"));
     assert_eq!(agent.finish().0.code(), Some(0));
     assert_eq!(starts(&place), 1);
 }
@@ -175,9 +177,9 @@ fn starts(place: &Place) -> usize {
 }
 
 #[test]
-fn fm_f92_what_it_should_not_send_is_not_told_without_end() {
+fn fm_f92_reports_of_unknown_frames_are_limited() {
     let place = Place::new();
-    let mut agent = Agent::start(hurried(&place, "", "input", plain(), json!({})));
+    let mut agent = Agent::start(with_subscription(&place, "", "input", plain(), json!({})));
     agent.prompt("unknown");
     agent.until_event("agent_end");
     let stderr = agent.finish().2;
@@ -186,34 +188,34 @@ fn fm_f92_what_it_should_not_send_is_not_told_without_end() {
 }
 
 #[test]
-fn answers_of_another_shape_are_told_and_the_event_goes_on() {
+fn malformed_answers_are_reported_and_the_event_continues() {
     let place = Place::new();
     let mut agent = Agent::start(zoo(&place, "", plain(), json!({})));
     agent.prompt("wrong-shape");
     agent.until_event("agent_end");
-    let failure = the_failure(&agent);
+    let failure = single_failure(&agent);
     assert!(failure.contains("its answer is wrong"), "{failure}");
 }
 
 #[test]
 fn fm_f92_an_answer_that_comes_too_late_is_ignored() {
     let place = Place::new();
-    let mut agent = Agent::start(hurried(&place, "", "input", plain(), limits()));
+    let mut agent = Agent::start(with_subscription(&place, "", "input", plain(), limits()));
     agent.prompt("late");
     agent.until_event("agent_end");
     agent.prompt("on");
     agent.until_event("agent_end");
     agent.until_failures(1);
-    assert!(the_failure(&agent).contains("no answer to input within 100 ms"));
+    assert!(single_failure(&agent).contains("no answer to input within 100 ms"));
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
 #[test]
-fn what_is_no_frame_goes_to_stderr() {
+fn non_frame_output_goes_to_stderr() {
     let place = Place::new();
     let mut agent = Agent::start(zoo(&place, "noise", plain(), json!({})));
-    assert_eq!(agent.noticed(), "unknown frame type `no such question` (protocol version 1)");
-    assert_eq!(agent.noticed(), "started");
+    assert_eq!(agent.next_notice(), "unknown frame type `no such question` (protocol version 1)");
+    assert_eq!(agent.next_notice(), "started");
     agent.prompt("hello");
     agent.until_event("agent_end");
     assert_eq!(agent.failures(), Vec::<&Value>::new());
@@ -232,11 +234,11 @@ fn fm_f92_a_hundred_failures_in_a_session_leave_no_trace_in_it() {
     let mut random = Random(seed);
     let place = Place::new();
     let host = json!({"hookTimeoutMs": 100, "startTimeoutMs": 60_000, "restarts": ROUNDS});
-    let mut agent = Agent::start(hurried(&place, "", "input", plain(), host));
+    let mut agent = Agent::start(with_subscription(&place, "", "input", plain(), host));
     let mut said = Vec::new();
     for round in 0..ROUNDS {
         // The previous process has been replaced.
-        agent.until_there();
+        agent.until_running();
         let how = random.pick(&["kill", "exit", "hang", "flood", "flood-noise"]);
         let words = format!("{how} {round}");
         agent.prompt(&words);
@@ -245,7 +247,7 @@ fn fm_f92_a_hundred_failures_in_a_session_leave_no_trace_in_it() {
         said.push(words);
     }
     assert_eq!(agent.failures().len(), ROUNDS as usize);
-    let messages = agent.ask(json!({"type": "get_messages"}))["data"]["messages"].clone();
+    let messages = agent.request(json!({"type": "get_messages"}))["data"]["messages"].clone();
     let texts = |role: &str| -> Vec<String> {
         let all = messages.as_array().unwrap().iter().filter(|message| message["role"] == role);
         all.map(|message| message["content"][0]["text"].as_str().unwrap().to_owned()).collect()
@@ -253,7 +255,7 @@ fn fm_f92_a_hundred_failures_in_a_session_leave_no_trace_in_it() {
     assert_eq!(texts("user"), said);
     assert_eq!(texts("assistant"), vec!["ok"; ROUNDS as usize]);
     assert_eq!(messages.as_array().unwrap().len(), 2 * ROUNDS as usize);
-    let state = agent.ask(json!({"type": "get_state"}));
+    let state = agent.request(json!({"type": "get_state"}));
     assert_eq!(
         (&state["data"]["isStreaming"], &state["data"]["pendingMessageCount"]),
         (&json!(false), &json!(0))
@@ -274,7 +276,7 @@ impl Random {
 }
 
 #[test]
-fn a_tool_whose_schema_no_model_takes_is_left_out_and_named() {
+fn tool_with_an_unsupported_schema_is_excluded_and_reported() {
     let place = Place::new();
     let call = |name: &str| json!({"blocks": [{"tool": {"id": name, "name": name, "args": {"n": 1}}}]});
     let script = json!({"responses": [call("fine"), call("words")], "default": {"text": "done"}});

@@ -17,19 +17,19 @@ export default function (pi: any) {
 "#;
 
 /// Returns the flags of a Python extension for those arguments, and stderr.
-fn told(arguments: &[&str]) -> (Value, String) {
+fn flags_and_stderr(arguments: &[&str]) -> (Value, String) {
     let place = Place::new();
     let mut command = command(&place, &["flags"], plain());
     command.args(arguments);
     let mut agent = Agent::start(command);
-    let told = serde_json::from_str(&agent.noticed()).unwrap();
+    let told = serde_json::from_str(&agent.next_notice()).unwrap();
     let (status, _, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));
     (told, stderr)
 }
 
 #[test]
-fn what_the_command_line_gives_reaches_the_extension() {
+fn command_line_flags_reach_the_extension() {
     let cases: [(&[&str], Value); 5] = [
         (&[], json!({})),
         (&["--plan"], json!({"plan": true})),
@@ -38,13 +38,14 @@ fn what_the_command_line_gives_reaches_the_extension() {
         (&["--to", "a", "--to", "b"], json!({"to": "b"})),
     ];
     for (arguments, values) in cases {
-        assert_eq!(told(arguments), (values, String::new()), "{arguments:?}");
+        assert_eq!(flags_and_stderr(arguments), (values, String::new()), "{arguments:?}");
     }
 }
 
 #[test]
-fn what_no_extension_takes_is_named_once() {
-    let (values, stderr) = told(&["--frobnicate", "--to", "--plan=yes", "--no-sesion", "--plan", "word"]);
+fn unclaimed_flag_is_reported_once() {
+    let (values, stderr) =
+        flags_and_stderr(&["--frobnicate", "--to", "--plan=yes", "--no-sesion", "--plan", "word"]);
     assert_eq!(values, json!({"plan": true}));
     let lines: Vec<_> = stderr.lines().collect();
     let expected = [
@@ -71,6 +72,6 @@ fn an_extension_of_pi_reads_its_flags() {
         let mut command = command(&place, &[], plain());
         command.arg("-e").arg(&file).args(arguments);
         let mut agent = Agent::start(command);
-        assert_eq!(serde_json::from_str::<Value>(&agent.noticed()).unwrap(), values);
+        assert_eq!(serde_json::from_str::<Value>(&agent.next_notice()).unwrap(), values);
     }
 }

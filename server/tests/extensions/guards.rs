@@ -25,13 +25,13 @@ fn zoo(place: &Place, how: &str, events: &str, host: Value) -> Command {
 }
 
 /// Returns the numbers of the executed calls.
-fn ran(place: &Place) -> Vec<u8> {
+fn executed_calls(place: &Place) -> Vec<u8> {
     (1..=4).filter(|number| place.work().join(format!("ran-{number}")).exists()).collect()
 }
 
 /// Runs the single run; returns the results of the calls for the model.
 #[track_caller]
-fn told(agent: &mut Agent) -> Vec<String> {
+fn run_results(agent: &mut Agent) -> Vec<String> {
     agent.prompt("go");
     let frames = agent.until_event("agent_end");
     let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
@@ -44,7 +44,7 @@ fn told(agent: &mut Agent) -> Vec<String> {
 /// at that path.
 #[track_caller]
 fn check_blocked(place: &Place, told: &[String], path: &str, why: &str) {
-    assert_eq!(ran(place), [0; 0], "{told:#?}");
+    assert_eq!(executed_calls(place), [0; 0], "{told:#?}");
     for text in &told[1..] {
         assert!(text.starts_with(&format!("Blocked: the extension {path} ")), "{text}");
         assert!(text.contains(why) && text.contains("\"extensionHost\": {\"unguarded\": true}"), "{text}");
@@ -68,7 +68,7 @@ fn fm_f92_after_the_end_of_a_guard_every_call_is_blocked() {
         let place = Place::new();
         let host = if how == "hang" { json!({"hookTimeoutMs": 200}) } else { patient() };
         let mut agent = Agent::start(zoo(&place, how, "tool_call", host));
-        check_blocked(&place, &told(&mut agent), &path, why);
+        check_blocked(&place, &run_results(&mut agent), &path, why);
         agent.until_failures(1);
         assert_eq!(agent.failures().len(), 1, "{how}");
         assert_eq!(agent.finish().0.code(), Some(0), "{how}");
@@ -80,15 +80,15 @@ fn fm_f92_after_the_last_restart_every_call_is_blocked() {
     let place = Place::new();
     // The extension exits at each call, three times in total.
     let mut agent = Agent::start(zoo(&place, "exit", "tool_call", json!({"restarts": 2})));
-    let told = told(&mut agent);
-    assert_eq!(ran(&place), [0; 0], "{told:#?}");
+    let told = run_results(&mut agent);
+    assert_eq!(executed_calls(&place), [0; 0], "{told:#?}");
     assert!(told[3].contains("guards tools and is gone (its process ended with code 3"), "{told:#?}");
     agent.until_failures(3);
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
 #[test]
-fn fm_f92_a_guard_whose_second_start_hangs_or_is_refused_blocks() {
+fn fm_f92_guard_with_a_failed_restart_blocks() {
     let path = file("zoo").display().to_string();
     for (how, why) in [
         ("second-hangs", "it did not say within 5000 ms what it brings"),
@@ -97,7 +97,7 @@ fn fm_f92_a_guard_whose_second_start_hangs_or_is_refused_blocks() {
         let place = Place::new();
         let mut agent =
             Agent::start(zoo(&place, how, "tool_call", json!({"restarts": 1, "startTimeoutMs": 5000})));
-        let told = told(&mut agent);
+        let told = run_results(&mut agent);
         check_blocked(&place, &told, &path, "guards tools and is gone");
         assert!(told[3].contains(why), "{how}: {told:#?}");
         assert_eq!(agent.finish().0.code(), Some(0), "{how}");
@@ -105,7 +105,7 @@ fn fm_f92_a_guard_whose_second_start_hangs_or_is_refused_blocks() {
 }
 
 #[test]
-fn fm_f92_one_that_never_started_may_be_a_guard() {
+fn fm_f92_extension_that_never_started_counts_as_a_guard() {
     for (how, events, why) in [
         ("never", "", "it did not say within 300 ms what it brings"),
         ("exit-at-start", "", "its process ended with code 3: last words"),
@@ -114,7 +114,7 @@ fn fm_f92_one_that_never_started_may_be_a_guard() {
         let place = Place::new();
         let limit = if how == "never" { 300 } else { 60_000 };
         let mut agent = Agent::start(zoo(&place, how, events, json!({"startTimeoutMs": limit})));
-        let told = told(&mut agent);
+        let told = run_results(&mut agent);
         check_blocked(&place, &told, &file("zoo").display().to_string(), why);
         assert!(told[0].contains("has not started, and may guard tools"), "{told:#?}");
         assert_eq!(agent.finish().0.code(), Some(0), "{how}");
@@ -122,7 +122,7 @@ fn fm_f92_one_that_never_started_may_be_a_guard() {
 }
 
 #[test]
-fn fm_f92_one_that_cannot_be_started_may_be_a_guard() {
+fn fm_f92_extension_that_cannot_start_counts_as_a_guard() {
     let manifest = |entry: &str| json!({"runtime": "no-such-runtime", "entry": entry}).to_string();
     for (file, text, path, why) in [
         ("x/extension.json", manifest("main"), "x/main", "no-such-runtime did not start"),
@@ -142,7 +142,7 @@ fn fm_f92_one_that_cannot_be_started_may_be_a_guard() {
         let mut command = command(&place, &[], four_calls());
         command.arg("-e").arg(named);
         let mut agent = Agent::start(command);
-        check_blocked(&place, &told(&mut agent), path.to_str().unwrap(), why);
+        check_blocked(&place, &run_results(&mut agent), path.to_str().unwrap(), why);
         assert_eq!(agent.finish().0.code(), Some(0), "{path:?}");
     }
 }
@@ -166,7 +166,12 @@ fn fm_f92_without_node_the_extensions_of_pi_may_be_guards() {
     }
     command.arg("-e").arg(&path).env("PATH", &programs);
     let mut agent = Agent::start(command);
-    check_blocked(&place, &told(&mut agent), path.to_str().unwrap(), "has not started, and may guard tools");
+    check_blocked(
+        &place,
+        &run_results(&mut agent),
+        path.to_str().unwrap(),
+        "has not started, and may guard tools",
+    );
 }
 
 #[test]
@@ -176,34 +181,34 @@ fn fm_f92_the_user_can_have_tools_run_without_their_guard() {
         let limit = if how == "never" { 300 } else { 60_000 };
         let host = json!({"unguarded": true, "startTimeoutMs": limit});
         let mut agent = Agent::start(zoo(&place, how, "tool_call", host));
-        let told = told(&mut agent);
+        let told = run_results(&mut agent);
         // The call in progress at the failure is blocked in any case, because the guard had not permitted it.
         let expected = if how == "exit" { &[2, 3, 4][..] } else { &[1, 2, 3, 4] };
-        assert_eq!(ran(&place), expected, "{told:#?}");
+        assert_eq!(executed_calls(&place), expected, "{told:#?}");
         assert_eq!(agent.finish().0.code(), Some(0));
     }
 }
 
 #[test]
-fn one_that_guards_nothing_may_end() {
+fn end_of_a_non_guard_blocks_nothing() {
     let place = Place::new();
     let mut agent = Agent::start(zoo(&place, "", "input", patient()));
     agent.prompt("exit");
     agent.until_event("agent_end");
     agent.until_failures(1);
-    assert_eq!(ran(&place), [1, 2, 3, 4]);
+    assert_eq!(executed_calls(&place), [1, 2, 3, 4]);
 }
 
 #[test]
-fn one_that_says_itself_that_it_cannot_be_loaded_leaves_tools_as_they_are() {
+fn reported_load_error_blocks_nothing() {
     let place = Place::new();
     let mut agent = Agent::start(zoo(&place, "load-error", "tool_call", patient()));
-    told(&mut agent);
-    assert_eq!((ran(&place), agent.failures()), (vec![1, 2, 3, 4], Vec::new()));
+    run_results(&mut agent);
+    assert_eq!((executed_calls(&place), agent.failures()), (vec![1, 2, 3, 4], Vec::new()));
 }
 
 #[test]
-fn fm_f92_the_manifest_says_of_one_that_is_not_there_whether_it_guards() {
+fn fm_f92_manifest_declares_if_a_missing_extension_is_a_guard() {
     for (how, guards, expected) in [("exit-at-start", false, &[1, 2, 3, 4][..]), ("load-error", true, &[])] {
         let place = Place::new();
         settings(&place, json!({}));
@@ -211,8 +216,8 @@ fn fm_f92_the_manifest_says_of_one_that_is_not_there_whether_it_guards() {
         let manifest = json!({"runtime": "python3", "entry": file("zoo"), "guards": guards}).to_string();
         command.arg("-e").arg(place.put("installed/declared/extension.json", manifest)).env("ZOO", how);
         let mut agent = Agent::start(command);
-        let told = told(&mut agent);
-        assert_eq!(ran(&place), expected, "{how}: {told:#?}");
+        let told = run_results(&mut agent);
+        assert_eq!(executed_calls(&place), expected, "{how}: {told:#?}");
     }
 }
 
@@ -226,17 +231,18 @@ fn fm_f92_a_session_of_33_mib_with_eight_images_leaves_its_guards_alive() {
     command.arg("-e").arg(&guard);
     command.env("ZOO", "guard").env("ZOO_EVENTS", "tool_call,context").env("ZOO_WATCH", "state entries");
     let mut agent = Agent::start(command);
-    let answer = agent.ask(json!({"type": "switch_session", "sessionPath": session}));
+    let answer = agent.request(json!({"type": "switch_session", "sessionPath": session}));
     assert_eq!(answer["data"], json!({"cancelled": false}), "{answer}");
-    let told = told(&mut agent);
+    let told = run_results(&mut agent);
     assert_eq!(told, ["guarded"; 4]);
-    assert_eq!((ran(&place), agent.failures()), (Vec::new(), Vec::new()));
+    assert_eq!((executed_calls(&place), agent.failures()), (Vec::new(), Vec::new()));
     // The session arrived in several frames, completely.
     agent.prompt("/zoo");
-    let entries = agent.ask(json!({"type": "get_messages"}))["data"]["messages"].as_array().unwrap().len();
-    assert_eq!(agent.noticed(), format!("{} entries, true", entries));
+    let entries =
+        agent.request(json!({"type": "get_messages"}))["data"]["messages"].as_array().unwrap().len();
+    assert_eq!(agent.next_notice(), format!("{} entries, true", entries));
     agent.prompt("/seen");
-    assert_eq!(agent.noticed(), format!("{} entries", entries));
+    assert_eq!(agent.next_notice(), format!("{} entries", entries));
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
@@ -279,7 +285,7 @@ fn large_session() -> String {
 }
 
 #[test]
-fn fm_f92_one_that_stops_reading_holds_nothing_up_for_ever() {
+fn fm_f92_extension_that_stops_reading_blocks_for_a_limited_time() {
     let place = Place::new();
     let session = place.put("work/large.jsonl", large_session());
     let host = json!({"hookTimeoutMs": 1500});
@@ -289,8 +295,8 @@ fn fm_f92_one_that_stops_reading_holds_nothing_up_for_ever() {
     };
     command.env("ZOO", "deaf").env("ZOO_EVENTS", "tool_call").env("ZOO_WATCH", "state entries");
     let mut agent = Agent::start(command);
-    agent.ask(json!({"type": "switch_session", "sessionPath": session}));
-    let told = told(&mut agent);
+    agent.request(json!({"type": "switch_session", "sessionPath": session}));
+    let told = run_results(&mut agent);
     check_blocked(&place, &told, &file("zoo").display().to_string(), "guards tools and is gone");
     agent.until_failures(1);
     assert_eq!(agent.failures().len(), 1);
@@ -298,7 +304,7 @@ fn fm_f92_one_that_stops_reading_holds_nothing_up_for_ever() {
 }
 
 #[test]
-fn fm_f92_in_a_shared_process_a_guard_that_is_gone_with_it_blocks() {
+fn fm_f92_guard_blocks_after_the_end_of_its_shared_process() {
     let place = Place::new();
     settings(&place, json!({}));
     let guard =
@@ -320,11 +326,11 @@ fn fm_f92_in_a_shared_process_a_guard_that_is_gone_with_it_blocks() {
             "{text}"
         );
     }
-    assert_eq!(ran(&place), [0; 0]);
+    assert_eq!(executed_calls(&place), [0; 0]);
 }
 
 #[test]
-fn fm_f92_a_directory_that_is_trusted_does_not_take_the_guards_away() {
+fn fm_f92_trust_in_the_directory_keeps_the_guards() {
     let place = Place::new();
     place.put("work/.pi/settings.json", json!({"extensionHost": {"unguarded": true}}).to_string());
     let mut agent = {
@@ -332,7 +338,7 @@ fn fm_f92_a_directory_that_is_trusted_does_not_take_the_guards_away() {
         command.arg("--trust");
         Agent::start(command)
     };
-    let told = told(&mut agent);
+    let told = run_results(&mut agent);
     check_blocked(&place, &told, &file("zoo").display().to_string(), "is gone");
 }
 
@@ -341,8 +347,8 @@ fn a_handler_that_the_extension_takes_away_itself_guards_no_more() {
     let place = Place::new();
     let mut agent = limited(&place, &["quits"], four_calls(), patient());
     agent.prompt("/quit");
-    assert_eq!(agent.noticed(), "quits");
+    assert_eq!(agent.next_notice(), "quits");
     agent.until_failures(1);
-    told(&mut agent);
-    assert_eq!(ran(&place), [1, 2, 3, 4]);
+    run_results(&mut agent);
+    assert_eq!(executed_calls(&place), [1, 2, 3, 4]);
 }

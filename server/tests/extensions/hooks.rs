@@ -6,7 +6,7 @@ use super::host::{agent, command, plain, runs};
 use crate::support::process::{Agent, Place};
 
 #[test]
-fn words_can_be_taken_and_changed() {
+fn input_can_be_handled_and_changed() {
     let place = Place::new();
     let mut agent = agent(&place, &["misc"], plain());
     agent.prompt("ping");
@@ -19,7 +19,7 @@ fn words_can_be_taken_and_changed() {
 }
 
 #[test]
-fn of_several_handlers_the_last_answer_counts_and_one_that_deals_with_it_is_the_last() {
+fn last_handler_decides_unless_an_earlier_one_handles_the_input() {
     let place = Place::new();
     let mut agent = agent(&place, &["order"], plain());
     for (text, becomes) in [("both", "second"), ("one", "first")] {
@@ -34,14 +34,14 @@ fn of_several_handlers_the_last_answer_counts_and_one_that_deals_with_it_is_the_
 }
 
 #[test]
-fn a_context_that_outlives_its_handler_can_still_ask() {
+fn context_can_ask_after_its_handler_ended() {
     let place = Place::new();
     let mut agent = agent(&place, &["order"], plain());
     agent.prompt("remembered");
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     assert_eq!(asked["title"], "Remembered?");
     agent.answer(&asked, "confirmed", true);
-    assert_eq!(agent.noticed(), "True");
+    assert_eq!(agent.next_notice(), "True");
 }
 
 #[test]
@@ -50,9 +50,9 @@ fn switches_forks_and_compactions_can_be_stopped() {
     let mut agent = agent(&place, &["cancel"], plain());
     agent.prompt("first");
     agent.until_event("agent_end");
-    let before = agent.ask(json!({"type": "get_state"}))["data"].clone();
+    let before = agent.request(json!({"type": "get_state"}))["data"].clone();
     agent.send(json!({"id": "n", "type": "new_session"}));
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     assert_eq!((&asked["title"], &asked["message"]), (&json!("Switch (new)?"), &json!("target=None")));
     agent.answer(&asked, "confirmed", false);
     let answer = agent.until("the answer", |frame| frame["id"] == "n").pop().unwrap();
@@ -60,22 +60,22 @@ fn switches_forks_and_compactions_can_be_stopped() {
 
     let other = place.work().join("other.jsonl");
     agent.send(json!({"id": "s", "type": "switch_session", "sessionPath": other}));
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     assert_eq!(asked["message"], json!(format!("target={}", other.display())));
     agent.answer(&asked, "cancelled", true);
     let answer = agent.until("the answer", |frame| frame["id"] == "s").pop().unwrap();
     assert_eq!(answer["data"], json!({"cancelled": true}));
 
-    let entry = agent.ask(json!({"type": "get_fork_messages"}))["data"]["messages"][0]["entryId"].clone();
-    let answer = agent.ask(json!({"type": "fork", "entryId": entry}));
+    let entry = agent.request(json!({"type": "get_fork_messages"}))["data"]["messages"][0]["entryId"].clone();
+    let answer = agent.request(json!({"type": "fork", "entryId": entry}));
     assert_eq!(answer["data"], json!({"text": "first", "cancelled": true}));
 
-    let answer = agent.ask(json!({"type": "compact"}));
+    let answer = agent.request(json!({"type": "compact"}));
     assert_eq!((&answer["success"], &answer["error"]), (&json!(false), &json!("Compaction cancelled")));
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"], before);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"], before);
 
     agent.send(json!({"id": "m", "type": "new_session"}));
-    let asked = agent.shown();
+    let asked = agent.next_dialog();
     agent.answer(&asked, "confirmed", true);
     let frames = agent.until("the answer", |frame| frame["id"] == "m");
     assert_eq!(frames[0]["message"], "switched new");
@@ -92,7 +92,7 @@ export default function (pi: any) {
 "#;
 
 #[test]
-fn another_model_is_told_of_however_it_came() {
+fn every_model_change_is_reported() {
     let place = Place::new();
     let file = place.put("installed/models.ts", MODELS);
     place.put(
@@ -106,30 +106,30 @@ fn another_model_is_told_of_however_it_came() {
     command.arg("-e").arg(file);
     let mut agent = Agent::start(command);
     let scripted =
-        agent.ask(json!({"type": "get_state"}))["data"]["model"]["id"].as_str().unwrap().to_owned();
+        agent.request(json!({"type": "get_state"}))["data"]["model"]["id"].as_str().unwrap().to_owned();
     agent.prompt("keep");
     agent.until_event("agent_end");
-    let kept = agent.ask(json!({"type": "get_state"}))["data"]["sessionFile"].clone();
+    let kept = agent.request(json!({"type": "get_state"}))["data"]["sessionFile"].clone();
     agent.send(json!({"type": "new_session"}));
-    assert_eq!(agent.noticed(), "switched");
+    assert_eq!(agent.next_notice(), "switched");
     let set = json!({"type": "set_model", "provider": "fake", "modelId": "one"});
     agent.send(set.clone());
-    assert_eq!(agent.noticed(), format!("set {scripted} one one"));
+    assert_eq!(agent.next_notice(), format!("set {scripted} one one"));
     // Selecting the same model is not a change.
-    agent.ask(set);
+    agent.request(set);
     agent.send(json!({"type": "cycle_model"}));
-    assert_eq!(agent.noticed(), "cycle one two two");
+    assert_eq!(agent.next_notice(), "cycle one two two");
     agent.send(json!({"type": "switch_session", "sessionPath": kept}));
-    assert_eq!(agent.noticed(), "switched");
-    assert_eq!(agent.noticed(), format!("restore two {scripted} {scripted}"));
+    assert_eq!(agent.next_notice(), "switched");
+    assert_eq!(agent.next_notice(), format!("restore two {scripted} {scripted}"));
     agent.send(json!({"type": "switch_session", "sessionPath": kept}));
-    assert_eq!(agent.noticed(), "switched");
+    assert_eq!(agent.next_notice(), "switched");
     agent.send(json!({"type": "cycle_model"}));
-    assert_eq!(agent.noticed(), format!("cycle {scripted} one one"));
+    assert_eq!(agent.next_notice(), format!("cycle {scripted} one one"));
 }
 
 #[test]
-fn runs_are_shaped() {
+fn hooks_change_runs() {
     let place = Place::new();
     // The model gives this answer only if its input contains the changes.
     let script = json!({"responses": [
@@ -146,7 +146,7 @@ fn runs_are_shaped() {
     assert_eq!((&messages[1]["content"], &messages[1]["display"]), (&json!("a hint"), &json!(false)));
     assert_eq!(messages[3]["content"][0]["text"], "QUIET\n");
     assert_eq!(messages[3]["details"], json!({"shaped": true}));
-    let compacted = agent.ask(json!({"type": "compact"}));
+    let compacted = agent.request(json!({"type": "compact"}));
     assert_eq!(
         (&compacted["data"]["summary"], &compacted["data"]["tokensBefore"]),
         (&json!("in short"), &json!(7))
@@ -159,10 +159,10 @@ fn runs_are_shaped() {
 }
 
 #[test]
-fn a_handler_that_fails_is_told_and_its_event_goes_on() {
+fn failed_handler_is_reported_and_the_event_continues() {
     let place = Place::new();
     let mut agent = agent(&place, &["throw"], runs("touch ran"));
-    let state = agent.ask(json!({"type": "get_state"}));
+    let state = agent.request(json!({"type": "get_state"}));
     assert_eq!(state["success"], true);
     assert_eq!(agent.seen[0]["event"], "session_start");
     agent.prompt("go");
@@ -239,7 +239,7 @@ fn a_tool_is_stopped_by_an_abort() {
     assert_eq!(end["result"]["content"][0]["text"], "Operation aborted");
     // The tool was notified of the abort, and the agent did not have to abandon the tool.
     if !frames.iter().any(|frame| frame["message"] == "the die is put away") {
-        assert_eq!(agent.noticed(), "the die is put away");
+        assert_eq!(agent.next_notice(), "the die is put away");
     }
     let (status, _, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));
@@ -247,20 +247,20 @@ fn a_tool_is_stopped_by_an_abort() {
 }
 
 #[test]
-fn what_extensions_and_templates_make_blank_is_refused_and_leaves_no_trace() {
+fn input_blanked_by_extensions_or_templates_is_rejected() {
     let place = Place::new();
     place.put("work/.pi/prompts/nothing.md", "$1");
     let mut agent = agent(&place, &["misc"], plain());
     for message in ["erase", "/nothing"] {
-        let refused = agent.ask(json!({"type": "prompt", "message": message}));
+        let refused = agent.request(json!({"type": "prompt", "message": message}));
         assert_eq!(refused["success"], false, "{message}: {refused}");
         assert!(
             refused["error"].as_str().unwrap().starts_with("The message is blank"),
             "{message}: {refused}"
         );
     }
-    let refused = agent.ask(json!({"type": "steer", "message": "/nothing"}));
+    let refused = agent.request(json!({"type": "steer", "message": "/nothing"}));
     assert!(refused["error"].as_str().unwrap().starts_with("The message is blank"), "{refused}");
-    let messages = agent.ask(json!({"type": "get_messages"}))["data"]["messages"].clone();
+    let messages = agent.request(json!({"type": "get_messages"}))["data"]["messages"].clone();
     assert_eq!(messages, json!([]));
 }

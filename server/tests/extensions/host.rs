@@ -86,19 +86,19 @@ impl Agent {
 
     /// Returns the next question or notice.
     #[track_caller]
-    pub fn shown(&mut self) -> Value {
+    pub fn next_dialog(&mut self) -> Value {
         self.until_event("extension_ui_request").pop().unwrap()
     }
 
     /// Returns the text of the next notice.
     #[track_caller]
-    pub fn noticed(&mut self) -> String {
+    pub fn next_notice(&mut self) -> String {
         let frame = self.until("a notice", |frame| frame["method"] == "notify").pop().unwrap();
         frame["message"].as_str().unwrap().to_owned()
     }
 
     /// Returns the number of notices.
-    pub fn noticed_so_far(&self) -> usize {
+    pub fn notice_count(&self) -> usize {
         self.seen.iter().filter(|frame| frame["method"] == "notify").count()
     }
 

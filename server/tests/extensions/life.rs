@@ -9,29 +9,29 @@ use super::host::{agent, command, file, plain};
 use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 
 /// Starts an extension with a child process; returns both process ids.
-fn family(place: &Place) -> (Agent, [rustix::process::Pid; 2]) {
+fn agent_with_child_process(place: &Place) -> (Agent, [rustix::process::Pid; 2]) {
     let mut command = command(place, &["zoo"], plain());
     command.env("ZOO", "child");
     let mut agent = Agent::start(command);
-    assert_eq!(agent.noticed(), "started");
+    assert_eq!(agent.next_notice(), "started");
     let pids = [pid_in(&place.work().join("own")), pid_in(&place.work().join("child"))];
     assert!(pids.into_iter().all(is_alive));
     (agent, pids)
 }
 
 #[test]
-fn they_end_with_the_agent() {
+fn extensions_end_with_the_agent() {
     let place = Place::new();
-    let (agent, pids) = family(&place);
+    let (agent, pids) = agent_with_child_process(&place);
     let (status, _, stderr) = agent.finish();
     assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
     pids.into_iter().for_each(assert_gone);
 }
 
 #[test]
-fn fm_f92_they_do_not_outlive_an_agent_that_is_killed() {
+fn fm_f92_extensions_do_not_outlive_a_killed_agent() {
     let place = Place::new();
-    let (mut agent, pids) = family(&place);
+    let (mut agent, pids) = agent_with_child_process(&place);
     agent.signal(Signal::KILL);
     agent.wait();
     pids.into_iter().for_each(assert_gone);
@@ -44,11 +44,11 @@ fn fm_f92_a_client_that_dies_with_a_dialog_open_leaves_nothing() {
         let mut command = command(&place, &["zoo", "ui"], plain());
         command.env("ZOO", "child");
         let mut agent = Agent::start(command);
-        assert_eq!(agent.noticed(), "started");
+        assert_eq!(agent.next_notice(), "started");
         (agent, [pid_in(&place.work().join("own")), pid_in(&place.work().join("child"))])
     };
     agent.prompt("/ask-editor");
-    agent.shown();
+    agent.next_dialog();
     agent.close_stdin();
     while agent.next().is_some() {}
     assert_eq!(agent.wait().code(), Some(0));
@@ -60,7 +60,7 @@ fn a_dialog_does_not_keep_the_agent_after_the_end_of_stdin() {
     let place = Place::new();
     let mut agent = agent(&place, &["ui"], plain());
     agent.prompt("/ask-select");
-    agent.shown();
+    agent.next_dialog();
     agent.close_stdin();
     while let Some(frame) = agent.next() {
         assert!(frame["type"] != "extension_error", "{frame}");
@@ -70,13 +70,13 @@ fn a_dialog_does_not_keep_the_agent_after_the_end_of_stdin() {
 }
 
 fn listed(mut agent: Agent) -> (usize, String) {
-    let commands = agent.ask(json!({"type": "get_commands"}));
+    let commands = agent.request(json!({"type": "get_commands"}));
     let count = commands["data"]["commands"].as_array().unwrap().len();
     (count, agent.finish().2)
 }
 
 #[test]
-fn what_a_directory_brings_needs_trust() {
+fn extensions_of_a_directory_need_trust() {
     let place = Place::new();
     let program = place.put("work/.pi/extensions/ui.py", std::fs::read(file("ui")).unwrap());
     let text = format!("#!/usr/bin/env python3\n{}", std::fs::read_to_string(&program).unwrap());
@@ -96,13 +96,13 @@ fn what_a_directory_brings_needs_trust() {
 }
 
 #[test]
-fn what_cannot_be_loaded_is_told_on_stderr_and_the_agent_starts() {
+fn load_failure_is_reported_on_stderr_and_the_agent_starts() {
     let place = Place::new();
     let no_runtime = place.put("home/.pi/agent/extensions/lost.py", "");
     let mut command = command(&place, &[], plain());
     command.arg("-e").arg("gone");
     let mut agent = Agent::start(command);
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["success"], true);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["success"], true);
     assert_eq!(agent.seen.len(), 1);
     let (_, _, stderr) = agent.finish();
     for part in [no_runtime.to_str().unwrap(), "not executable", "gone", "no such file"] {
@@ -111,12 +111,12 @@ fn what_cannot_be_loaded_is_told_on_stderr_and_the_agent_starts() {
 }
 
 #[test]
-fn an_extension_that_says_that_it_cannot_be_loaded_is_told_on_stderr() {
+fn reported_load_error_is_on_stderr() {
     let place = Place::new();
     let mut command = command(&place, &["zoo"], plain());
     command.env("ZOO", "load-error");
     let mut agent = Agent::start(command);
-    agent.ask(json!({"type": "get_state"}));
+    agent.request(json!({"type": "get_state"}));
     assert_eq!(agent.seen.len(), 1);
     let stderr = agent.finish().2;
     let expected = format!("Failed to load extension \"{}\": load failed", file("zoo").display());
@@ -124,7 +124,7 @@ fn an_extension_that_says_that_it_cannot_be_loaded_is_told_on_stderr() {
 }
 
 #[test]
-fn a_prompt_that_waits_for_extensions_begins_before_the_end_of_stdin_stops_everything() {
+fn waiting_prompt_starts_before_the_end_of_stdin_stops_everything() {
     let place = Place::new();
     let mut command = command(&place, &["late"], plain());
     command.args(["--dialect", "omp"]);

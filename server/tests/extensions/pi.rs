@@ -11,7 +11,7 @@ use super::host::{check_runs, command, plain};
 use crate::support::process::{Agent, Place, assert_gone};
 
 /// An extension that reports its process id and records its start.
-const WHO: &str = r#"
+const PROCESS_ID: &str = r#"
 import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
 import { Type } from "@sinclair/typebox";
 export default function (pi: ExtensionAPI) {
@@ -22,8 +22,8 @@ export default function (pi: ExtensionAPI) {
 }
 "#;
 
-fn put(place: &Place, name: &str) -> String {
-    let file = place.put(&format!("installed/{name}.ts"), WHO.replace("NAME", name));
+fn install(place: &Place, name: &str) -> String {
+    let file = place.put(&format!("installed/{name}.ts"), PROCESS_ID.replace("NAME", name));
     file.to_str().unwrap().to_owned()
 }
 
@@ -44,26 +44,26 @@ fn pids(agent: &Agent) -> Vec<i32> {
 }
 
 #[test]
-fn one_process_serves_all() {
+fn one_process_serves_all_extensions() {
     let place = Place::new();
     let script = json!({"responses": [
         {"blocks": [{"tool": {"id": "call", "name": "two-tool", "args": {}}}]},
     ], "default": {"text": "done"}});
     let mut command = command(&place, &["ui"], script);
-    command.arg("-e").arg(put(&place, "one")).arg("-e").arg(put(&place, "two"));
+    command.arg("-e").arg(install(&place, "one")).arg("-e").arg(install(&place, "two"));
     let mut agent = Agent::start(command);
     agent.prompt("/one now");
     assert_eq!(
-        (agent.noticed().starts_with("one is "), agent.noticed().starts_with("two is ")),
+        (agent.next_notice().starts_with("one is "), agent.next_notice().starts_with("two is ")),
         (true, true)
     );
     let pids = pids(&agent);
     assert_eq!((pids.len(), pids[0]), (2, pids[1]));
-    assert_eq!(agent.noticed(), "one now");
+    assert_eq!(agent.next_notice(), "one now");
     agent.prompt("go");
     let frames = agent.until_event("agent_end");
     assert_eq!(frames.last().unwrap()["messages"][2]["content"][0]["text"], "two says so");
-    let listed = agent.ask(json!({"type": "get_commands"}));
+    let listed = agent.request(json!({"type": "get_commands"}));
     let paths: Vec<_> = listed["data"]["commands"]
         .as_array()
         .unwrap()
@@ -77,7 +77,7 @@ fn one_process_serves_all() {
 }
 
 /// Starts an agent with one extension from its source text.
-fn extended(place: &Place, text: &str) -> Agent {
+fn agent_with_source(place: &Place, text: &str) -> Agent {
     let file = place.put("installed/one.ts", text);
     let mut command = command(place, &["ui"], plain());
     command.arg("-e").arg(file);
@@ -85,9 +85,9 @@ fn extended(place: &Place, text: &str) -> Agent {
 }
 
 #[test]
-fn a_value_that_is_no_text_reaches_them_as_it_was_sent() {
+fn non_text_dialog_value_reaches_the_extension_unchanged() {
     let place = Place::new();
-    let mut agent = extended(
+    let mut agent = agent_with_source(
         &place,
         r#"export default function (pi: any) {
   pi.registerCommand("enter", { handler: async (args: string, ctx: any) =>
@@ -96,17 +96,17 @@ fn a_value_that_is_no_text_reaches_them_as_it_was_sent() {
     );
     for (command, sent) in [("/enter line", json!(42)), ("/enter text", json!({"a": [true]}))] {
         agent.prompt(command);
-        let asked = agent.shown();
+        let asked = agent.next_dialog();
         agent.answer(&asked, "value", sent.clone());
-        assert_eq!(agent.noticed(), json!([sent]).to_string());
+        assert_eq!(agent.next_notice(), json!([sent]).to_string());
     }
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
 #[test]
-fn one_that_gives_no_key_keeps_prompts_from_the_model() {
+fn provider_without_a_key_blocks_prompts() {
     let place = Place::new();
-    let mut agent = extended(
+    let mut agent = agent_with_source(
         &place,
         r#"export default function (pi: any) {
   let key: string | undefined = undefined;
@@ -114,10 +114,10 @@ fn one_that_gives_no_key_keeps_prompts_from_the_model() {
   pi.registerCommand("key", { handler: async (args: string) => { key = args; } });
 }"#,
     );
-    let refused = agent.ask(json!({"type": "prompt", "message": "hello"}));
+    let refused = agent.request(json!({"type": "prompt", "message": "hello"}));
     let error = refused["error"].as_str().unwrap();
     assert!(error.starts_with("No API key found for "), "{error}");
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 0);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["messageCount"], 0);
     agent.prompt("/key made-up");
     agent.until("the answer", |frame| frame["id"] == "/key made-up");
     agent.prompt("hello");
@@ -130,9 +130,9 @@ fn one_that_gives_no_key_keeps_prompts_from_the_model() {
 }
 
 #[test]
-fn one_that_fails_to_give_a_key_keeps_prompts_from_the_model() {
+fn provider_with_a_failing_key_blocks_prompts() {
     let place = Place::new();
-    let mut agent = extended(
+    let mut agent = agent_with_source(
         &place,
         r#"export default function (pi: any) {
   pi.on("session_start", (_event: unknown, ctx: any) => {
@@ -140,9 +140,9 @@ fn one_that_fails_to_give_a_key_keeps_prompts_from_the_model() {
   });
 }"#,
     );
-    let refused = agent.ask(json!({"type": "prompt", "message": "hello"}));
+    let refused = agent.request(json!({"type": "prompt", "message": "hello"}));
     assert_eq!(refused["error"], "the keyring is locked");
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["messageCount"], 0);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["messageCount"], 0);
     assert_eq!(agent.finish().0.code(), Some(0));
 }
 
@@ -150,14 +150,14 @@ fn one_that_fails_to_give_a_key_keeps_prompts_from_the_model() {
 fn a_directory_that_is_trusted_later_is_served_by_the_same_process() {
     for outside in [true, false] {
         let place = Place::new();
-        place.put("work/.pi/extensions/its.ts", WHO.replace("NAME", "its"));
+        place.put("work/.pi/extensions/its.ts", PROCESS_ID.replace("NAME", "its"));
         place.put(
             "work/.pi/extensions/bad.ts",
             "export default function () { throw new Error('load failed'); }",
         );
         let mut command = command(&place, &[], plain());
         if outside {
-            command.arg("-e").arg(put(&place, "one")).arg("-e").arg(put(&place, "two"));
+            command.arg("-e").arg(install(&place, "one")).arg("-e").arg(install(&place, "two"));
         }
         command.arg("--plan");
         let mut agent = Agent::start(command);
@@ -172,7 +172,7 @@ fn a_directory_that_is_trusted_later_is_served_by_the_same_process() {
         assert_eq!(pids, vec![pids[0]; pids.len()], "there is more than one Node process");
         assert_eq!(node_processes(agent.pid()), [pids[0]]);
         let names = |agent: &mut Agent| -> Vec<String> {
-            let listed = agent.ask(json!({"type": "get_commands"}))["data"]["commands"].clone();
+            let listed = agent.request(json!({"type": "get_commands"}))["data"]["commands"].clone();
             listed.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(&mut agent), if outside { vec!["one", "two", "its"] } else { vec!["its"] });
@@ -214,13 +214,13 @@ fn node_processes(above: rustix::process::Pid) -> Vec<i32> {
 }
 
 #[test]
-fn it_is_unpacked_for_its_user_alone() {
+fn host_is_unpacked_privately() {
     let place = Place::new();
     let mut command = command(&place, &[], plain());
-    command.env("XDG_CACHE_HOME", place.work().join("cache")).arg("-e").arg(put(&place, "one"));
+    command.env("XDG_CACHE_HOME", place.work().join("cache")).arg("-e").arg(install(&place, "one"));
     let mut agent = Agent::start(command);
     agent.prompt("/one");
-    agent.noticed();
+    agent.next_notice();
     agent.finish();
     let folder = place.work().join("cache/agentese");
     let own = std::fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
@@ -238,13 +238,13 @@ fn without_such_extensions_node_is_not_started() {
     let mut command = command(&place, &["ui"], plain());
     command.env("PATH", path);
     let mut agent = Agent::start(command);
-    assert_eq!(agent.ask(json!({"type": "get_commands"}))["success"], true);
+    assert_eq!(agent.request(json!({"type": "get_commands"}))["success"], true);
     agent.finish();
     assert!(!place.work().parent().unwrap().join("started").exists());
 }
 
 #[test]
-fn without_a_node_that_is_young_enough_the_others_are_loaded() {
+fn other_extensions_load_without_a_recent_node() {
     let missing = |_: &Place| OsString::from("/nowhere");
     let old = |place: &Place| fake_node(place, "echo v18.20.4");
     let strange = |place: &Place| fake_node(place, "echo something else");
@@ -256,11 +256,11 @@ fn without_a_node_that_is_young_enough_the_others_are_loaded() {
     ];
     for (path, reason) in cases {
         let place = Place::new();
-        let (one, two) = (put(&place, "one"), put(&place, "two"));
+        let (one, two) = (install(&place, "one"), install(&place, "two"));
         let mut command = command(&place, &[], plain());
         command.env("PATH", path(&place)).arg("-e").arg(&one).arg("-e").arg(&two);
         let mut agent = Agent::start(command);
-        assert_eq!(agent.ask(json!({"type": "get_state"}))["success"], true);
+        assert_eq!(agent.request(json!({"type": "get_state"}))["success"], true);
         let stderr = agent.finish().2;
         let expected = format!("2 extensions of pi are not loaded: they need Node 20 or later, {reason}");
         assert!(stderr.contains(&expected), "{stderr}");
@@ -269,7 +269,7 @@ fn without_a_node_that_is_young_enough_the_others_are_loaded() {
 }
 
 #[test]
-fn fm_f22_what_they_print_comes_between_no_frames() {
+fn fm_f22_printed_output_is_not_mixed_with_frames() {
     let place = Place::new();
     let noisy = r#"
       console.log("loading");
@@ -283,7 +283,7 @@ fn fm_f22_what_they_print_comes_between_no_frames() {
     agent.prompt("go");
     agent.until_event("agent_end");
     agent.prompt("/noise");
-    assert_eq!(agent.noticed(), "said");
+    assert_eq!(agent.next_notice(), "said");
     check_runs(&agent.seen);
     let (status, rest, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));
@@ -299,11 +299,11 @@ fn fm_f22_what_they_print_comes_between_no_frames() {
 fn fm_f92_the_end_of_their_process_is_one_failure() {
     let place = Place::new();
     let mut command = command(&place, &[], plain());
-    let (one, two) = (put(&place, "one"), put(&place, "two"));
+    let (one, two) = (install(&place, "one"), install(&place, "two"));
     command.arg("-e").arg(&one).arg("-e").arg(&two);
     let mut agent = Agent::start(command);
     // The response ends the command, and the host knows that no extension has work in progress.
-    agent.ask(json!({"type": "prompt", "message": "/two"}));
+    agent.request(json!({"type": "prompt", "message": "/two"}));
     assert!(agent.seen.iter().any(|frame| frame["message"] == "two "));
     let pid = rustix::process::Pid::from_raw(pids(&agent)[0]).unwrap();
     rustix::process::kill_process(pid, Signal::KILL).unwrap();
@@ -319,16 +319,16 @@ fn fm_f92_the_end_of_their_process_is_one_failure() {
 }
 
 #[test]
-fn one_that_does_not_load_keeps_no_other_from_loading() {
+fn load_failure_does_not_affect_other_extensions() {
     let place = Place::new();
     let bad =
         place.put("installed/bad.ts", "export default function (pi) { throw new Error('load failed'); }");
     let mut command = command(&place, &[], plain());
-    command.arg("-e").arg(&bad).arg("-e").arg(put(&place, "good"));
+    command.arg("-e").arg(&bad).arg("-e").arg(install(&place, "good"));
     let mut agent = Agent::start(command);
     agent.prompt("/good day");
-    assert!(agent.noticed().starts_with("good is "));
-    assert_eq!(agent.noticed(), "good day");
+    assert!(agent.next_notice().starts_with("good is "));
+    assert_eq!(agent.next_notice(), "good day");
     let stderr = agent.finish().2;
     let expected = format!("Failed to load extension \"{}\": load failed", bad.display());
     assert!(stderr.contains(&expected), "{stderr}");

@@ -14,10 +14,10 @@ use super::host::{agent, check_runs, file, plain};
 use crate::support::process::Place;
 
 #[test]
-fn one_that_fails_while_it_loads_is_told_on_stderr_and_the_agent_starts() {
+fn failure_during_load_is_reported_on_stderr_and_the_agent_starts() {
     let place = Place::new();
     let mut agent = agent(&place, &["bad", "ui"], plain());
-    let listed = agent.ask(json!({"type": "get_commands"}));
+    let listed = agent.request(json!({"type": "get_commands"}));
     let names: Vec<_> =
         listed["data"]["commands"].as_array().unwrap().iter().map(|each| &each["name"]).collect();
     assert!(names.contains(&&json!("ask-select")) && !names.contains(&&json!("never")), "{names:?}");
@@ -31,14 +31,14 @@ fn one_that_fails_while_it_loads_is_told_on_stderr_and_the_agent_starts() {
 }
 
 #[test]
-fn fm_f22_what_one_prints_comes_between_no_frames() {
+fn fm_f22_printed_output_of_an_extension_is_not_mixed_with_frames() {
     let place = Place::new();
     let mut agent = agent(&place, &["noise"], plain());
     agent.prompt("go");
     agent.until_event("agent_end");
     agent.prompt("/noise");
-    assert_eq!(agent.noticed(), "said");
-    agent.ask(json!({"type": "get_state"}));
+    assert_eq!(agent.next_notice(), "said");
+    agent.request(json!({"type": "get_state"}));
     check_runs(&agent.seen);
     let (status, rest, stderr) = agent.finish();
     assert_eq!(status.code(), Some(0));
@@ -51,7 +51,7 @@ fn fm_f22_what_one_prints_comes_between_no_frames() {
 }
 
 #[test]
-fn a_compaction_that_comes_by_itself_can_be_stopped() {
+fn automatic_compaction_can_be_cancelled() {
     let place = Place::new();
     let settings = json!({"compaction": {"reserveTokens": 100_000, "keepRecentTokens": 1}});
     place.put("home/.pi/agent/settings.json", settings.to_string());
@@ -71,7 +71,7 @@ fn a_compaction_that_comes_by_itself_can_be_stopped() {
     agent.prompt("next");
     let frames = agent.until_event("agent_end");
     assert!(frames.contains(&stopped), "{frames:#?}");
-    let state = agent.ask(json!({"type": "get_state"}))["data"].clone();
+    let state = agent.request(json!({"type": "get_state"}))["data"].clone();
     assert_eq!((&state["messageCount"], &state["isCompacting"]), (&json!(6), &json!(false)));
     assert_eq!(agent.failures(), Vec::<&Value>::new());
 }

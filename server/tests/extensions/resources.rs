@@ -6,7 +6,7 @@ use super::host::command;
 use crate::support::process::{Agent, Place};
 
 /// An extension that registers adjacent files, and a missing one.
-const BRINGS: &str = r#"
+const RESOURCE_EXTENSION: &str = r#"
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
@@ -19,10 +19,10 @@ export default function (pi: any) {
 "#;
 
 #[test]
-fn they_are_listed_used_and_told_to_the_model() {
+fn extension_resources_are_listed_used_and_in_the_system_prompt() {
     let place = Place::new();
     place.put("work/.pi/prompts/old.md", "old");
-    let file = place.put("installed/brings/index.ts", BRINGS);
+    let file = place.put("installed/brings/index.ts", RESOURCE_EXTENSION);
     place.put(
         "installed/brings/SKILL.md",
         "---\nname: brings\ndescription: Brought along\n---\nDo it well.\n",
@@ -36,7 +36,7 @@ fn they_are_listed_used_and_told_to_the_model() {
     let mut command = command(&place, &[], script);
     command.arg("-e").arg(file.parent().unwrap());
     let mut agent = Agent::start(command);
-    let listed = agent.ask(json!({"type": "get_commands"}))["data"]["commands"].clone();
+    let listed = agent.request(json!({"type": "get_commands"}))["data"]["commands"].clone();
     let shown =
         |command: &Value| (command["name"].clone(), command["source"].clone(), command["location"].clone());
     let listed: Vec<_> = listed.as_array().unwrap().iter().map(shown).collect();
@@ -50,7 +50,11 @@ fn they_are_listed_used_and_told_to_the_model() {
     for (prompt, said) in [("/say hello", "hello hello"), ("/skill:brings", "well")] {
         agent.prompt(prompt);
         agent.until_event("agent_end");
-        assert_eq!(agent.ask(json!({"type": "get_last_assistant_text"}))["data"]["text"], said, "{prompt}");
+        assert_eq!(
+            agent.request(json!({"type": "get_last_assistant_text"}))["data"]["text"],
+            said,
+            "{prompt}"
+        );
     }
     let stderr = agent.finish().2;
     assert!(stderr.contains("gone.md: named by an extension, but does not exist"), "{stderr}");

@@ -12,7 +12,7 @@ fn agent(place: &Place, revision: &str) -> Agent {
 }
 
 #[test]
-fn another_session_is_a_change_in_older_revisions_and_an_end_and_a_start_in_newer_ones() {
+fn session_switch_is_one_event_in_pi_0_55_and_shutdown_and_start_in_pi_1_5() {
     for (revision, start, switch, fork) in [
         ("pi@0.55", "None", &["session_switch new True"][..], &["session_fork None True"][..]),
         (
@@ -24,32 +24,32 @@ fn another_session_is_a_change_in_older_revisions_and_an_end_and_a_start_in_newe
     ] {
         let place = Place::new();
         let mut agent = agent(&place, revision);
-        assert_eq!(agent.noticed(), format!("session_start {start} False"));
+        assert_eq!(agent.next_notice(), format!("session_start {start} False"));
         agent.prompt("first");
         agent.until_event("agent_end");
-        agent.ask(json!({"type": "abort"}));
+        agent.request(json!({"type": "abort"}));
         agent.send(json!({"type": "new_session"}));
         for said in switch {
-            assert_eq!(agent.noticed(), *said, "{revision}");
+            assert_eq!(agent.next_notice(), *said, "{revision}");
         }
         agent.prompt("second");
         agent.until_event("agent_end");
-        agent.ask(json!({"type": "abort"}));
-        let points = agent.ask(json!({"type": "get_fork_messages"}));
+        agent.request(json!({"type": "abort"}));
+        let points = agent.request(json!({"type": "get_fork_messages"}));
         let entry = points["data"]["messages"][0]["entryId"].clone();
         agent.send(json!({"type": "fork", "entryId": entry}));
         for said in fork {
-            assert_eq!(agent.noticed(), *said, "{revision}");
+            assert_eq!(agent.next_notice(), *said, "{revision}");
         }
     }
 }
 
 #[test]
-fn extensions_hear_of_a_run_before_they_are_asked_about_its_context_in_newer_revisions() {
+fn run_start_precedes_the_context_request_in_pi_1_5() {
     for revision in ["pi@0.55", "pi@1.5"] {
         let place = Place::new();
         let mut agent = agent(&place, revision);
-        agent.noticed();
+        agent.next_notice();
         agent.prompt("first");
         let failed = |frame: &Value| frame["type"] == "extension_error";
         let mut heard: Vec<Value> =

@@ -36,7 +36,7 @@ fn both(place: &Place, script: Value, host: Value) -> (Agent, [String; 2]) {
 }
 
 #[track_caller]
-fn the_failure(agent: &Agent) -> (&str, &str) {
+fn single_failure(agent: &Agent) -> (&str, &str) {
     let failures = agent.failures();
     assert_eq!(failures.len(), 1, "{failures:#?}");
     let text = |member: &str| failures[0][member].as_str().unwrap();
@@ -44,17 +44,17 @@ fn the_failure(agent: &Agent) -> (&str, &str) {
 }
 
 #[test]
-fn fm_f92_one_that_spins_ends_the_process_of_all_and_they_are_started_again() {
+fn fm_f92_spinning_extension_restarts_the_shared_process() {
     let place = Place::new();
     let host = json!({"hookTimeoutMs": 1500, "restarts": 1});
     let (mut agent, [guard, faulty]) = both(&place, runs("touch ran"), host);
-    agent.ask(json!({"type": "get_state"}));
+    agent.request(json!({"type": "get_state"}));
     let first = pid_in(&place.work().join("own"));
     agent.prompt("spin");
     agent.until_event("agent_end");
     let error =
         format!("no answer to input within 1500 ms, and none to anything else (it served {guard}, {faulty})");
-    assert_eq!(the_failure(&agent), (faulty.as_str(), error.as_str()));
+    assert_eq!(single_failure(&agent), (faulty.as_str(), error.as_str()));
     assert_gone(first);
     // The restarted guard received the request and permitted the call.
     assert_ne!(pid_in(&place.work().join("own")), first);
@@ -68,14 +68,14 @@ fn fm_f92_one_that_spins_ends_the_process_of_all_and_they_are_started_again() {
 }
 
 #[test]
-fn fm_f92_one_that_waits_for_ever_is_left_out_and_the_others_stay() {
+fn fm_f92_hanging_extension_is_excluded_and_the_others_stay() {
     let place = Place::new();
     let (mut agent, [_, faulty]) = both(&place, runs("touch ran"), json!({"hookTimeoutMs": 1500}));
-    agent.ask(json!({"type": "get_state"}));
+    agent.request(json!({"type": "get_state"}));
     let first = pid_in(&place.work().join("own"));
     agent.prompt("wait");
     agent.until_event("agent_end");
-    assert_eq!(the_failure(&agent), (faulty.as_str(), "no answer to input within 1500 ms"));
+    assert_eq!(single_failure(&agent), (faulty.as_str(), "no answer to input within 1500 ms"));
     assert_eq!(std::fs::read_to_string(place.work().join("asked")).unwrap(), "asked\n");
     assert_eq!(pid_in(&place.work().join("own")), first);
     assert!(place.work().join("ran").exists());
@@ -83,13 +83,13 @@ fn fm_f92_one_that_waits_for_ever_is_left_out_and_the_others_stay() {
 }
 
 #[test]
-fn fm_f92_the_one_that_ends_the_process_of_all_is_named() {
+fn fm_f92_extension_that_ends_the_shared_process_is_named() {
     let place = Place::new();
     let (mut agent, [guard, faulty]) = both(&place, plain(), json!({}));
     agent.prompt("exit");
     agent.until_event("agent_end");
     agent.until_failures(1);
     let error = format!("its process ended with code 3 (it served {guard}, {faulty})");
-    assert_eq!(the_failure(&agent), (faulty.as_str(), error.as_str()));
+    assert_eq!(single_failure(&agent), (faulty.as_str(), error.as_str()));
     assert_eq!(agent.finish().0.code(), Some(0));
 }

@@ -10,26 +10,26 @@ use crate::support::dice::{Dice, number, seed};
 use crate::support::process::{Agent, Place};
 
 /// Number of agents; `AGENTESE_STORMS` overrides it.
-const STORMS: u64 = 6;
+const ROUNDS: u64 = 6;
 const CALLS: u64 = 10;
 /// Reactions of a guard to a call.
-const WAYS: [&str; 10] =
+const FAILURES: [&str; 10] =
     ["allow", "allow", "allow", "block", "kill", "exit", "hang", "cut", "noise", "foreign"];
 
 #[test]
-fn fm_f92_whatever_a_guard_does_nothing_runs_that_it_has_not_let_through() {
+fn fm_f92_no_call_runs_without_permission_of_a_failing_guard() {
     let seed = seed();
-    let storms = number("AGENTESE_STORMS").unwrap_or(STORMS);
+    let storms = number("AGENTESE_STORMS").unwrap_or(ROUNDS);
     let _ = writeln!(std::io::stderr(), "AGENTESE_SEED={seed} AGENTESE_STORMS={storms}");
     let mut dice = Dice(seed);
     for _ in 0..storms {
-        let plan: Vec<_> = (0..CALLS).map(|_| WAYS[dice.roll() as usize % WAYS.len()]).collect();
-        storm(&plan, dice.roll() % 4);
+        let plan: Vec<_> = (0..CALLS).map(|_| FAILURES[dice.roll() as usize % FAILURES.len()]).collect();
+        check_failures(&plan, dice.roll() % 4);
     }
 }
 
 #[track_caller]
-fn storm(plan: &[&str], restarts: u64) {
+fn check_failures(plan: &[&str], restarts: u64) {
     let place = Place::new();
     // Only a guard that hangs needs a short time limit.
     let limit = if plan.contains(&"hang") { 300 } else { 60_000 };

@@ -22,7 +22,7 @@ const SUBJECTS: &str = "--subjects";
 /// The tolerance in percent above the stored count. A count that is lower by this margin must be stored.
 const MARGIN: u64 = 15;
 
-fn kept() -> PathBuf {
+fn stored_counts() -> PathBuf {
     let file = if cfg!(debug_assertions) { "counts.txt" } else { "optimised.txt" };
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/instructions").join(file)
 }
@@ -78,10 +78,10 @@ fn hot_paths_take_no_more_instructions_than_before() {
     };
     if std::env::var_os("AGENTESE_COUNTS").is_some_and(|wish| wish == "write") {
         let lines: String = counted.iter().map(|(name, count)| format!("{name} {count}\n")).collect();
-        std::fs::write(kept(), lines).unwrap();
+        std::fs::write(stored_counts(), lines).unwrap();
         return;
     }
-    let text = std::fs::read_to_string(kept()).unwrap();
+    let text = std::fs::read_to_string(stored_counts()).unwrap();
     let kept: BTreeMap<String, u64> = text
         .lines()
         .filter_map(|line| line.split_once(' '))

@@ -3,11 +3,11 @@
 use std::hint::black_box;
 
 use agentese::framing::{Framer, Line};
-use agentese::scan::{Wanted, inner, member, scan};
+use agentese::scan::{MemberSet, inner, member, scan};
 use agentese::transport::memory_pair;
 use agentese::types::{AgentMessage, ModelScript};
 use agentese_server::Server;
-use agentese_server::session::{Session, Start};
+use agentese_server::session::{Session, SessionOptions};
 use agentese_server::world::{NumberedIds, SystemClock};
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -47,7 +47,7 @@ fn framing() {
 /// Finds the members that a client reads, in an update of two kilobytes.
 #[inline(never)]
 fn scanning() {
-    const WANTED: Wanted<3> = Wanted::new([
+    const WANTED: MemberSet<3> = MemberSet::new([
         member("type"),
         inner("assistantMessageEvent", "type"),
         inner("assistantMessageEvent", "delta"),
@@ -107,8 +107,11 @@ fn loading_an_entry() {
         );
     }
     std::fs::write(&path, lines + "\n").unwrap();
-    let start =
-        Start::new("/", std::sync::Arc::new(SystemClock), std::sync::Arc::new(NumberedIds::default()));
+    let start = SessionOptions::new(
+        "/",
+        std::sync::Arc::new(SystemClock),
+        std::sync::Arc::new(NumberedIds::default()),
+    );
     let session = Session::open(&path, start).unwrap();
     assert_eq!(session.messages().len(), TIMES);
     drop(session);

@@ -7,32 +7,32 @@ use agentese::pi::Pi;
 use agentese::pisces::Pisces;
 use agentese::spec::Dialect;
 use agentese_server::config::{ApprovalSettings, Settings};
-use agentese_server::mcp::{self, Limits};
+use agentese_server::mcp::{self, McpLimits};
 use serde_json::{Value, json};
 
-use crate::stage::{calling, results, said, zoo};
+use crate::stage::{calling, result_text, results, zoo};
 use crate::support::LONG;
 use crate::support::link::{Link, builder};
 
 /// Returns options with the misbehaving server in its good mode.
-fn servers(place: &std::path::Path) -> mcp::Options {
+fn servers(place: &std::path::Path) -> mcp::McpOptions {
     let mut server = zoo(&[]);
     server["name"] = json!("zoo");
     let Value::Object(server) = server else { unreachable!() };
-    let places = mcp::Places { cwd: place, home: None, agent_dir: None };
-    mcp::Options {
-        definitions: mcp::given(&[server], places, &|_: &str| None).unwrap(),
-        limits: Limits { wait: LONG, ..Limits::default() },
-        ..mcp::Options::default()
+    let places = mcp::McpPaths { cwd: place, home: None, agent_dir: None };
+    mcp::McpOptions {
+        definitions: mcp::parse_client_servers(&[server], places, &|_: &str| None).unwrap(),
+        limits: McpLimits { wait: LONG, ..McpLimits::default() },
+        ..mcp::McpOptions::default()
     }
 }
 
 /// Runs a prompt in which a tool reports progress and another one echoes. Every frame is validated against
 /// the dialect's schema as it arrives.
-async fn plays<D: Dialect>(prompt: Value) {
+async fn check_dialect<D: Dialect>(prompt: Value) {
     let calls = [("works", json!({"steps": 3})), ("echo", json!({"text": "everywhere"}))];
     let (builder, place) = builder(calling(&calls));
-    let mut link = Link::speaking::<D>(builder.mcp(servers(place.path())));
+    let mut link = Link::for_dialect::<D>(builder.mcp(servers(place.path())));
     link.send(prompt).await;
     let is_end = |frame: &Value| frame.to_string().contains("\"type\":\"agent_end\"");
     let frames = link.until("the end", is_end).await;
@@ -44,17 +44,17 @@ async fn plays<D: Dialect>(prompt: Value) {
 #[tokio::test]
 async fn tools_of_servers_are_called_in_every_dialect() {
     let pi = json!({"type": "prompt", "id": "p", "message": "go"});
-    plays::<Pi>(pi.clone()).await;
-    plays::<Omp>(pi.clone()).await;
-    plays::<Pisces>(pi).await;
-    plays::<Operator>(json!({"type": "prompt", "id": "p", "text": "go"})).await;
+    check_dialect::<Pi>(pi.clone()).await;
+    check_dialect::<Omp>(pi.clone()).await;
+    check_dialect::<Pisces>(pi).await;
+    check_dialect::<Operator>(json!({"type": "prompt", "id": "p", "text": "go"})).await;
 }
 
 #[tokio::test]
 async fn tools_of_servers_are_called_in_opal_and_switched_off() {
     let calls = [("works", json!({"steps": 3})), ("echo", json!({"text": "everywhere"}))];
     let (builder, place) = builder(calling(&calls));
-    let mut link = Link::speaking::<Opal>(builder.mcp(servers(place.path())));
+    let mut link = Link::for_dialect::<Opal>(builder.mcp(servers(place.path())));
     let send = |id: u64, method: &str, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
     link.send(send(1, "session/start", json!({}))).await;
     let session = link.next().await.unwrap()["result"].clone();
@@ -81,7 +81,7 @@ async fn calls_of_servers_tools_wait_for_approval_like_others() {
         let (builder, place) = builder(calling(&[("echo", json!({"text": "allowed"}))]));
         let approval = ApprovalSettings { tools: vec!["echo".to_owned()], timeout_ms: 60_000 };
         let settings = Settings { approval, ..Settings::default() };
-        let mut link = Link::to(builder.settings(settings).mcp(servers(place.path())).build());
+        let mut link = Link::serving(builder.settings(settings).mcp(servers(place.path())).build());
         link.send(json!({"id": "run", "type": "prompt", "message": "go"})).await;
         let question = link.until_event("extension_ui_request").await.pop().unwrap();
         assert_eq!(question["title"], "Allow echo?");
@@ -89,7 +89,7 @@ async fn calls_of_servers_tools_wait_for_approval_like_others() {
         let frames = link.until_event("agent_end").await;
         let end = results(&frames)[0];
         assert_eq!(end["isError"], !yes, "{end}");
-        assert!(yes == (said(end) == expected), "{end}");
+        assert!(yes == (result_text(end) == expected), "{end}");
         link.finish().await;
     }
 }

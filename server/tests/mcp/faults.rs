@@ -6,33 +6,34 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 
 use crate::stage::{
-    agent, calling, command, finish, log, one_by_one, results, run, said, texts, until_there, zoo,
+    agent, calling, command, finish, log, one_by_one, result_text, results, run, texts,
+    until_prompt_is_listed, zoo,
 };
 use crate::support::LONG;
 use crate::support::process::{Agent, Place, assert_gone, is_alive, pid_in};
 
 /// Returns a path beside the working directory.
-fn beside(place: &Place, name: &str) -> std::path::PathBuf {
+fn outside_path(place: &Place, name: &str) -> std::path::PathBuf {
     place.work().parent().unwrap().join(name)
 }
 
 /// Returns the reports about ended servers to the client.
-fn told(frames: &[Value]) -> Vec<&Value> {
+fn failure_reports(frames: &[Value]) -> Vec<&Value> {
     frames.iter().filter(|frame| frame["type"] == "extension_error").collect()
 }
 
 #[test]
-fn fm_f91_a_server_that_dies_in_a_call_is_told_of_and_started_again() {
+fn fm_f91_server_crash_in_a_call_is_reported_and_the_server_restarted() {
     let place = Place::new();
     let script = one_by_one(&[("die", json!({})), ("echo", json!({"text": "again"}))]);
     let settings = json!({"restartPauseMs": 1});
     let mut agent = Agent::start(command(&place, json!({"zoo": zoo(&[])}), settings, script, &[]));
     let frames = run(&mut agent);
     let end = results(&frames)[0];
-    assert!(end["isError"] == true && said(end).starts_with("The MCP server zoo is gone: "), "{end}");
-    until_there(&mut agent, "feed");
+    assert!(end["isError"] == true && result_text(end).starts_with("The MCP server zoo is gone: "), "{end}");
+    until_prompt_is_listed(&mut agent, "feed");
     assert_eq!(texts(&run(&mut agent)), ["zoo: again"]);
-    let told: Vec<_> = told(&agent.seen).into_iter().cloned().collect();
+    let told: Vec<_> = failure_reports(&agent.seen).into_iter().cloned().collect();
     assert_eq!(told.len(), 1, "{told:#?}");
     assert_eq!(told[0]["extensionPath"], "mcp:zoo");
     assert_eq!(
@@ -44,18 +45,18 @@ fn fm_f91_a_server_that_dies_in_a_call_is_told_of_and_started_again() {
 }
 
 #[test]
-fn fm_f91_tools_of_a_server_that_is_gone_disappear() {
+fn fm_f91_tools_of_an_ended_server_disappear() {
     let place = Place::new();
     let script = one_by_one(&[("die", json!({})), ("echo", json!({}))]);
     let settings = json!({"restarts": 0});
     let mut agent = Agent::start(command(&place, json!({"zoo": zoo(&[])}), settings, script, &[]));
     run(&mut agent);
     // The server has ended once the client has received the report.
-    if told(&agent.seen).is_empty() {
+    if failure_reports(&agent.seen).is_empty() {
         agent.until_event("extension_error");
     }
     assert_eq!(texts(&run(&mut agent)), ["Tool echo not found"]);
-    let error = told(&agent.seen)[0]["error"].as_str().unwrap();
+    let error = failure_reports(&agent.seen)[0]["error"].as_str().unwrap();
     assert!(error.ends_with("I do not feel well; it is not started again"), "{error}");
     finish(agent);
 }
@@ -63,9 +64,9 @@ fn fm_f91_tools_of_a_server_that_is_gone_disappear() {
 #[test]
 fn fm_f91_a_call_without_an_answer_ends_at_its_limit_and_is_cancelled() {
     let place = Place::new();
-    let notes = beside(&place, "notes");
+    let notes = outside_path(&place, "notes");
     let server = zoo(&["--log", notes.to_str().unwrap()]);
-    let done = beside(&place, "done");
+    let done = outside_path(&place, "done");
     let works = ("works", json!({"file": done}));
     let calls = [("hang", json!({})), works, ("echo", json!({"text": "still here"}))];
     let limit = 3000;
@@ -89,14 +90,14 @@ fn fm_f91_a_call_without_an_answer_ends_at_its_limit_and_is_cancelled() {
     );
     assert_eq!(texts[1..], ["works is done", "zoo: still here"]);
     assert!(log(&notes).iter().any(|word| word == "notifications/cancelled"), "{:?}", log(&notes));
-    assert!(told(&frames).is_empty());
+    assert!(failure_reports(&frames).is_empty());
     finish(agent);
 }
 
 #[test]
 fn fm_f91_an_abort_cancels_the_call_at_the_server() {
     let place = Place::new();
-    let notes = beside(&place, "notes");
+    let notes = outside_path(&place, "notes");
     let server = zoo(&["--log", notes.to_str().unwrap()]);
     let mut agent =
         agent(&place, json!({"zoo": server}), json!({"callTimeoutMs": 600_000}), &[("hang", json!({}))]);
@@ -105,7 +106,7 @@ fn fm_f91_an_abort_cancels_the_call_at_the_server() {
     wait_for(&notes, "tools/call");
     agent.send(json!({"id": "stop", "type": "abort"}));
     let frames = agent.until("the abort", |frame| frame["id"] == "stop");
-    assert_eq!(said(results(&frames)[0]), "Operation aborted");
+    assert_eq!(result_text(results(&frames)[0]), "Operation aborted");
     wait_for(&notes, "notifications/cancelled");
     // The agent did not have to abandon the call.
     let stderr = finish(agent);
@@ -125,19 +126,19 @@ fn wait_for(notes: &std::path::Path, word: &str) {
 #[test]
 fn fm_f91_a_server_that_answers_nothing_any_more_is_started_again() {
     let place = Place::new();
-    let pids = beside(&place, "pids");
+    let pids = outside_path(&place, "pids");
     let script = one_by_one(&[("freeze", json!({})), ("echo", json!({"text": "again"}))]);
     let settings = json!({"callTimeoutMs": 100, "restartPauseMs": 1});
     let servers = json!({"zoo": zoo(&["--pid", pids.to_str().unwrap()])});
     let mut agent = Agent::start(command(&place, servers, settings, script, &[]));
     let frames = run(&mut agent);
     assert!(texts(&frames)[0].contains("gave no answer"), "{frames:#?}");
-    if told(&agent.seen).is_empty() {
+    if failure_reports(&agent.seen).is_empty() {
         agent.until_event("extension_error");
     }
-    let error = told(&agent.seen)[0]["error"].clone();
+    let error = failure_reports(&agent.seen)[0]["error"].clone();
     assert_eq!(error, "it answers nothing; it is started again in 1 ms");
-    until_there(&mut agent, "feed");
+    until_prompt_is_listed(&mut agent, "feed");
     assert_eq!(log(&pids).len(), 2);
     finish(agent);
 }
@@ -167,7 +168,7 @@ fn fm_f91_a_message_without_an_end_ends_the_server_and_not_the_agent() {
 }
 
 #[test]
-fn fm_f91_what_is_no_message_is_told_on_stderr_and_ignored() {
+fn fm_f91_invalid_message_is_reported_on_stderr_and_ignored() {
     let place = Place::new();
     let calls = [("echo", json!({"text": "fine"}))];
     let mut agent = agent(&place, json!({"zoo": zoo(&["--junk"])}), json!({}), &calls);
@@ -197,7 +198,7 @@ fn an_abort_ends_the_wait_for_servers() {
     let place = Place::new();
     let mut agent = agent(&place, json!({"zoo": zoo(&["--never"])}), json!({"waitMs": 60_000}), &[]);
     agent.send(json!({"id": "go", "type": "prompt", "message": "go"}));
-    assert_eq!(agent.ask(json!({"type": "get_state"}))["data"]["isStreaming"], false);
+    assert_eq!(agent.request(json!({"type": "get_state"}))["data"]["isStreaming"], false);
     agent.send(json!({"id": "stop", "type": "abort"}));
     let frames = [agent.next().unwrap(), agent.next().unwrap()];
     let refused = frames.iter().find(|frame| frame["id"] == "go").unwrap();
@@ -206,7 +207,7 @@ fn an_abort_ends_the_wait_for_servers() {
 }
 
 #[test]
-fn fm_f91_servers_that_do_not_start_are_told_of_and_lose_nothing_else() {
+fn fm_f91_failed_server_start_is_reported_and_affects_nothing_else() {
     let place = Place::new();
     let servers = json!({
         "crashes": zoo(&["--crash"]),
@@ -224,12 +225,12 @@ fn fm_f91_servers_that_do_not_start_are_told_of_and_lose_nothing_else() {
             let error = frame["error"].as_str().unwrap();
             error.ends_with("it is not started again") || error.contains("did not start: No such file")
         };
-        told(frames).iter().filter(ends).count() == 3
+        failure_reports(frames).iter().filter(ends).count() == 3
     };
     while !over(&agent.seen) {
         agent.until_event("extension_error");
     }
-    let errors: Vec<String> = told(&agent.seen)
+    let errors: Vec<String> = failure_reports(&agent.seen)
         .iter()
         .map(|frame| {
             format!("{}: {}", frame["extensionPath"].as_str().unwrap(), frame["error"].as_str().unwrap())
@@ -252,7 +253,7 @@ fn fm_f91_servers_that_do_not_start_are_told_of_and_lose_nothing_else() {
 fn fm_f91_no_server_and_no_child_of_one_outlives_the_agent() {
     for kill in [None, Some(Signal::TERM), Some(Signal::KILL)] {
         let place = Place::new();
-        let (pids, child) = (beside(&place, "pids"), beside(&place, "child"));
+        let (pids, child) = (outside_path(&place, "pids"), outside_path(&place, "child"));
         let server = zoo(&["--stubborn", "--pid", pids.to_str().unwrap()]);
         let mut agent =
             agent(&place, json!({"zoo": server}), json!({}), &[("child", json!({"file": child}))]);
@@ -274,7 +275,7 @@ fn fm_f91_no_server_and_no_child_of_one_outlives_the_agent() {
 fn a_bad_file_is_reported_once_and_the_agent_serves() {
     let place = Place::new();
     let mut command = command(&place, json!({}), json!({}), calling(&[]), &[]);
-    place.put(crate::stage::OWN, "{\"mcpServers\": ");
+    place.put(crate::stage::USER_CONFIG, "{\"mcpServers\": ");
     command.env("AGENTESE_LOG", "warn");
     let mut agent = Agent::start(command);
     run(&mut agent);

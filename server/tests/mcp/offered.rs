@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 
 use crate::stage::{
-    agent, calling, command, finish, one_by_one, results, run, said, texts, until_there, zoo,
+    agent, calling, command, finish, one_by_one, result_text, results, run, texts, until_prompt_is_listed,
+    zoo,
 };
 use crate::support::process::{Agent, Place};
 
 #[test]
-fn names_that_clash_have_the_name_of_their_server_before_them() {
+fn clashing_names_have_the_server_name_as_prefix() {
     let place = Place::new();
     place.put("work/file", "of the agent");
     let calls = [
@@ -21,14 +22,14 @@ fn names_that_clash_have_the_name_of_their_server_before_them() {
     let mut agent = agent(&place, json!({"a": zoo(&[]), "b": zoo(&[])}), json!({}), &calls);
     let frames = run(&mut agent);
     assert_eq!(texts(&frames), ["zoo: 1", "zoo: 2", "Tool echo not found", "of the agent", "read is done"]);
-    let commands = agent.ask(json!({"type": "get_commands"}))["data"]["commands"].clone();
+    let commands = agent.request(json!({"type": "get_commands"}))["data"]["commands"].clone();
     let names: Vec<_> = commands.as_array().unwrap().iter().map(|command| command["name"].clone()).collect();
     assert_eq!(names, ["a:feed", "b:feed"]);
     finish(agent);
 }
 
 #[test]
-fn tools_and_prompts_that_come_later_are_there_once_the_server_says_so() {
+fn list_changes_add_tools_and_prompts() {
     let place = Place::new();
     let calls = [("grown", json!({})), ("grow", json!({})), ("grown", json!({}))];
     let script = one_by_one(&calls);
@@ -36,7 +37,7 @@ fn tools_and_prompts_that_come_later_are_there_once_the_server_says_so() {
     assert_eq!(texts(&run(&mut agent)), ["Tool grown not found"]);
     assert_eq!(texts(&run(&mut agent)), ["grow is done"]);
     // Prompts are requested after tools.
-    until_there(&mut agent, "grown");
+    until_prompt_is_listed(&mut agent, "grown");
     assert_eq!(texts(&run(&mut agent)), ["grown is done"]);
     finish(agent);
 }
@@ -59,7 +60,8 @@ fn files_and_options_choose_among_the_tools() {
         let calls = [("echo", json!({})), ("fail", json!({})), ("read", json!({"path": "x"}))];
         let mut agent = Agent::start(command(&place, servers, json!({}), calling(&calls), options));
         let frames = run(&mut agent);
-        let there = results(&frames).iter().map(|end| !said(end).ends_with(" not found")).collect::<Vec<_>>();
+        let there =
+            results(&frames).iter().map(|end| !result_text(end).ends_with(" not found")).collect::<Vec<_>>();
         (there, finish(agent))
     };
     let with = |members: Value| {
@@ -96,7 +98,7 @@ fn guards_see_the_calls_of_servers_tools() {
 }
 
 #[test]
-fn tools_and_prompts_that_are_too_many_are_told_of() {
+fn excess_tools_and_prompts_are_reported() {
     for (options, told) in [
         (["--tools", "1500"], "it offers 1500 tools; only the first 1000 are used"),
         (["--prompts", "1001"], "it offers 1001 prompts; only the first 1000 are used"),
@@ -118,7 +120,7 @@ fn tools_and_prompts_that_are_too_many_are_told_of() {
 }
 
 #[test]
-fn what_is_left_of_a_list_in_pages_is_told_of() {
+fn excess_pages_of_a_list_are_reported() {
     let place = Place::new();
     let servers = json!({"zoo": zoo(&["--tools", "5000", "--page", "300"])});
     let mut agent = agent(&place, servers, json!({}), &[("more900", json!({})), ("more1100", json!({}))]);
@@ -129,7 +131,7 @@ fn what_is_left_of_a_list_in_pages_is_told_of() {
 }
 
 #[test]
-fn a_tool_that_does_not_fit_is_left_out_and_the_others_are_there() {
+fn unsupported_tool_is_excluded_without_effect_on_others() {
     let place = Place::new();
     let calls = [("echo", json!({"text": "a"})), ("works", json!({"steps": 1})), ("null", json!({}))];
     let mut agent = agent(&place, json!({"zoo": zoo(&["--odd"])}), json!({}), &calls);
@@ -147,7 +149,7 @@ fn a_tool_that_does_not_fit_is_left_out_and_the_others_are_there() {
 }
 
 #[test]
-fn parts_of_a_result_that_nobody_knows_become_text() {
+fn unknown_result_content_becomes_text() {
     let place = Place::new();
     let mut agent = agent(&place, json!({"zoo": zoo(&["--odd"])}), json!({}), &[("parts", json!({}))]);
     let frames = run(&mut agent);

@@ -10,7 +10,9 @@ use agentese::opal::Opal;
 use agentese_server::mcp;
 use serde_json::{Value, json};
 
-use crate::stage::{agent, calling, command, finish, one_by_one, results, run, said, texts, until_there};
+use crate::stage::{
+    agent, calling, command, finish, one_by_one, result_text, results, run, texts, until_prompt_is_listed,
+};
 use crate::support::LONG;
 use crate::support::link::{Link, builder};
 use crate::support::process::{Agent, Place};
@@ -30,20 +32,20 @@ fn everything() -> Value {
 }
 
 /// The same server over streamable HTTP; it ends together with this value.
-struct Listening {
+struct HttpServerProcess {
     child: Child,
     port: u16,
     url: String,
 }
 
-impl Listening {
+impl HttpServerProcess {
     fn start() -> Self {
         let free = || std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         // Another process may take the port first, which causes another attempt.
-        Self::at(free)
+        Self::start_at(free)
     }
 
-    fn at(port: impl Fn() -> u16) -> Self {
+    fn start_at(port: impl Fn() -> u16) -> Self {
         for _ in 0..20 {
             let port = port();
             let mut command = Command::new("node");
@@ -64,7 +66,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for HttpServerProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -86,18 +88,18 @@ fn use_everything(place: &Place, definition: Value) {
     let frames = run(&mut agent);
     let ends = results(&frames);
     assert_eq!(ends.len(), calls.len());
-    assert_eq!(said(ends[0]), "Echo: hello");
+    assert_eq!(result_text(ends[0]), "Echo: hello");
     assert_eq!(ends[0]["result"]["details"], json!({"server": "everything", "tool": "echo"}));
-    assert!(said(ends[1]).contains("42"), "{}", ends[1]);
+    assert!(result_text(ends[1]).contains("42"), "{}", ends[1]);
     let image =
         ends[2]["result"]["content"].as_array().unwrap().iter().find(|block| block["type"] == "image");
     assert_eq!(image.unwrap_or_else(|| panic!("{}", ends[2]))["mimeType"], "image/png");
     let structure = &ends[3]["result"]["details"]["structuredContent"];
     assert_eq!((&structure["temperature"], &structure["conditions"]), (&json!(33), &json!("Cloudy")));
     // Arguments that do not match the declaration are not sent.
-    assert!(ends[4]["isError"] == true && said(ends[4]).contains("must be number"), "{}", ends[4]);
+    assert!(ends[4]["isError"] == true && result_text(ends[4]).contains("must be number"), "{}", ends[4]);
     assert!(ends[5]["result"]["content"].to_string().contains("demo://resource/"), "{}", ends[5]);
-    assert!(said(ends[6]).starts_with("Long running operation completed"), "{}", ends[6]);
+    assert!(result_text(ends[6]).starts_with("Long running operation completed"), "{}", ends[6]);
     let progress: Vec<_> = frames
         .iter()
         .filter(|frame| frame["type"] == "tool_execution_update" && frame["toolCallId"] == "call6")
@@ -115,7 +117,7 @@ fn use_everything(place: &Place, definition: Value) {
 
 /// Checks that the prompts of the server are commands.
 fn use_prompts(agent: &mut Agent) {
-    let commands = agent.ask(json!({"type": "get_commands"}))["data"]["commands"].clone();
+    let commands = agent.request(json!({"type": "get_commands"}))["data"]["commands"].clone();
     let known = commands.as_array().unwrap().iter().find(|command| command["name"] == "args-prompt");
     let known = known.unwrap_or_else(|| panic!("{commands}"));
     assert_eq!((&known["source"], known["description"].is_string()), (&json!("prompt"), true));
@@ -124,7 +126,7 @@ fn use_prompts(agent: &mut Agent) {
     let user =
         frames.iter().find(|frame| frame["type"] == "message_end" && frame["message"]["role"] == "user");
     assert_eq!(user.unwrap()["message"]["content"][0]["text"], "What's weather in Oslo, Norway?");
-    let refused = agent.ask(json!({"type": "prompt", "message": "/args-prompt"}));
+    let refused = agent.request(json!({"type": "prompt", "message": "/args-prompt"}));
     let error = refused["error"].as_str().unwrap_or_else(|| panic!("{refused}"));
     assert!(error.contains("\"city\" is missing; expected: <city> [state]"), "{error}");
 }
@@ -136,22 +138,22 @@ fn a_server_with_everything_is_used_over_stdio() {
 
 #[test]
 fn a_server_with_everything_is_used_over_streamable_http() {
-    let server = Listening::start();
+    let server = HttpServerProcess::start();
     let headers = json!({"Authorization": "Bearer canary-of-the-header"});
     use_everything(&Place::new(), json!({"type": "http", "url": server.url, "headers": headers}));
 }
 
 /// Uses servers in the opal dialect; returns the results of the calls.
-async fn in_opal(place: &Path, servers: &[Value], calls: &[(&str, Value)]) -> Vec<Value> {
+async fn opal_call_results(place: &Path, servers: &[Value], calls: &[(&str, Value)]) -> Vec<Value> {
     let given: Vec<_> = servers.iter().map(|server| server.as_object().unwrap().clone()).collect();
     let (builder, _place) = builder(calling(calls));
-    let places = mcp::Places { cwd: place, home: None, agent_dir: None };
-    let options = mcp::Options {
-        definitions: mcp::given(&given, places, &|_: &str| None).unwrap(),
-        limits: mcp::Limits { wait: LONG, ..mcp::Limits::default() },
-        ..mcp::Options::default()
+    let places = mcp::McpPaths { cwd: place, home: None, agent_dir: None };
+    let options = mcp::McpOptions {
+        definitions: mcp::parse_client_servers(&given, places, &|_: &str| None).unwrap(),
+        limits: mcp::McpLimits { wait: LONG, ..mcp::McpLimits::default() },
+        ..mcp::McpOptions::default()
     };
-    let mut link = Link::speaking::<Opal>(builder.mcp(options));
+    let mut link = Link::for_dialect::<Opal>(builder.mcp(options));
     link.send(json!({"jsonrpc": "2.0", "id": 1, "method": "session/start", "params": {}})).await;
     let started = link.next().await.unwrap()["result"].clone();
     let names: Vec<_> = servers.iter().map(|server| &server["name"]).collect();
@@ -166,8 +168,8 @@ async fn in_opal(place: &Path, servers: &[Value], calls: &[(&str, Value)]) -> Ve
 }
 
 #[tokio::test]
-async fn servers_by_other_hands_are_used_in_opal() {
-    let listening = Listening::start();
+async fn third_party_servers_are_used_in_opal() {
+    let listening = HttpServerProcess::start();
     let place = Place::new();
     let work = place.work().canonicalize().unwrap();
     place.put("work/note.txt", "from the file");
@@ -181,7 +183,7 @@ async fn servers_by_other_hands_are_used_in_opal() {
     ];
     for mut everything in [everything(), json!({"type": "http", "url": listening.url})] {
         everything["name"] = json!("everything");
-        let ends = in_opal(&work, &[everything, files.clone()], &calls).await;
+        let ends = opal_call_results(&work, &[everything, files.clone()], &calls).await;
         assert_eq!(ends[0], json!({"ok": true, "output": "Echo: hello"}));
         assert!(ends[1]["output"].as_str().unwrap().contains("42"), "{}", ends[1]);
         assert!(ends[2]["error"].as_str().unwrap().contains("must be number"), "{}", ends[2]);
@@ -191,8 +193,8 @@ async fn servers_by_other_hands_are_used_in_opal() {
 }
 
 #[test]
-fn fm_f91_a_server_that_listens_no_more_is_told_of_and_connected_again() {
-    let server = Listening::start();
+fn fm_f91_unreachable_server_is_reported_and_reconnected() {
+    let server = HttpServerProcess::start();
     let place = Place::new();
     let servers = json!({"everything": {"url": server.url}});
     let script = one_by_one(&[
@@ -212,8 +214,8 @@ fn fm_f91_a_server_that_listens_no_more_is_told_of_and_connected_again() {
             || said == "Tool echo not found",
         "{said}"
     );
-    let _again = Listening::at(|| port);
-    until_there(&mut agent, "args-prompt");
+    let _again = HttpServerProcess::start_at(|| port);
+    until_prompt_is_listed(&mut agent, "args-prompt");
     assert_eq!(texts(&run(&mut agent)), ["Echo: 3"]);
     assert!(
         agent
@@ -241,14 +243,14 @@ fn a_server_of_files_is_used_beside_the_agents_own_tools() {
     let mut agent = agent(&place, json!({"files": files}), json!({}), &calls);
     let frames = run(&mut agent);
     let ends = results(&frames);
-    assert!(said(ends[0]).contains("[FILE] note.txt"), "{}", ends[0]);
-    assert_eq!((said(ends[1]), said(ends[3])), ("from the file", "written"));
-    assert!(ends[4]["isError"] == true && said(ends[4]).contains("Access denied"), "{}", ends[4]);
+    assert!(result_text(ends[0]).contains("[FILE] note.txt"), "{}", ends[0]);
+    assert_eq!((result_text(ends[1]), result_text(ends[3])), ("from the file", "written"));
+    assert!(ends[4]["isError"] == true && result_text(ends[4]).contains("Access denied"), "{}", ends[4]);
     finish(agent);
 }
 
 #[test]
-fn fm_f118_keys_of_providers_are_not_handed_on_and_those_of_files_are() {
+fn fm_f118_provider_keys_are_not_passed_to_servers_and_configured_keys_are() {
     let place = Place::new();
     let zoo = |more: Value| {
         let mut server = crate::stage::zoo(&[]);
@@ -273,7 +275,7 @@ fn fm_f118_keys_of_providers_are_not_handed_on_and_those_of_files_are() {
 }
 
 #[test]
-fn no_known_key_of_a_provider_is_handed_on() {
+fn no_known_provider_key_is_passed_to_servers() {
     let place = Place::new();
     let names: Vec<_> = agentese_server::providers::key_variables().collect();
     for name in ["AZURE_OPENAI_API_KEY", "AWS_SECRET_ACCESS_KEY", "GOOGLE_API_KEY", "GH_TOKEN", "HF_TOKEN"] {

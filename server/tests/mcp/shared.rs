@@ -3,28 +3,28 @@
 use std::sync::{Arc, Mutex};
 
 use agentese_server::Server;
-use agentese_server::desk::{Desk, Parts, Updates};
+use agentese_server::desk::{AgentComponents, ConversationService, UpdateContent};
 use agentese_server::engine::{Event, EventSink};
-use agentese_server::mcp::{self, Limits, Places, State};
+use agentese_server::mcp::{self, McpLimits, McpPaths, ServerState};
 use agentese_server::ui::{Answer, Dialog, Notice, Ui};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{OWN, log, zoo};
+use crate::stage::{USER_CONFIG, log, zoo};
 use crate::support::clock::TickingClock;
 use crate::support::process::{Place, assert_gone, is_alive, pid_in};
 use crate::support::soon;
 
-struct Deaf;
+struct NullClient;
 
 /// Failures of extensions that a conversation received.
 #[derive(Default)]
-struct Failures(Mutex<Vec<String>>);
+struct FailureSink(Mutex<Vec<String>>);
 
-impl EventSink for Failures {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl EventSink for FailureSink {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async {}.boxed()
     }
     fn push(&self, event: Event<'_>) {
@@ -34,26 +34,26 @@ impl EventSink for Failures {
     }
 }
 
-impl EventSink for Deaf {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl EventSink for NullClient {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async {}.boxed()
     }
     fn push(&self, _: Event<'_>) {}
 }
 
-impl Ui for Deaf {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl Ui for NullClient {
+    fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
         async {}.boxed()
     }
     fn show(&self, _: &Notice) {}
-    fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+    fn show_dialog(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
         None
     }
 }
 
-fn desk(parts: Parts) -> Desk {
-    let desk = Desk::new(parts, Arc::new(Deaf), CancellationToken::new());
-    desk.connect(Arc::new(Deaf));
+fn conversation(parts: AgentComponents) -> ConversationService {
+    let desk = ConversationService::new(parts, Arc::new(NullClient), CancellationToken::new());
+    desk.connect(Arc::new(NullClient));
     desk
 }
 
@@ -63,37 +63,40 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
     let pids = place.work().parent().unwrap().join("pids");
     let servers =
         json!({"zoo": zoo(&["--pid", pids.to_str().unwrap()]), "off": {"command": "x", "disabled": true}});
-    place.put(OWN, json!({"servers": servers}).to_string());
+    place.put(USER_CONFIG, json!({"servers": servers}).to_string());
     let agent_dir = place.work().parent().unwrap().join("home/.pi/agent");
-    let places = Places { cwd: &place.work(), home: None, agent_dir: Some(&agent_dir) };
-    let found = mcp::find(places, &|_: &str| None, false);
-    let options = mcp::Options {
+    let places = McpPaths { cwd: &place.work(), home: None, agent_dir: Some(&agent_dir) };
+    let found = mcp::read_config(places, &|_: &str| None, false);
+    let options = mcp::McpOptions {
         definitions: found.definitions,
-        limits: Limits { wait: crate::support::LONG, ..Limits::default() },
-        ..mcp::Options::default()
+        limits: McpLimits { wait: crate::support::LONG, ..McpLimits::default() },
+        ..mcp::McpOptions::default()
     };
-    let (engine, session) = Server::builder().cwd(place.work()).parts();
-    let parts = Parts {
+    let (engine, session) = Server::builder().cwd(place.work()).build_engine_options();
+    let parts = AgentComponents {
         options: engine,
         session,
         extensions: Default::default(),
         mcp: options,
-        undecided: None,
-        updates: Updates::default(),
-        usual_tools: true,
-        elsewhere: None,
-        agents: None,
+        pending_trust: None,
+        updates: UpdateContent::default(),
+        has_default_tools: true,
+        components_factory: None,
+        remote_agents: None,
     };
-    let (first, second) = (desk(parts.with(None)), desk(parts.with(None)));
+    let (first, second) = (conversation(parts.for_session(None)), conversation(parts.for_session(None)));
     for desk in [&first, &second] {
         soon("the servers", desk.mcp().ready()).await;
         let status = desk.mcp().status();
         let states: Vec<_> = status.iter().map(|one| (one.name.as_str(), one.state)).collect();
-        assert_eq!(states, [("zoo", State::Running), ("off", State::Disabled)]);
+        assert_eq!(states, [("zoo", ServerState::Running), ("off", ServerState::Disabled)]);
         assert!(
             status[0].tools.contains(&"echo".to_owned()) && status[0].tools.contains(&"zoo_read".to_owned())
         );
-        assert_eq!((status[0].prompts.as_slice(), status[0].why.as_ref()), (&["feed".to_owned()][..], None));
+        assert_eq!(
+            (status[0].prompts.as_slice(), status[0].reason.as_ref()),
+            (&["feed".to_owned()][..], None)
+        );
         assert!(desk.engine().tools().get("echo").is_some());
     }
     let pid = pid_in(&pids);
@@ -101,7 +104,7 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
     second.mcp().set_enabled(false);
     assert!(second.engine().tools().get("echo").is_none() && second.mcp().status().is_empty());
     second.mcp().set_enabled(true);
-    second.mcp().choose(Some(vec!["ec*".to_owned()]));
+    second.mcp().enable_tools(Some(vec!["ec*".to_owned()]));
     soon("the servers", second.mcp().ready()).await;
     let tools = second.engine().tools();
     assert!(tools.get("echo").is_some() && tools.get("huge").is_none());
@@ -113,33 +116,34 @@ async fn conversations_share_servers_and_the_last_one_ends_them() {
 }
 
 /// Returns the components of an agent with one server, and a clock.
-fn parts_with(place: &Place, server: &[&str], clock: TickingClock) -> Parts {
-    place.put(OWN, json!({"servers": {"zoo": zoo(server)}}).to_string());
+fn parts_with(place: &Place, server: &[&str], clock: TickingClock) -> AgentComponents {
+    place.put(USER_CONFIG, json!({"servers": {"zoo": zoo(server)}}).to_string());
     let agent_dir = place.work().parent().unwrap().join("home/.pi/agent");
-    let places = Places { cwd: &place.work(), home: None, agent_dir: Some(&agent_dir) };
-    let (engine, session) = Server::builder().cwd(place.work()).clock(Arc::new(clock)).parts();
-    Parts {
+    let places = McpPaths { cwd: &place.work(), home: None, agent_dir: Some(&agent_dir) };
+    let (engine, session) = Server::builder().cwd(place.work()).clock(Arc::new(clock)).build_engine_options();
+    AgentComponents {
         options: engine,
         session,
         extensions: Default::default(),
-        mcp: mcp::Options {
-            definitions: mcp::find(places, &|_: &str| None, false).definitions,
-            limits: Limits { wait: crate::support::LONG, ..Limits::default() },
-            ..mcp::Options::default()
+        mcp: mcp::McpOptions {
+            definitions: mcp::read_config(places, &|_: &str| None, false).definitions,
+            limits: McpLimits { wait: crate::support::LONG, ..McpLimits::default() },
+            ..mcp::McpOptions::default()
         },
-        undecided: None,
-        updates: Updates::default(),
-        usual_tools: true,
-        elsewhere: None,
-        agents: None,
+        pending_trust: None,
+        updates: UpdateContent::default(),
+        has_default_tools: true,
+        components_factory: None,
+        remote_agents: None,
     }
 }
 
 #[tokio::test]
-async fn a_server_that_tells_of_changes_without_end_is_listed_once_in_each_pause() {
+async fn endless_change_notifications_are_rate_limited() {
     let (place, clock) = (Place::new(), TickingClock::default());
     let told = place.work().parent().unwrap().join("told");
-    let desk = desk(parts_with(&place, &["--restless", "--log", told.to_str().unwrap()], clock.clone()));
+    let desk =
+        conversation(parts_with(&place, &["--restless", "--log", told.to_str().unwrap()], clock.clone()));
     soon("the server", desk.mcp().ready()).await;
     let lists = || log(&told).iter().filter(|line| *line == "tools/list").count();
     for pause in 1..5 {
@@ -158,9 +162,9 @@ async fn a_server_that_tells_of_changes_without_end_is_listed_once_in_each_pause
 }
 
 #[tokio::test]
-async fn a_status_says_what_is_left_out() {
+async fn status_reports_excluded_tools() {
     let place = Place::new();
-    let desk = desk(parts_with(&place, &["--tools", "1500"], TickingClock::default()));
+    let desk = conversation(parts_with(&place, &["--tools", "1500"], TickingClock::default()));
     soon("the server", desk.mcp().ready()).await;
     let status = desk.mcp().status();
     assert_eq!(status[0].tools.len(), 1000);
@@ -169,9 +173,9 @@ async fn a_status_says_what_is_left_out() {
 }
 
 #[tokio::test]
-async fn a_status_names_the_tools_that_do_not_fit() {
+async fn status_names_unsupported_tools() {
     let place = Place::new();
-    let desk = desk(parts_with(&place, &["--odd"], TickingClock::default()));
+    let desk = conversation(parts_with(&place, &["--odd"], TickingClock::default()));
     soon("the server", desk.mcp().ready()).await;
     let status = desk.mcp().status();
     assert!(status[0].tools.contains(&"echo".to_owned()) && status[0].prompts == ["feed"]);
@@ -181,14 +185,15 @@ async fn a_status_names_the_tools_that_do_not_fit() {
 }
 
 #[tokio::test]
-async fn each_conversation_is_told_what_is_left_out() {
+async fn every_conversation_receives_the_excluded_tools() {
     let place = Place::new();
     let parts = parts_with(&place, &["--tools", "1500"], TickingClock::default());
     let mut desks = Vec::new();
     for number in 0..2 {
-        let failures = Arc::<Failures>::default();
-        let desk = Desk::new(parts.with(None), failures.clone(), CancellationToken::new());
-        desk.connect(Arc::new(Deaf));
+        let failures = Arc::<FailureSink>::default();
+        let desk =
+            ConversationService::new(parts.for_session(None), failures.clone(), CancellationToken::new());
+        desk.connect(Arc::new(NullClient));
         soon("the server", desk.mcp().ready()).await;
         let told = failures.0.lock().unwrap().clone();
         let expected = ["mcp:zoo: it offers 1500 tools; only the first 1000 are used"];

@@ -10,7 +10,7 @@ use crate::support::LONG;
 use crate::support::process::{Agent, Place};
 
 /// The server file of the user.
-pub const OWN: &str = "home/.pi/agent/mcp.json";
+pub const USER_CONFIG: &str = "home/.pi/agent/mcp.json";
 
 /// Returns the misbehaving server with these options.
 pub fn zoo(options: &[&str]) -> Value {
@@ -30,7 +30,7 @@ pub fn calling(calls: &[(&str, Value)]) -> Value {
 
 /// Returns the agent with the user's servers, settings and a script; `options` are its arguments.
 pub fn command(place: &Place, servers: Value, settings: Value, script: Value, options: &[&str]) -> Command {
-    place.put(OWN, json!({"mcpServers": servers}).to_string());
+    place.put(USER_CONFIG, json!({"mcpServers": servers}).to_string());
     place.put("home/.pi/agent/settings.json", json!({"mcp": settings}).to_string());
     let script = place.script(script);
     let mut all =
@@ -57,13 +57,13 @@ pub fn results(frames: &[Value]) -> Vec<&Value> {
 
 /// Returns the first text of a result.
 #[track_caller]
-pub fn said(result: &Value) -> &str {
+pub fn result_text(result: &Value) -> &str {
     result["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{result}"))
 }
 
 /// Returns the texts of the calls of a run.
 pub fn texts(frames: &[Value]) -> Vec<&str> {
-    results(frames).into_iter().map(said).collect()
+    results(frames).into_iter().map(result_text).collect()
 }
 
 /// Ends the agent in an orderly way; returns its stderr.
@@ -75,10 +75,10 @@ pub fn finish(agent: Agent) -> String {
 }
 
 /// Waits until a prompt of a server is among the commands.
-pub fn until_there(agent: &mut Agent, prompt: &str) {
+pub fn until_prompt_is_listed(agent: &mut Agent, prompt: &str) {
     let start = Instant::now();
     loop {
-        let commands = agent.ask(json!({"type": "get_commands"}))["data"]["commands"].clone();
+        let commands = agent.request(json!({"type": "get_commands"}))["data"]["commands"].clone();
         if commands.as_array().unwrap().iter().any(|command| command["name"] == prompt) {
             return;
         }

@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use agentese_server::config::{Home, Trust, agent_dir, load_settings};
-use agentese_server::fronts::Frontend;
+use agentese_server::config::{AgentPaths, Trust, agent_dir, load_settings};
+use agentese_server::fronts::DialectEntry;
 use agentese_server::providers::{Sources, load};
 
 #[test]
@@ -26,12 +26,12 @@ providers:
     let path = home.path().to_owned();
     let environment = move |name: &str| (name == "HOME").then(|| OsString::from(&path));
 
-    let files: Home = Frontend::find("omp").unwrap().home();
+    let files: AgentPaths = DialectEntry::find("omp").unwrap().paths();
     let directory = agent_dir(&files, &environment).unwrap();
     assert_eq!(directory, folder);
     let cwd = tempfile::tempdir().unwrap();
     let loaded = load_settings(&files, Some(&directory), cwd.path(), Some(home.path()), Some(true));
-    assert_eq!((loaded.complaints.len(), loaded.trust), (0, Trust::Granted));
+    assert_eq!((loaded.warnings.len(), loaded.trust), (0, Trust::Granted));
     assert_eq!(loaded.settings.retry.max_retries, 7);
 
     let mut sources = Sources::new(Some(directory), std::sync::Arc::new(environment));

@@ -8,8 +8,8 @@ use agentese::omp::Omp;
 use agentese::serve::Options;
 use agentese::types::Model;
 use agentese_server::Server;
-use agentese_server::providers::scripted::Scripted;
-use agentese_server::providers::{Done, Provider, Request, StreamEvent};
+use agentese_server::providers::scripted::ScriptedProvider;
+use agentese_server::providers::{FinishReason, Provider, Request, StreamEvent};
 use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 use serde_json::{Value, json};
@@ -22,14 +22,14 @@ use crate::support::link::Link;
 type Piece = (u64, String);
 
 /// A model with a single answer of these pieces, which starts on request, and may hang at its end.
-struct Timed {
-    model: Scripted,
-    begins: Arc<Semaphore>,
+struct TimedProvider {
+    model: ScriptedProvider,
+    permits: Arc<Semaphore>,
     pieces: Vec<Piece>,
     hangs: bool,
 }
 
-impl Provider for Timed {
+impl Provider for TimedProvider {
     fn name(&self) -> &str {
         self.model.name()
     }
@@ -37,7 +37,7 @@ impl Provider for Timed {
         self.model.models()
     }
     fn stream(&self, _: Request) -> BoxStream<'static, StreamEvent> {
-        let begins = self.begins.clone();
+        let begins = self.permits.clone();
         let begin = stream::once(async move {
             begins.acquire().await.unwrap().forget();
             StreamEvent::TextStart
@@ -56,7 +56,7 @@ impl Provider for Timed {
         match self.hangs {
             true => answer.chain(stream::pending()).boxed(),
             false => {
-                let end = [StreamEvent::TextEnd, StreamEvent::Done(Done::Stop)];
+                let end = [StreamEvent::TextEnd, StreamEvent::Done(FinishReason::Stop)];
                 answer.chain(stream::iter(end)).boxed()
             }
         }
@@ -71,9 +71,9 @@ async fn prompted(
     options: Options,
 ) -> (Link, tempfile::TempDir) {
     let (place, begins) = (tempfile::tempdir().unwrap(), Arc::new(Semaphore::new(0)));
-    let model = Timed { model: Scripted::built_in(), begins: begins.clone(), pieces, hangs };
+    let model = TimedProvider { model: ScriptedProvider::built_in(), permits: begins.clone(), pieces, hangs };
     let builder = Server::builder().cwd(place.path()).with_provider(Arc::new(model));
-    let mut link = Link::speaking_with::<Omp>(revision, builder, options, 4096);
+    let mut link = Link::for_revision_with::<Omp>(revision, builder, options, 4096);
     link.send(json!({"type": "prompt", "message": "p"})).await;
     link.until_event("turn_start").await;
     tokio::time::pause();
@@ -87,7 +87,7 @@ fn piece(frame: &Value) -> Option<&str> {
 
 /// Checks the pieces that a revision sends, with their times in milliseconds since the first one. Timers
 /// round up to the next millisecond.
-async fn tells(revision: &str, pieces: &[(u64, &str)], hangs: bool, expected: &[(u64, &str)]) {
+async fn check_pieces(revision: &str, pieces: &[(u64, &str)], hangs: bool, expected: &[(u64, &str)]) {
     let pieces = pieces.iter().map(|(at, text)| (*at, (*text).to_owned())).collect();
     let (mut link, _place) = prompted(revision, pieces, hangs, Options::default()).await;
     let mut first = None;
@@ -103,14 +103,14 @@ async fn tells(revision: &str, pieces: &[(u64, &str)], hangs: bool, expected: &[
 }
 
 #[tokio::test]
-async fn from_13_19_on_an_answer_is_told_twenty_times_a_second() {
+async fn since_13_19_pieces_are_sent_twenty_times_a_second() {
     let pieces = [(0, "a"), (20, "b"), (45, "c"), (56, "d"), (91, "e"), (156, "f"), (163, "g")];
     for hangs in [false, true] {
-        tells("omp@12.7", &pieces, hangs, &pieces).await;
+        check_pieces("omp@12.7", &pieces, hangs, &pieces).await;
         // The end of an answer flushes its last piece. In an answer that hangs, no piece is held back.
         let last = if hangs { 206 } else { 163 };
         let joined = [(0, "a"), (50, "bc"), (100, "de"), (156, "f"), (last, "g")];
-        tells("omp@13.19", &pieces, hangs, &joined).await;
+        check_pieces("omp@13.19", &pieces, hangs, &joined).await;
     }
 }
 

@@ -25,7 +25,7 @@ fn write_rule(place: &Path, name: &str, head: &str) {
 }
 
 /// Starts an agent in a directory with one rule.
-fn watched(script: Value, head: &str, change: impl FnOnce(&mut Settings)) -> (Link, TempDir) {
+fn link_with_rule(script: Value, head: &str, change: impl FnOnce(&mut Settings)) -> (Link, TempDir) {
     let (builder, place) = builder(script);
     write_rule(place.path(), "no-word", head);
     let sources =
@@ -35,11 +35,11 @@ fn watched(script: Value, head: &str, change: impl FnOnce(&mut Settings)) -> (Li
     let mut settings = Settings::default();
     settings.retry.enabled = false;
     change(&mut settings);
-    (Link::speaking::<Omp>(builder.resources(resources).settings(settings)), place)
+    (Link::for_dialect::<Omp>(builder.resources(resources).settings(settings)), place)
 }
 
 /// Returns an answer in small pieces.
-fn says(text: &str) -> Value {
+fn streamed_answer(text: &str) -> Value {
     json!({"blocks": [{"text": text.split_inclusive(' ').collect::<Vec<_>>()}]})
 }
 
@@ -55,9 +55,9 @@ fn roles(messages: &[Value]) -> Vec<&str> {
 const ONCE: &str = "condition: \"forbidden[a-z]*\"\nscope: text";
 
 #[tokio::test]
-async fn a_rule_stops_the_answer_and_the_model_goes_on_with_it() {
-    let script = json!({"responses": [says("I say forbiddenword and more"), says("A polite sentence.")]});
-    let (mut link, place) = watched(script, ONCE, |_| {});
+async fn rule_stops_the_answer_and_the_model_continues_with_the_rule() {
+    let script = json!({"responses": [streamed_answer("I say forbiddenword and more"), streamed_answer("A polite sentence.")]});
+    let (mut link, place) = link_with_rule(script, ONCE, |_| {});
     link.send(json!({"type": "prompt", "message": "p"})).await;
     let stopped = link.until_event("agent_end").await;
     let end = ["message_start", "ttsr_triggered", "message_end", "turn_end", "agent_end"];
@@ -86,10 +86,17 @@ async fn a_rule_stops_the_answer_and_the_model_goes_on_with_it() {
 }
 
 #[tokio::test]
-async fn one_rule_counts_once_in_a_session_or_again_after_some_turns() {
-    let answers = || vec![says("forbidden one"), says("ok"), says("forbidden two"), says("forbidden three")];
+async fn rule_triggers_once_per_session_or_after_a_number_of_turns() {
+    let answers = || {
+        vec![
+            streamed_answer("forbidden one"),
+            streamed_answer("ok"),
+            streamed_answer("forbidden two"),
+            streamed_answer("forbidden three"),
+        ]
+    };
     let script = || json!({"responses": answers()});
-    let (mut link, _place) = watched(script(), ONCE, |_| {});
+    let (mut link, _place) = link_with_rule(script(), ONCE, |_| {});
     link.send(json!({"type": "prompt", "message": "p"})).await;
     link.until_event("ttsr_triggered").await;
     link.until_event("agent_start").await;
@@ -101,7 +108,7 @@ async fn one_rule_counts_once_in_a_session_or_again_after_some_turns() {
     link.send(json!({"type": "prompt", "message": "once more"})).await;
     link.until_event("ttsr_triggered").await;
 
-    let (mut link, _place) = watched(script(), ONCE, |settings| {
+    let (mut link, _place) = link_with_rule(script(), ONCE, |settings| {
         settings.rules.repeat = RuleRepeat::AfterGap;
         settings.rules.repeat_gap = 2;
     });
@@ -114,9 +121,10 @@ async fn one_rule_counts_once_in_a_session_or_again_after_some_turns() {
 }
 
 #[tokio::test]
-async fn the_answer_that_was_stopped_stays_where_the_settings_keep_it() {
-    let script = json!({"responses": [says("a forbidden word"), says("ok")]});
-    let (mut link, _place) = watched(script, ONCE, |settings| settings.rules.context = RuleContext::Keep);
+async fn stopped_answer_stays_if_the_settings_keep_it() {
+    let script = json!({"responses": [streamed_answer("a forbidden word"), streamed_answer("ok")]});
+    let (mut link, _place) =
+        link_with_rule(script, ONCE, |settings| settings.rules.context = RuleContext::Keep);
     link.send(json!({"type": "prompt", "message": "p"})).await;
     link.until_event("agent_end").await;
     link.until_event("agent_end").await;
@@ -124,10 +132,11 @@ async fn the_answer_that_was_stopped_stays_where_the_settings_keep_it() {
 }
 
 #[tokio::test]
-async fn a_rule_that_never_interrupts_is_told_of_afterwards() {
-    let script = json!({"responses": [says("a forbidden word and its end"), says("ok")]});
+async fn rule_without_interruption_is_sent_after_the_answer() {
+    let script =
+        json!({"responses": [streamed_answer("a forbidden word and its end"), streamed_answer("ok")]});
     let (mut link, _place) =
-        watched(script, ONCE, |settings| settings.rules.interrupt = RuleInterrupt::Never);
+        link_with_rule(script, ONCE, |settings| settings.rules.interrupt = RuleInterrupt::Never);
     link.send(json!({"type": "prompt", "message": "p"})).await;
     let first = link.until_event("agent_end").await;
     assert!(!kinds(&first).contains(&"ttsr_triggered"));
@@ -141,8 +150,8 @@ async fn a_rule_that_never_interrupts_is_told_of_afterwards() {
 async fn calls_of_an_answer_that_was_stopped_get_a_result() {
     let arguments = ["{\"command\": \"echo forbiddenword ", "and more to come\"}"];
     let call = json!({"tool": {"id": "c", "name": "bash", "args": arguments}});
-    let script = json!({"responses": [{"blocks": [call]}, says("ok")]});
-    let (mut link, _place) = watched(script, "condition: forbiddenword\nscope: tool:bash", |_| {});
+    let script = json!({"responses": [{"blocks": [call]}, streamed_answer("ok")]});
+    let (mut link, _place) = link_with_rule(script, "condition: forbiddenword\nscope: tool:bash", |_| {});
     link.send(json!({"type": "prompt", "message": "p"})).await;
     let frames = link.until_event("agent_end").await;
     let kinds = kinds(&frames);
@@ -157,20 +166,19 @@ async fn calls_of_an_answer_that_was_stopped_get_a_result() {
 }
 
 #[tokio::test]
-async fn what_is_out_of_scope_is_not_looked_at_and_settings_switch_rules_off() {
-    let script = || json!({"responses": [says("forbidden")]});
+async fn rules_ignore_text_out_of_scope_and_can_be_disabled() {
+    let script = || json!({"responses": [streamed_answer("forbidden")]});
     for (head, off) in [("condition: forbidden\nscope: thinking, tool:bash", false), (ONCE, true)] {
-        let (mut link, _place) = watched(script(), head, |settings| settings.rules.enabled = !off);
+        let (mut link, _place) = link_with_rule(script(), head, |settings| settings.rules.enabled = !off);
         assert!(!kinds(&link.run("p").await).contains(&"ttsr_triggered"));
     }
 }
 
 #[tokio::test]
-async fn an_abort_forgets_what_was_run_into() {
-    let script =
-        json!({"responses": [{"blocks": [{"text": ["forbidden", "x"]}], "hang_after": 1}, says("ok")]});
+async fn abort_discards_triggered_rules() {
+    let script = json!({"responses": [{"blocks": [{"text": ["forbidden", "x"]}], "hang_after": 1}, streamed_answer("ok")]});
     let (mut link, _place) =
-        watched(script, ONCE, |settings| settings.rules.interrupt = RuleInterrupt::Never);
+        link_with_rule(script, ONCE, |settings| settings.rules.interrupt = RuleInterrupt::Never);
     link.send(json!({"type": "prompt", "message": "p"})).await;
     link.until("the word", |frame| frame["assistantMessageEvent"]["type"] == "text_delta").await;
     link.data(json!({"type": "abort"})).await;
@@ -179,15 +187,17 @@ async fn an_abort_forgets_what_was_run_into() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_opened_again_knows_what_was_told() {
+async fn reopened_session_remembers_triggered_rules() {
     let store = tempfile::tempdir().unwrap();
-    let (builder, place) = builder(json!({"responses": [says("forbidden"), says("ok"), says("forbidden")]}));
+    let (builder, place) = builder(
+        json!({"responses": [streamed_answer("forbidden"), streamed_answer("ok"), streamed_answer("forbidden")]}),
+    );
     write_rule(place.path(), "no-word", ONCE);
     let sources =
         Sources { folders: FOLDERS, cwd: place.path().to_owned(), trusted: true, ..Sources::default() };
     let (resources, _) = Resources::load(&sources).unwrap();
     let kept = agentese_server::session::Store::at(store.path(), place.path());
-    let mut link = Link::speaking::<Omp>(builder.resources(resources).store(kept));
+    let mut link = Link::for_dialect::<Omp>(builder.resources(resources).store(kept));
     link.send(json!({"type": "prompt", "message": "p"})).await;
     link.until_event("ttsr_triggered").await;
     link.until_event("agent_start").await;

@@ -53,7 +53,7 @@ async fn steered(mode: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn steering_skips_what_is_left_of_a_batch_or_waits_for_its_end() {
+async fn steering_skips_the_rest_of_a_batch_or_waits_for_its_end() {
     let skipped = "Skipped due to queued user message.";
     assert_eq!(steered("immediate").await[1..], [skipped; 2]);
     assert_eq!(steered("wait").await[1..], ["b\n", "c\n"]);

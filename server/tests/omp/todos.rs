@@ -24,7 +24,7 @@ fn reminders(frames: &[Value]) -> Vec<(Value, Value)> {
 }
 
 #[tokio::test]
-async fn a_model_that_stops_with_things_left_is_reminded_and_no_more_than_three_times() {
+async fn open_tasks_cause_at_most_three_reminders() {
     let (mut link, _place) = scripted(json!({"responses": [plan()], "default": {"text": "I stop here."}}));
     link.send(json!({"type": "prompt", "message": "plan"})).await;
     for attempt in 1..=3 {
@@ -53,7 +53,7 @@ async fn a_model_that_stops_with_things_left_is_reminded_and_no_more_than_three_
 }
 
 #[tokio::test]
-async fn what_is_done_needs_no_reminder() {
+async fn finished_tasks_cause_no_reminder() {
     let script = json!({"responses": [plan(), {"text": "Not yet."}, finish(), {"text": "All done."}]});
     let (mut link, _place) = scripted(script);
     link.send(json!({"type": "prompt", "message": "plan"})).await;
@@ -70,7 +70,7 @@ async fn without_reminders(change: impl FnOnce(&mut Settings)) {
         builder(json!({"responses": [plan(), {"text": "stop"}], "default": {"text": "more"}}));
     let mut settings = Settings::default();
     change(&mut settings);
-    let mut link = Link::speaking::<Omp>(builder.settings(settings));
+    let mut link = Link::for_dialect::<Omp>(builder.settings(settings));
     link.run("plan").await;
     assert_eq!(link.state().await["isStreaming"], false);
     assert!(reminders(&link.seen).is_empty());
@@ -80,11 +80,11 @@ async fn without_reminders(change: impl FnOnce(&mut Settings)) {
 async fn settings_switch_reminders_off_and_limit_them() {
     without_reminders(|settings| settings.todo.reminders = false).await;
     without_reminders(|settings| settings.todo.enabled = false).await;
-    without_reminders(|settings| settings.todo.most_reminders = 0).await;
+    without_reminders(|settings| settings.todo.max_reminders = 0).await;
 }
 
 #[tokio::test]
-async fn a_branch_has_the_list_that_it_had_there() {
+async fn branch_restores_its_task_list() {
     let (mut link, _place) =
         scripted(json!({"responses": [{"text": "one"}, plan()], "default": {"text": "ok"}}));
     link.run("first").await;

@@ -48,7 +48,7 @@ async fn since_13_19_each_line_of_a_mentioned_file_has_a_mark() {
         std::fs::write(place.path().join("src/b.rs"), "").unwrap();
         std::fs::write(place.path().join("long.txt"), "line\n".repeat(2500)).unwrap();
         std::fs::write(place.path().join("wide.txt"), "x".repeat(60_000)).unwrap();
-        let mut link = Link::speaking_in::<Omp>(revision, builder);
+        let mut link = Link::for_revision::<Omp>(revision, builder);
         link.send(json!({"type": "prompt", "message": "see @a.txt, @src, @long.txt and @wide.txt"})).await;
         let frames = link.until_event("agent_end").await;
         let told = frames.iter().find(|frame| frame["message"]["role"] == "fileMention").unwrap();
@@ -74,18 +74,18 @@ async fn a_model_that_is_not_named_is_not_found() {
         (json!({"type": "set_model", "provider": "fake"}), "Model not found: fake/undefined"),
         (json!({"type": "set_model", "provider": 7, "modelId": "{x}"}), "Model not found: 7/{x}"),
     ] {
-        let refused = link.ask(command).await;
+        let refused = link.request(command).await;
         assert_eq!((&refused["command"], &refused["error"]), (&json!("set_model"), &json!(text)));
     }
 }
 
 #[tokio::test]
-async fn a_branch_takes_the_run_along_and_its_answer_stands_there() {
+async fn branch_during_a_run_receives_its_answer() {
     let (builder, place) = builder(json!({"responses": [
         {"text": "one"}, {"blocks": [{"tool": {"id": "c", "name": "bash", "args":
             {"command": "echo here; until [ -e go ]; do sleep 0.01; done"}}}]},
     ], "default": {"text": "two"}}));
-    let mut link = Link::speaking::<Omp>(builder);
+    let mut link = Link::for_dialect::<Omp>(builder);
     link.run("first").await;
     link.send(json!({"type": "prompt", "message": "second"})).await;
     link.until_event("tool_execution_update").await;
@@ -102,7 +102,7 @@ async fn a_branch_takes_the_run_along_and_its_answer_stands_there() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_stopped_ends_where_it_is() {
+async fn stopped_answer_has_no_end_event() {
     let (mut link, _place) =
         scripted(json!({"responses": [{"blocks": [{"text": ["one ", "two"]}], "hang_after": 1}]}));
     link.send(json!({"type": "prompt", "message": "p"})).await;
@@ -117,7 +117,7 @@ async fn a_run_that_waits_to_try_again_counts_as_streaming() {
     let (builder, _place) =
         builder(json!({"responses": [{"error": {"message": "overloaded", "status": 529}}]}));
     let retry = RetrySettings { base_delay_ms: 60_000, ..RetrySettings::default() };
-    let mut link = Link::speaking::<Omp>(builder.retry(retry));
+    let mut link = Link::for_dialect::<Omp>(builder.retry(retry));
     link.send(json!({"type": "prompt", "message": "p"})).await;
     link.until_event("auto_retry_start").await;
     assert_eq!(link.state().await["isStreaming"], true);
@@ -126,11 +126,11 @@ async fn a_run_that_waits_to_try_again_counts_as_streaming() {
 }
 
 #[tokio::test]
-async fn a_prompt_in_the_pause_before_a_retry_is_refused_unless_it_says_how_it_joins() {
+async fn prompt_before_a_retry_is_rejected_without_a_delivery() {
     let (builder, _place) =
         builder(json!({"responses": [{"error": {"message": "overloaded", "status": 529}}]}));
     let retry = RetrySettings { base_delay_ms: 60_000, ..RetrySettings::default() };
-    let mut link = Link::speaking::<Omp>(builder.retry(retry));
+    let mut link = Link::for_dialect::<Omp>(builder.retry(retry));
     link.send(json!({"type": "prompt", "message": "p"})).await;
     link.until_event("auto_retry_start").await;
     link.send(json!({"type": "prompt", "id": "again", "message": "again"})).await;
@@ -146,7 +146,7 @@ async fn a_prompt_in_the_pause_before_a_retry_is_refused_unless_it_says_how_it_j
 }
 
 #[tokio::test]
-async fn after_a_compaction_on_its_own_the_model_goes_on() {
+async fn model_continues_after_an_automatic_compaction() {
     let goes_on = async |wanted: bool| {
         let usage = json!({"input": 190_000, "output": 5});
         let script = json!({"responses": [{"text": "one"}, {"text": "two", "usage": usage}], "default": {"text": "more"}});
@@ -156,7 +156,7 @@ async fn after_a_compaction_on_its_own_the_model_goes_on() {
             auto_continue: wanted,
             ..CompactionSettings::default()
         };
-        let mut link = Link::speaking::<Omp>(builder.compaction(settings));
+        let mut link = Link::for_dialect::<Omp>(builder.compaction(settings));
         link.run("first").await;
         link.run("second").await;
         let compacted = link.until_event("auto_compaction_end").await;
@@ -178,7 +178,7 @@ async fn a_name_that_is_missing_fails_as_parse_and_an_empty_one_with_its_id() {
     link.send(json!({"type": "set_session_name", "id": "a"})).await;
     let missing = link.next().await.unwrap();
     assert_eq!((&missing["command"], missing.get("id")), (&json!("parse"), None));
-    let empty = link.ask(json!({"type": "set_session_name", "name": " "})).await;
+    let empty = link.request(json!({"type": "set_session_name", "name": " "})).await;
     assert_eq!(empty["error"], "Session name cannot be empty");
     link.send(json!({"type": "prompt", "id": "p"})).await;
     let refused = link.until("the refusal", |frame| frame["success"] == false).await;
@@ -186,20 +186,20 @@ async fn a_name_that_is_missing_fails_as_parse_and_an_empty_one_with_its_id() {
 }
 
 #[tokio::test]
-async fn a_model_that_can_think_thinks_hard_unless_told_otherwise() {
+async fn reasoning_model_starts_with_high_thinking() {
     let (mut link, _place) = scripted(json!({"responses": []}));
     assert_eq!(link.state().await["thinkingLevel"], "high");
 }
 
 #[tokio::test]
-async fn a_state_without_thinking_says_off() {
+async fn state_without_thinking_is_off() {
     let (mut link, _place) = scripted(json!({"responses": []}));
     link.data(json!({"type": "set_thinking_level", "level": "off"})).await;
     assert_eq!(link.state().await["thinkingLevel"], "off");
 }
 
 #[tokio::test]
-async fn what_a_call_is_for_stays_in_the_answer() {
+async fn call_intent_stays_in_the_answer() {
     let call = json!({"id": "c", "name": "bash", "args": {"_i": "Looking", "command": "echo hi"}});
     let (mut link, _place) =
         scripted(json!({"responses": [{"blocks": [{"tool": call}]}], "default": {"text": "ok"}}));
@@ -220,7 +220,7 @@ async fn a_file_that_is_no_session_is_refused_with_the_id_of_the_command() {
     let file = place.path().join("notes.txt");
     std::fs::write(&file, "not a session\n").unwrap();
     for path in [file.clone(), place.path().join("missing.jsonl")] {
-        let refused = link.ask(json!({"type": "switch_session", "sessionPath": path})).await;
+        let refused = link.request(json!({"type": "switch_session", "sessionPath": path})).await;
         assert_eq!((&refused["command"], &refused["success"]), (&json!("switch_session"), &json!(false)));
     }
     assert_eq!(std::fs::read_to_string(file).unwrap(), "not a session\n");

@@ -4,7 +4,7 @@ use agentese::opal::{Client, Event, Opal, OpalStatus};
 use agentese::serve::ServeEnd;
 use agentese::spec::Dialect;
 use agentese::transport::memory_pair;
-use agentese_server::fronts::Frontend;
+use agentese_server::fronts::DialectEntry;
 use serde_json::json;
 
 use crate::support::link::builder;
@@ -14,9 +14,10 @@ use crate::support::soon;
 async fn every_method_through_the_typed_client() {
     let (builder, place) = builder(json!({"responses": [{"blocks": [{"text": ["Found", " it."]}]}]}));
     let agent_dir = Some(place.path().to_owned());
-    let extensions = agentese_server::extensions::Options { agent_dir, ..Default::default() };
+    let extensions = agentese_server::extensions::HostOptions { agent_dir, ..Default::default() };
     let (ours, theirs) = memory_pair(1 << 16);
-    let server = builder.extensions(extensions).dialect(Frontend::find(&Opal::SPEC.id()).unwrap()).build();
+    let server =
+        builder.extensions(extensions).dialect(DialectEntry::find(&Opal::SPEC.id()).unwrap()).build();
     let served = tokio::spawn(server.serve(theirs));
     let client = Client::connect(ours);
     let version = soon("the version", client.opal_version()).await.unwrap();

@@ -42,7 +42,7 @@ async fn fifty_sessions_stream_at_once_and_one_abort_touches_one() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_question_or_a_tool_of_another_session() {
+async fn question_or_tool_blocks_no_other_session() {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": [
         {"blocks": [{"tool": {"id": "q", "name": "ask_user", "args": {"question": "?"}}}]},
         {"blocks": [{"tool": {"id": "s", "name": "shell", "args": {"command": "sleep 600"}}}]},
@@ -62,7 +62,7 @@ async fn nobody_waits_for_a_question_or_a_tool_of_another_session() {
 }
 
 #[tokio::test]
-async fn the_others_go_on_to_their_ends_behind_an_abort() {
+async fn abort_does_not_stop_other_sessions() {
     let waits = json!({"blocks": [
         {"tool": {"id": "w", "name": "shell", "args": {"command": "until [ -e go ]; do sleep 0.05; done", "timeout": 60000}}},
     ]});

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::rpc::Rpc;
 
-async fn line(rpc: &mut Rpc, text: &str) -> Value {
+async fn send_line(rpc: &mut Rpc, text: &str) -> Value {
     rpc.link.send_raw(format!("{text}\n").as_bytes()).await;
     rpc.link.next().await.unwrap()
 }
@@ -14,7 +14,8 @@ async fn ids_of_any_kind_come_back_and_bad_frames_have_none() {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": []}));
     for id in ["1", "0", "-7", "\"x\"", "null", "{\"a\":1}", "[1,2]", "1.5", "12345678901234567890"] {
         let answer =
-            line(&mut rpc, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"opal/ping\"}}")).await;
+            send_line(&mut rpc, &format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"opal/ping\"}}"))
+                .await;
         assert_eq!(answer["id"], serde_json::from_str::<Value>(id).unwrap(), "{answer}");
         assert_eq!(answer["result"], json!({}));
     }
@@ -27,16 +28,16 @@ async fn ids_of_any_kind_come_back_and_bad_frames_have_none() {
         ("42", -32600),
         ("[{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"opal/ping\"}]", -32600),
     ] {
-        let answer = line(&mut rpc, text).await;
+        let answer = send_line(&mut rpc, text).await;
         assert_eq!(
             (&answer["id"], &answer["error"]["code"]),
             (&Value::Null, &json!(code)),
             "{text}: {answer}"
         );
     }
-    let answer = line(&mut rpc, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"no/such\"}").await;
+    let answer = send_line(&mut rpc, "{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"no/such\"}").await;
     assert_eq!(answer["error"], json!({"code": -32601, "message": "Method not found: no/such"}));
-    let answer = line(&mut rpc, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":42}").await;
+    let answer = send_line(&mut rpc, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":42}").await;
     assert_eq!(answer["error"]["message"], "Method not found: 42");
     // Notifications, blank lines and answers without a question are ignored.
     for text in [
@@ -48,7 +49,7 @@ async fn ids_of_any_kind_come_back_and_bad_frames_have_none() {
     ] {
         rpc.link.send_raw(format!("{text}\n").as_bytes()).await;
     }
-    assert_eq!(rpc.ask("opal/ping", json!({})).await["result"], json!({}));
+    assert_eq!(rpc.request("opal/ping", json!({})).await["result"], json!({}));
 }
 
 #[tokio::test]
@@ -103,7 +104,7 @@ async fn parameters_that_are_missing_are_named_as_the_document_does() {
 }
 
 #[tokio::test]
-async fn a_session_is_not_started_with_what_nobody_knows() {
+async fn session_start_rejects_unknown_models_features_and_tools() {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": []}));
     for (params, message) in [
         (
@@ -125,7 +126,7 @@ async fn a_session_is_not_started_with_what_nobody_knows() {
         assert!(error["code"] == -32602 && text.starts_with(message), "{error}");
     }
     for params in [json!([1]), json!({"session_id": "../x"}), json!({"mcp_servers": [{"name": "x"}]})] {
-        assert!(rpc.ask("session/start", params.clone()).await.get("error").is_some(), "{params}");
+        assert!(rpc.request("session/start", params.clone()).await.get("error").is_some(), "{params}");
     }
     // Null is equivalent to an absent member.
     let nothing =
@@ -172,7 +173,7 @@ async fn arguments_of_another_kind_are_refused_by_name() {
 #[tokio::test]
 async fn a_last_line_that_is_not_finished_is_dropped() {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": []}));
-    assert_eq!(rpc.ask("opal/ping", json!({})).await["result"], json!({}));
+    assert_eq!(rpc.request("opal/ping", json!({})).await["result"], json!({}));
     rpc.link.send_raw(b"{\"jsonrpc\":\"2.0\",\"id\":10,\"method\":\"opal/ping\"}").await;
     rpc.link.hang_up();
     assert!(rpc.link.next().await.is_none());

@@ -27,7 +27,7 @@ fn limited(limits: RunLimits, script: Value) -> (Rpc, tempfile::TempDir) {
     let (builder, place) = builder(script);
     let mut settings = Settings { limits, ..Settings::default() };
     settings.retry.enabled = false;
-    (Rpc::to(builder.settings(settings)), place)
+    (Rpc::serving(builder.settings(settings)), place)
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use agentese_server::Server;
 use agentese_server::config::Login;
-use agentese_server::providers::scripted::Scripted;
+use agentese_server::providers::scripted::ScriptedProvider;
 use agentese_server::providers::{Catalog, Sources, load};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -76,8 +76,8 @@ async fn login_server(answers: Vec<Value>, status: u16) -> String {
 
 fn served(directory: &Path, domain: Option<String>) -> Rpc {
     let agent_dir = Some(directory.to_owned());
-    let extensions = agentese_server::extensions::Options { agent_dir, ..Default::default() };
-    Rpc::to(Server::builder().cwd(directory).catalog(catalog(directory, domain)).extensions(extensions))
+    let extensions = agentese_server::extensions::HostOptions { agent_dir, ..Default::default() };
+    Rpc::serving(Server::builder().cwd(directory).catalog(catalog(directory, domain)).extensions(extensions))
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn a_user_logs_in_with_a_device_code() {
     );
     let poll = rpc.send("auth/poll", json!({"device_code": "dc-1", "interval": 1})).await;
     // A pending login delays no other request.
-    assert_eq!(rpc.ask("opal/ping", json!({})).await["result"], json!({}));
+    assert_eq!(rpc.request("opal/ping", json!({})).await["result"], json!({}));
     assert_eq!(rpc.answer(poll).await["result"], json!({"authenticated": true}));
     let status = rpc.result("auth/status", json!({})).await;
     assert_eq!((&status["authenticated"], &status["auth"]["provider"]), (&json!(true), &json!("copilot")));
@@ -121,7 +121,7 @@ async fn an_answer_of_a_login_server_has_an_end() {
 }
 
 #[tokio::test]
-async fn a_login_server_that_is_asked_too_often_is_asked_less_often() {
+async fn login_polls_less_often_after_slow_down() {
     let place = tempfile::tempdir().unwrap();
     let told = ["authorization_pending", "slow_down", "authorization_pending", "slow_down"];
     let answers = told.map(|error| json!({"error": error, "error_description": "wait"}));
@@ -129,7 +129,7 @@ async fn a_login_server_that_is_asked_too_often_is_asked_less_often() {
     let clock = ImpatientClock::default();
     sources.clock = Arc::new(clock.clone());
     let builder = Server::builder().cwd(place.path()).catalog(load(sources).0);
-    let mut rpc = Rpc::to(builder);
+    let mut rpc = Rpc::serving(builder);
     let done = rpc.result("auth/poll", json!({"device_code": "dc-1", "interval": 2})).await;
     assert_eq!(done, json!({"authenticated": true}));
     assert_eq!(clock.pauses().iter().map(Duration::as_secs).collect::<Vec<_>>(), [2, 7, 7, 12]);
@@ -141,9 +141,9 @@ async fn a_session_streams_to_its_end_while_a_login_waits() {
     let pending = vec![json!({"error": "authorization_pending"}); 100];
     let mut sources = sources(place.path(), Some(login_server(pending, 200).await));
     let script = serde_json::from_value(json!({"responses": [], "default": {"text": "quick"}})).unwrap();
-    sources.others.push(Arc::new(Scripted::script(script)));
+    sources.others.push(Arc::new(ScriptedProvider::from_script(script)));
     let builder = Server::builder().cwd(place.path()).catalog(load(sources).0).provider("scripted");
-    let mut rpc = Rpc::to(builder);
+    let mut rpc = Rpc::serving(builder);
     let session = rpc.start(json!({"model": {"provider": "scripted", "id": "scripted"}})).await;
     let poll = rpc.send("auth/poll", json!({"device_code": "dc-1", "interval": 3600})).await;
     let told = rpc.run(&session, "go").await;
@@ -152,7 +152,7 @@ async fn a_session_streams_to_its_end_while_a_login_waits() {
 }
 
 #[tokio::test]
-async fn a_login_that_fails_says_why() {
+async fn failed_login_has_its_reason() {
     let place = tempfile::tempdir().unwrap();
     let mut rpc = served(place.path(), None);
     let error = rpc.error("auth/login", json!({})).await;
@@ -174,7 +174,7 @@ async fn a_login_that_fails_says_why() {
 }
 
 #[tokio::test]
-async fn fm_f118_keys_are_kept_where_keys_are_and_shown_masked() {
+async fn fm_f118_keys_are_in_the_key_store_and_masked_for_clients() {
     let place = tempfile::tempdir().unwrap();
     let mut rpc = served(place.path(), None);
     rpc.result("auth/set_key", json!({"provider": "anthropic", "api_key": "sk-canary-1"})).await;

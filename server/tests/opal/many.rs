@@ -56,7 +56,7 @@ impl Process {
         serde_json::from_str(&line).unwrap()
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
+    fn request(&mut self, method: &str, params: Value) -> Value {
         self.last += 1;
         let id = self.last;
         self.agent.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -70,13 +70,13 @@ impl Process {
     }
 
     fn result(&mut self, method: &str, params: Value) -> Value {
-        let answer = self.ask(method, params);
+        let answer = self.request(method, params);
         assert!(answer.get("error").is_none(), "{method}: {answer}");
         answer["result"].clone()
     }
 
     fn error(&mut self, method: &str, params: Value) -> String {
-        let answer = self.ask(method, params);
+        let answer = self.request(method, params);
         assert!(answer.get("error").is_some(), "{method}: {answer}");
         answer["error"].to_string()
     }
@@ -134,7 +134,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn used_sessions_hold_no_files_and_no_threads_each_and_all_of_them_are_kept() {
+fn idle_sessions_hold_no_files_and_threads_and_are_stored() {
     const COUNT: usize = 1000;
     let place = Place::new();
     let mut process = Process::limited(&place, Some((64, 64)));
@@ -167,7 +167,7 @@ fn used_sessions_hold_no_files_and_no_threads_each_and_all_of_them_are_kept() {
 }
 
 #[test]
-fn the_limit_of_open_files_is_raised_and_commands_have_the_one_from_before() {
+fn open_file_limit_is_raised_except_for_commands() {
     let place = Place::new();
     let mut process = Process::limited(&place, Some((64, 128)));
     let session = process.start(json!({}));
@@ -236,7 +236,7 @@ fn a_session_that_has_two_files_is_listed_once_opened_as_it_is_listed_and_delete
 }
 
 #[test]
-fn a_session_that_is_not_kept_is_told_to_the_client_on_stderr_and_by_the_exit_code() {
+fn storage_failure_is_reported_to_the_client_on_stderr_and_by_the_exit_code() {
     let place = Place::new();
     let mut process = Process::of(&place);
     let directory = directory(&process.result("session/start", json!({"session": true})));

@@ -7,7 +7,7 @@ use crate::rpc::{Rpc, events};
 use crate::support::link::builder;
 
 /// Returns the question and the result of a call of `ask_user`, with the given answer.
-async fn asked(answer: Value) -> (Value, Value) {
+async fn question_and_result(answer: Value) -> (Value, Value) {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": [
         {"blocks": [{"tool": {"id": "q", "name": "ask_user", "args": {"question": "Which?", "choices": ["red"]}}}]},
         {"blocks": [{"text": ["ok"]}]},
@@ -32,18 +32,18 @@ async fn asked(answer: Value) -> (Value, Value) {
 
 #[tokio::test]
 async fn the_answer_to_a_question_is_the_result_of_its_call() {
-    let (question, result) = asked(json!({"result": {"answer": "blue"}})).await;
+    let (question, result) = question_and_result(json!({"result": {"answer": "blue"}})).await;
     assert_eq!(question, json!({"question": "Which?", "choices": ["red"]}));
     assert_eq!(result, json!({"ok": true, "output": "blue"}));
-    let (_, result) = asked(json!({"result": "plain"})).await;
+    let (_, result) = question_and_result(json!({"result": "plain"})).await;
     assert_eq!(result, json!({"ok": true, "output": "\"plain\""}));
-    let (_, result) = asked(json!({"error": {"code": -32601, "message": "no handler"}})).await;
+    let (_, result) = question_and_result(json!({"error": {"code": -32601, "message": "no handler"}})).await;
     assert_eq!(result["ok"], false);
     assert!(result["error"].as_str().unwrap().contains("no handler"), "{result}");
 }
 
 #[tokio::test]
-async fn an_abort_takes_a_question_back() {
+async fn abort_withdraws_a_question() {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": [
         {"blocks": [{"tool": {"id": "q", "name": "ask_user", "args": {"question": "Which?"}}}]},
     ]}));
@@ -59,11 +59,11 @@ async fn an_abort_takes_a_question_back() {
 }
 
 /// Returns the question and the result of a command that needs approval, with the given answer.
-async fn approved(answer: Value) -> (Value, Value) {
+async fn approval_and_result(answer: Value) -> (Value, Value) {
     let call = json!({"tool": {"id": "s", "name": "shell", "args": {"command": "echo ran"}}});
     let (builder, _place) = builder(json!({"responses": [{"blocks": [call]}, {"text": "ok"}]}));
     let approval = ApprovalSettings { tools: vec!["shell".to_owned()], timeout_ms: 60_000 };
-    let mut rpc = Rpc::to(builder.settings(Settings { approval, ..Settings::default() }));
+    let mut rpc = Rpc::serving(builder.settings(Settings { approval, ..Settings::default() }));
     let session = rpc.start(json!({})).await;
     rpc.result("agent/prompt", json!({"session_id": session, "text": "go"})).await;
     let question =
@@ -79,8 +79,8 @@ async fn approved(answer: Value) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn a_tool_that_needs_approval_asks_with_a_confirmation() {
-    let (question, result) = approved(json!({"result": {"action": "allow"}})).await;
+async fn approval_is_requested_with_a_confirmation() {
+    let (question, result) = approval_and_result(json!({"result": {"action": "allow"}})).await;
     assert_eq!(question["actions"], json!(["allow", "deny"]));
     assert_eq!(question["title"], "Allow shell?");
     assert!(question["message"].as_str().unwrap().contains("echo ran"), "{question}");
@@ -91,7 +91,7 @@ async fn a_tool_that_needs_approval_asks_with_a_confirmation() {
         json!({"result": {}}),
         json!({"error": {"code": -32601, "message": "no handler"}}),
     ] {
-        let (_, result) = approved(refusal.clone()).await;
+        let (_, result) = approval_and_result(refusal.clone()).await;
         assert_eq!(result["ok"], false, "{refusal}: {result}");
     }
 }

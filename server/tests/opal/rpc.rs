@@ -15,14 +15,14 @@ pub struct Rpc {
 }
 
 impl Rpc {
-    pub fn to(builder: Builder) -> Self {
-        Self { link: Link::speaking::<Opal>(builder), last: 0 }
+    pub fn serving(builder: Builder) -> Self {
+        Self { link: Link::for_dialect::<Opal>(builder), last: 0 }
     }
 
     /// Starts an agent with a model script.
     pub fn scripted(script: Value) -> (Self, tempfile::TempDir) {
         let (builder, place) = builder(script);
-        (Self::to(builder), place)
+        (Self::serving(builder), place)
     }
 
     /// Sends a request; returns its id.
@@ -38,7 +38,7 @@ impl Rpc {
         self.link.until("the answer", is_it).await.pop().unwrap()
     }
 
-    pub async fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params).await;
         let answer = self.answer(id).await;
         check(method, &answer);
@@ -47,14 +47,14 @@ impl Rpc {
 
     /// Returns the result of a request that must succeed.
     pub async fn result(&mut self, method: &str, params: Value) -> Value {
-        let answer = self.ask(method, params).await;
+        let answer = self.request(method, params).await;
         assert!(answer.get("error").is_none(), "{method}: {answer}");
         answer["result"].clone()
     }
 
     /// Returns the error of a request that must fail.
     pub async fn error(&mut self, method: &str, params: Value) -> Value {
-        let answer = self.ask(method, params).await;
+        let answer = self.request(method, params).await;
         assert!(answer.get("result").is_none(), "{method}: {answer}");
         answer["error"].clone()
     }

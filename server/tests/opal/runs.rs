@@ -85,7 +85,7 @@ async fn prompts_wait_while_the_agent_is_busy_and_are_applied_together() {
 }
 
 #[tokio::test]
-async fn an_abort_is_told_and_nothing_else_of_the_run_is_kept() {
+async fn abort_is_the_only_event_and_the_run_is_not_stored() {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": [
         {"blocks": [{"text": ["a ", "b "]}], "hang_after": 1},
         {"blocks": [{"text": ["fine"]}]},
@@ -125,7 +125,7 @@ async fn a_model_without_a_key_fails_its_run_and_not_the_prompt() {
     use crate::login::catalog;
     let place = tempfile::tempdir().unwrap();
     let builder = agentese_server::Server::builder().cwd(place.path()).catalog(catalog(place.path(), None));
-    let mut rpc = Rpc::to(builder);
+    let mut rpc = Rpc::serving(builder);
     let session = rpc.start(json!({})).await;
     let state = rpc.result("agent/state", json!({"session_id": session})).await;
     assert_eq!(

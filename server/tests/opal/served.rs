@@ -3,38 +3,38 @@
 use agentese::opal::{Client, Dialogs, Opal, OpalAskUser, OpalConfirm, OpalInput};
 use serde_json::Value;
 
-use crate::support::rows::{Asked, every_row};
+use crate::support::rows::{ShownDialogs, every_row};
 
-struct Answers {
+struct ScriptedDialogs {
     answers: Value,
-    asked: Asked,
+    shown: ShownDialogs,
 }
 
-impl Answers {
-    fn say(&self, name: &str) -> Option<String> {
-        self.asked.lock().unwrap().insert(name.to_owned());
+impl ScriptedDialogs {
+    fn reply(&self, name: &str) -> Option<String> {
+        self.shown.lock().unwrap().insert(name.to_owned());
         self.answers[name].as_str().map(str::to_owned)
     }
 }
 
-impl Dialogs for Answers {
+impl Dialogs for ScriptedDialogs {
     async fn confirm(&self, _: OpalConfirm) -> Option<String> {
-        self.say("confirm")
+        self.reply("confirm")
     }
 
     async fn input(&self, _: OpalInput) -> Option<String> {
-        self.say("input")
+        self.reply("input")
     }
 
     async fn ask_user(&self, _: OpalAskUser) -> Option<String> {
-        self.say("ask_user")
+        self.reply("ask_user")
     }
 }
 
 #[tokio::test]
 async fn every_row_through_the_client() {
     every_row::<Opal>(|answers, asked| {
-        Client::builder().dialogs(Answers { answers: answers.clone(), asked })
+        Client::builder().dialogs(ScriptedDialogs { answers: answers.clone(), shown: asked })
     })
     .await;
 }

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::rpc::Rpc;
 use crate::support::link::builder;
 
-fn kept(script: Value, place: &std::path::Path) -> Rpc {
+fn rpc_with_store(script: Value, place: &std::path::Path) -> Rpc {
     let (builder, _) = builder(script);
-    Rpc::to(builder.cwd(place).store(Store::at(&place.join("sessions"), place)))
+    Rpc::serving(builder.cwd(place).store(Store::at(&place.join("sessions"), place)))
 }
 
 fn texts(history: &Value) -> Vec<&str> {
@@ -23,7 +23,7 @@ fn texts(history: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn a_session_is_listed_branched_and_deleted() {
     let place = tempfile::tempdir().unwrap();
-    let mut rpc = kept(
+    let mut rpc = rpc_with_store(
         json!({"responses": [
             {"blocks": [{"text": ["<title>Counting</title>first"]}]},
             {"blocks": [{"text": ["second"]}]},
@@ -65,10 +65,10 @@ async fn a_session_is_listed_branched_and_deleted() {
 }
 
 #[tokio::test]
-async fn a_session_is_gone_on_with_in_another_process() {
+async fn session_continues_in_another_process() {
     let place = tempfile::tempdir().unwrap();
     let answer = json!({"responses": [{"blocks": [{"text": ["ok, 7"]}]}]});
-    let mut rpc = kept(answer.clone(), place.path());
+    let mut rpc = rpc_with_store(answer.clone(), place.path());
     let session = rpc.start(json!({"session_id": "my-own-id"})).await;
     assert_eq!(session, "my-own-id");
     rpc.run(&session, "Remember 7").await;
@@ -77,7 +77,7 @@ async fn a_session_is_gone_on_with_in_another_process() {
     rpc.link.hang_up();
     while rpc.link.next().await.is_some() {}
     drop(rpc);
-    let mut rpc = kept(answer, place.path());
+    let mut rpc = rpc_with_store(answer, place.path());
     assert_eq!(rpc.start(json!({"session_id": session})).await, "my-own-id");
     let history = rpc.result("session/history", json!({"session_id": session})).await;
     assert_eq!(texts(&history), ["Remember 7", "ok, 7"]);
@@ -91,7 +91,7 @@ async fn tasks_are_there_after_a_resume_until_the_session_is_deleted() {
         {"blocks": [{"tool": {"id": "t", "name": "tasks", "args": {"action": "batch", "ops": ops}}}]},
         {"blocks": [{"text": ["planned"]}]},
     ]});
-    let mut rpc = kept(script.clone(), place.path());
+    let mut rpc = rpc_with_store(script.clone(), place.path());
     let started = rpc.result("session/start", json!({"session": true})).await;
     let session = started["session_id"].as_str().unwrap().to_owned();
     let directory = place.path().join("sessions").join(&session);
@@ -102,7 +102,7 @@ async fn tasks_are_there_after_a_resume_until_the_session_is_deleted() {
     rpc.link.hang_up();
     while rpc.link.next().await.is_some() {}
     drop(rpc);
-    let mut rpc = kept(script, place.path());
+    let mut rpc = rpc_with_store(script, place.path());
     rpc.start(json!({"session_id": session})).await;
     assert_eq!(rpc.result("tasks/list", json!({"session_id": session})).await, listed);
     assert_eq!(rpc.result("session/delete", json!({"session_id": session})).await, json!({"ok": true}));
@@ -110,10 +110,10 @@ async fn tasks_are_there_after_a_resume_until_the_session_is_deleted() {
 }
 
 #[tokio::test]
-async fn a_kept_session_is_compacted_and_another_is_not() {
+async fn only_stored_sessions_are_compacted() {
     let place = tempfile::tempdir().unwrap();
     let long = "words that weigh something ".repeat(40);
-    let mut rpc = kept(
+    let mut rpc = rpc_with_store(
         json!({"responses": [
             {"blocks": [{"text": [long]}]},
             {"blocks": [{"text": [long]}]},

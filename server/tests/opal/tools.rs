@@ -15,8 +15,12 @@ fn call(id: &str, name: &str, args: Value) -> Value {
     json!({"tool": {"id": id, "name": name, "args": args}})
 }
 
-fn results(told: &[Value]) -> Vec<&Value> {
-    told.iter().filter(|event| event["type"] == "tool_execution_end").map(|event| &event["result"]).collect()
+fn results(events: &[Value]) -> Vec<&Value> {
+    events
+        .iter()
+        .filter(|event| event["type"] == "tool_execution_end")
+        .map(|event| &event["result"])
+        .collect()
 }
 
 #[tokio::test]
@@ -56,7 +60,7 @@ async fn tasks_are_kept_and_listed() {
 }
 
 #[tokio::test]
-async fn a_sub_agent_is_told_of_within_its_call() {
+async fn sub_agent_events_are_wrapped_in_their_call() {
     let (mut rpc, _place) = Rpc::scripted(json!({"responses": [
         {"blocks": [{"text": ["Delegating."]}, call("s", "sub_agent", json!({"prompt": "Count", "tools": ["read_file"]}))], "usage": {"input": 5, "output": 1}},
         {"blocks": [{"text": ["child says 3"]}], "usage": {"input": 10, "output": 2}},
@@ -89,11 +93,11 @@ fn delegating(clock: &TickingClock, child: Value) -> (Rpc, tempfile::TempDir) {
         {"blocks": [{"text": ["child is done"]}]},
         {"blocks": [{"text": ["done"]}]},
     ]}));
-    (Rpc::to(builder.clock(Arc::new(clock.clone()))), place)
+    (Rpc::serving(builder.clock(Arc::new(clock.clone()))), place)
 }
 
 #[tokio::test]
-async fn a_sub_agent_whose_model_is_silent_is_stopped() {
+async fn inactive_sub_agent_is_stopped() {
     let clock = TickingClock::default();
     let (mut rpc, _place) = delegating(&clock, json!({"blocks": [{"text": ["half"]}], "hang_after": 1}));
     let session = rpc.start(json!({})).await;
@@ -113,7 +117,7 @@ async fn a_sub_agent_whose_model_is_silent_is_stopped() {
 }
 
 #[tokio::test]
-async fn a_sub_agent_that_waits_for_a_quiet_command_is_not_silent() {
+async fn sub_agent_with_a_running_command_is_active() {
     let clock = TickingClock::default();
     let waits = json!({"command": "touch begun; until test -e go; do sleep 0.01; done"});
     let (mut rpc, place) = delegating(&clock, json!({"blocks": [call("c", "shell", waits)]}));

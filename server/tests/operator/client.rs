@@ -4,7 +4,7 @@ use agentese::operator::{Client, Event, Operator, OperatorContent, OperatorPhase
 use agentese::serve::ServeEnd;
 use agentese::spec::Dialect;
 use agentese::transport::memory_pair;
-use agentese_server::fronts::Frontend;
+use agentese_server::fronts::DialectEntry;
 use serde_json::json;
 
 use crate::support::link::builder;
@@ -14,7 +14,7 @@ use crate::support::soon;
 async fn a_turn_through_the_typed_client() {
     let (builder, _place) = builder(json!({"responses": [{"blocks": [{"text": ["Found", " it."]}]}]}));
     let (ours, theirs) = memory_pair(1 << 16);
-    let server = builder.dialect(Frontend::find(&Operator::SPEC.id()).unwrap()).build();
+    let server = builder.dialect(DialectEntry::find(&Operator::SPEC.id()).unwrap()).build();
     let served = tokio::spawn(server.serve(theirs));
     let client = Client::connect(ours);
     assert_eq!(soon("the state", client.get_state()).await.unwrap().phase, OperatorPhase::Idle);

@@ -17,7 +17,7 @@ async fn the_state_of_an_idle_agent() {
 }
 
 #[tokio::test]
-async fn failures_are_told_in_the_words_of_the_document() {
+async fn failures_have_the_texts_of_the_document() {
     let (mut link, place) = scripted(json!({"responses": []}));
     let missing = place.path().join("missing.jsonl");
     let missing = missing.to_str().unwrap();
@@ -29,11 +29,11 @@ async fn failures_are_told_in_the_words_of_the_document() {
         ),
         (json!({"type": "teleport"}), "Unknown command: 'teleport'".to_owned()),
     ] {
-        let answer = link.ask(command).await;
+        let answer = link.request(command).await;
         assert_eq!((&answer["success"], &answer["error"]), (&json!(false), &json!(error)));
     }
     for missing in [json!({"type": "prompt"}), json!({"type": "fork"}), json!({"type": "switch_session"})] {
-        let answer = link.ask(missing).await;
+        let answer = link.request(missing).await;
         assert_eq!(answer["success"], false);
         let field = match answer["command"].as_str().unwrap() {
             "prompt" => "text",
@@ -53,7 +53,7 @@ async fn short_commands_are_answered_with_empty_data() {
 }
 
 #[tokio::test]
-async fn another_session_is_gone_on_with() {
+async fn switched_session_is_continued() {
     let (mut link, place) = scripted(json!({"responses": []}));
     let file = place.path().join("old.jsonl");
     let lines = [

@@ -37,7 +37,7 @@ async fn a_turn_that_reaches_a_limit_fails_with_its_reason() {
         let (builder, _place) = builder(script);
         let mut settings = Settings { limits, ..Settings::default() };
         settings.retry.enabled = false;
-        let mut link = Link::speaking::<Operator>(builder.settings(settings));
+        let mut link = Link::for_dialect::<Operator>(builder.settings(settings));
         let answer = prompt(&mut link, "go").await;
         assert_eq!(answer["success"], false, "{answer}");
         assert!(answer["error"].as_str().unwrap().contains(reason), "{answer}");

@@ -15,7 +15,7 @@ async fn turn(link: &mut Link, text: &str) -> (Vec<Value>, Value) {
 }
 
 #[tokio::test]
-async fn a_turn_is_told_in_an_envelope_and_answered_when_it_is_over() {
+async fn turn_events_have_an_envelope_and_the_response_follows_the_end() {
     let (mut link, _place) = scripted(json!({"responses": [{"blocks": [{"text": ["Hel", "lo"]}]}]}));
     let (told, answer) = turn(&mut link, "hi").await;
     let expected = json!({"type": "response", "command": "prompt", "id": "p", "success": true, "data": {}});
@@ -42,13 +42,13 @@ async fn a_turn_is_told_in_an_envelope_and_answered_when_it_is_over() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_not_kept_fails_the_prompt_that_it_came_of() {
+async fn storage_failure_fails_its_prompt() {
     let (builder, place) =
         crate::support::link::builder(json!({"responses": [], "default": {"text": "Hello"}}));
     // A file in place of a directory, which also stops root.
     std::fs::write(place.path().join("sessions"), "").unwrap();
     let store = agentese_server::session::Store::at(&place.path().join("sessions"), place.path());
-    let mut link = Link::speaking::<agentese::operator::Operator>(builder.store(store));
+    let mut link = Link::for_dialect::<agentese::operator::Operator>(builder.store(store));
     let (told, answer) = turn(&mut link, "hi").await;
     assert_eq!(types(&told).last(), Some(&"agent_end"));
     assert_eq!(answer["success"], false, "{answer}");
@@ -72,7 +72,7 @@ async fn the_id_of_a_message_is_that_of_its_entry() {
 }
 
 #[tokio::test]
-async fn tools_are_told_with_their_calls_and_results() {
+async fn tool_events_have_calls_and_results() {
     let call = json!({"tool": {"id": "c", "name": "bash", "args": {"command": "echo found; exit 3"}}});
     let (mut link, _place) = scripted(json!({"responses": [{"blocks": [call]}, {"text": "done"}]}));
     let (told, answer) = turn(&mut link, "go").await;
@@ -105,7 +105,7 @@ async fn a_turn_that_failed_is_answered_with_its_reason() {
 }
 
 #[tokio::test]
-async fn while_a_turn_goes_on_state_and_abort_are_heard_and_the_rest_is_refused() {
+async fn turn_accepts_only_state_and_abort() {
     let (mut link, _place) = scripted(json!({"responses": [
         {"blocks": [{"text": ["Hel", "lo"]}], "hang_after": 1},
     ], "default": {"text": "again"}}));
@@ -120,7 +120,7 @@ async fn while_a_turn_goes_on_state_and_abort_are_heard_and_the_rest_is_refused(
         json!({"type": "fork", "entry_id": "x"}),
         json!({"type": "switch_session", "session_file": "/x"}),
     ] {
-        let answer = link.ask(command).await;
+        let answer = link.request(command).await;
         let busy = "Agent is busy (phase='turn'). Wait for the current operation to finish.";
         assert_eq!(answer["error"], busy, "{answer}");
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use agentese::types::AgentMessage;
-use agentese_server::engine::{Engine, Event, EventSink, Input};
+use agentese_server::engine::{Engine, Event, EventSink, UserInput};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ struct Steps {
 }
 
 impl EventSink for Steps {
-    fn room(&self) -> BoxFuture<'_, ()> {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async {
             // The permit stays available, because the event itself consumes it.
             drop(self.permits.acquire().await.unwrap());
@@ -67,25 +67,25 @@ async fn aborted_after(events: usize, place: &Path) -> (Vec<String>, Vec<Value>)
     let options = agentese_server::Server::builder()
         .cwd(place)
         .script(serde_json::from_value(script()).unwrap())
-        .parts()
+        .build_engine_options()
         .0;
     let engine = Engine::new(options, sink.clone());
-    engine.begin(Input::text("go"), None).unwrap().start();
+    engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     let settled = async {
         // The run blocks once it has used its permits; yielding to the other tasks lets it reach that point.
-        while sink.permits.available_permits() > 0 && engine.view().streaming {
+        while sink.permits.available_permits() > 0 && engine.status().streaming {
             tokio::task::yield_now().await;
         }
     };
     soon("the run to get there", settled).await;
     soon("the abort", engine.abort()).await;
-    assert!(!engine.view().streaming);
+    assert!(!engine.status().streaming);
     let messages: Vec<Value> =
         engine.messages().iter().map(|message| serde_json::to_value(&**message).unwrap()).collect();
     // The next prompt works.
     sink.permits.add_permits(1000);
     let kinds = sink.kinds.lock().unwrap().clone();
-    engine.begin(Input::text("again"), None).unwrap().start();
+    engine.accept_prompt(UserInput::text("again"), None).unwrap().start();
     soon("the next run", engine.wait_until_idle()).await;
     let last = engine.messages().last().cloned().unwrap();
     assert!(matches!(&*last, AgentMessage::Assistant(answer) if answer.stop_reason.as_str() != "aborted"));
@@ -213,7 +213,7 @@ async fn fm_f26_an_abort_is_answered_while_the_client_does_not_read() {
     ], "default": {"text": "ok"}}));
     let mut options = agentese::serve::Options::default();
     options.outbox_bytes = 1 << 16;
-    let mut link = Link::with(builder.build(), options, 1 << 10);
+    let mut link = Link::serving_with(builder.build(), options, 1 << 10);
     link.send(json!({"type": "prompt", "message": "go"})).await;
     // The output exceeds the capacity of the pipe and the outbox, and is not read.
     for _ in 0..20_000 {

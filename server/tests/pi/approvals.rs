@@ -7,7 +7,7 @@ use crate::support::link::{Link, builder};
 
 /// Starts an agent whose model reads a file and runs a command that creates `ran`. Calls of `bash` need
 /// approval.
-fn asking(timeout_ms: u64) -> (Link, tempfile::TempDir) {
+fn link_with_approval(timeout_ms: u64) -> (Link, tempfile::TempDir) {
     let call = |name: &str, arguments: Value| json!({"tool": {"name": name, "args": arguments}});
     let script = json!({"responses": [
         {"blocks": [call("read", json!({"path": "known"})), call("bash", json!({"command": "touch ran", "timeout": 9}))]},
@@ -16,10 +16,10 @@ fn asking(timeout_ms: u64) -> (Link, tempfile::TempDir) {
     std::fs::write(place.path().join("known"), "text").unwrap();
     let approval = ApprovalSettings { tools: vec!["bash".to_owned()], timeout_ms };
     let settings = Settings { approval, ..Settings::default() };
-    (Link::to(builder.settings(settings).build()), place)
+    (Link::serving(builder.settings(settings).build()), place)
 }
 
-async fn asked(link: &mut Link) -> Value {
+async fn next_question(link: &mut Link) -> Value {
     link.send(json!({"id": "run", "type": "prompt", "message": "go"})).await;
     link.until_event("extension_ui_request").await.pop().unwrap()
 }
@@ -31,7 +31,7 @@ async fn answer(link: &mut Link, question: &Value, member: &str, value: Value) {
 }
 
 /// Returns the command's result for the model at the end of the run.
-async fn told(link: &mut Link) -> String {
+async fn call_result(link: &mut Link) -> String {
     let frames = link.until_event("agent_end").await;
     let ends: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_end").collect();
     assert_eq!(ends.last().unwrap()["toolName"], "bash");
@@ -40,8 +40,8 @@ async fn told(link: &mut Link) -> String {
 
 #[tokio::test]
 async fn a_call_waits_for_a_yes_and_other_tools_do_not() {
-    let (mut link, place) = asking(60_000);
-    let question = asked(&mut link).await;
+    let (mut link, place) = link_with_approval(60_000);
+    let question = next_question(&mut link).await;
     let read = link.seen.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
     assert_eq!((&read["toolName"], &read["isError"]), (&json!("read"), &json!(false)));
     let mut shown = question.clone();
@@ -53,31 +53,31 @@ async fn a_call_waits_for_a_yes_and_other_tools_do_not() {
     assert_eq!(shown, expected);
     assert!(!place.path().join("ran").exists());
     answer(&mut link, &question, "confirmed", json!(true)).await;
-    told(&mut link).await;
+    call_result(&mut link).await;
     assert!(place.path().join("ran").exists());
 }
 
 #[tokio::test]
-async fn what_is_no_yes_refuses_the_call() {
+async fn any_answer_except_yes_rejects_the_call() {
     for (member, value, why) in [
         ("confirmed", json!(false), "the user rejected it"),
         ("cancelled", json!(true), "the user rejected it"),
         ("value", json!("yes"), "the answer was neither yes nor no"),
     ] {
-        let (mut link, place) = asking(0);
-        let question = asked(&mut link).await;
+        let (mut link, place) = link_with_approval(0);
+        let question = next_question(&mut link).await;
         assert_eq!(question.get("timeout"), None);
         answer(&mut link, &question, member, value).await;
-        assert_eq!(told(&mut link).await, format!("The call was not approved: {why}."));
+        assert_eq!(call_result(&mut link).await, format!("The call was not approved: {why}."));
         assert!(!place.path().join("ran").exists());
     }
 }
 
 #[tokio::test]
 async fn without_an_answer_the_call_is_refused() {
-    let (mut link, place) = asking(1);
-    let question = asked(&mut link).await;
-    assert_eq!(told(&mut link).await, "The call was not approved: nobody answered in time.");
+    let (mut link, place) = link_with_approval(1);
+    let question = next_question(&mut link).await;
+    assert_eq!(call_result(&mut link).await, "The call was not approved: nobody answered in time.");
     // A late answer has no effect.
     answer(&mut link, &question, "confirmed", json!(true)).await;
     assert_eq!(link.state().await["isStreaming"], false);
@@ -85,9 +85,9 @@ async fn without_an_answer_the_call_is_refused() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_refuses() {
-    let (mut link, place) = asking(0);
-    asked(&mut link).await;
+async fn disconnected_client_rejects_the_call() {
+    let (mut link, place) = link_with_approval(0);
+    next_question(&mut link).await;
     let (rest, _) = link.finish().await;
     let end = rest.iter().find(|frame| frame["type"] == "tool_execution_end").unwrap();
     assert_eq!(end["result"]["content"][0]["text"], "The call was not approved: nobody can answer any more.");
@@ -95,10 +95,10 @@ async fn a_client_that_leaves_refuses() {
 }
 
 #[tokio::test]
-async fn an_abort_takes_the_question_back() {
-    let (mut link, place) = asking(0);
-    let question = asked(&mut link).await;
-    assert_eq!(link.ask(json!({"type": "abort"})).await["success"], true);
+async fn abort_withdraws_the_question() {
+    let (mut link, place) = link_with_approval(0);
+    let question = next_question(&mut link).await;
+    assert_eq!(link.request(json!({"type": "abort"})).await["success"], true);
     answer(&mut link, &question, "confirmed", json!(true)).await;
     assert_eq!(link.state().await["isStreaming"], false);
     assert!(!place.path().join("ran").exists());

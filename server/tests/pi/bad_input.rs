@@ -22,7 +22,7 @@ async fn refused(link: &mut Link, line: &[u8]) -> Value {
 }
 
 #[tokio::test]
-async fn fm_f07_fm_f16_fm_f19_what_is_no_object_gets_a_parse_answer() {
+async fn fm_f07_fm_f16_fm_f19_non_object_gets_a_parse_error() {
     let (mut link, _place) = Link::scripted(json!({"responses": []}));
     let before = link.state().await;
     let deep = [b"[".repeat(100_000), b"]".repeat(100_000)].concat();
@@ -57,7 +57,7 @@ async fn fm_f12_fm_f14_a_line_over_the_limit_is_refused_and_skipped() {
     let (builder, _place) = builder(json!({"responses": []}));
     let mut options = Options::default();
     options.max_line = 100;
-    let mut link = Link::with(builder.build(), options, 64);
+    let mut link = Link::serving_with(builder.build(), options, 64);
     let long = format!("{{\"type\":\"prompt\",\"message\":\"{}\"}}", "x".repeat(10_000));
     refused(&mut link, long.as_bytes()).await;
     assert_eq!(link.state().await["messageCount"], 0);
@@ -92,7 +92,7 @@ async fn fm_f01_a_line_may_come_in_pieces_and_many_at_once() {
 }
 
 #[tokio::test]
-async fn ids_come_back_exactly_as_they_came() {
+async fn ids_are_returned_unchanged() {
     let (mut link, _place) = Link::scripted(json!({"responses": []}));
     for id in ["1", "null", "true", "\"\"", "{\"a\":[1,2]}", "12345678901234567890", "1.50", "[]"] {
         link.send_raw(format!("{{\"id\":{id},\"type\":\"abort\"}}\n").as_bytes()).await;
@@ -107,14 +107,14 @@ async fn ids_come_back_exactly_as_they_came() {
 #[tokio::test]
 async fn fm_f21_unknown_commands_echo_the_id() {
     let (mut link, _place) = Link::scripted(json!({"responses": []}));
-    let answer = link.ask(json!({"type": "do_magic"})).await;
+    let answer = link.request(json!({"type": "do_magic"})).await;
     assert_eq!(
         answer,
         json!({"id": answer["id"], "type": "response", "command": "do_magic", "success": false,
                "error": "Unknown command: do_magic"})
     );
     for kind in [json!(5), Value::Null, json!("")] {
-        let answer = link.ask(json!({"type": kind})).await;
+        let answer = link.request(json!({"type": kind})).await;
         assert_eq!(answer["success"], false);
     }
 }
@@ -139,7 +139,7 @@ async fn a_wrong_field_is_named_and_nothing_changes() {
         (json!({"type": "new_session", "parentSession": 7}), "parentSession"),
         (json!({"type": "fork"}), "entryId"),
     ] {
-        let answer = link.ask(command.clone()).await;
+        let answer = link.request(command.clone()).await;
         assert_eq!((&answer["success"], &answer["command"]), (&json!(false), &command["type"]));
         assert!(answer["error"].as_str().unwrap().contains(field), "{command}: {answer}");
     }
@@ -149,7 +149,7 @@ async fn a_wrong_field_is_named_and_nothing_changes() {
 }
 
 #[tokio::test]
-async fn fm_f128_images_that_no_model_can_take_are_refused_by_their_place() {
+async fn fm_f128_unsupported_images_are_rejected_by_their_index() {
     const DOT: &str =
         "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
     let (mut link, _place) = Link::scripted(json!({"responses": [], "default": {"text": "seen"}}));
@@ -164,7 +164,7 @@ async fn fm_f128_images_that_no_model_can_take_are_refused_by_their_place() {
         (json!([image(&DOT[..60], "image/png")]), "images[0]: the image cannot be decoded"),
     ] {
         for command in ["prompt", "steer", "follow_up"] {
-            let answer = link.ask(json!({"type": command, "message": "look", "images": images})).await;
+            let answer = link.request(json!({"type": command, "message": "look", "images": images})).await;
             let error = answer["error"].as_str().unwrap_or_default();
             assert!(answer["success"] == false && error.starts_with(part), "{command}: {answer}");
         }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use agentese::types::{AgentMessage, InputBlock, InputContent, Model};
-use agentese_server::providers::scripted::Scripted;
+use agentese_server::providers::scripted::ScriptedProvider;
 use agentese_server::providers::{Provider, Request, StreamEvent};
 use futures::stream::BoxStream;
 use serde_json::{Value, json};
@@ -12,19 +12,19 @@ use crate::support::link::{Link, builder};
 use crate::support::{script, soon};
 
 /// An embedded model that records its requests.
-struct Listening {
-    inner: Scripted,
-    heard: Mutex<Vec<Request>>,
+struct RecordingProvider {
+    inner: ScriptedProvider,
+    requests: Mutex<Vec<Request>>,
 }
 
-impl Listening {
+impl RecordingProvider {
     fn new(answers: Value) -> Arc<Self> {
-        Arc::new(Self { inner: Scripted::script(script(answers)), heard: Mutex::default() })
+        Arc::new(Self { inner: ScriptedProvider::from_script(script(answers)), requests: Mutex::default() })
     }
 
     /// Returns the user's texts in the last request.
     fn texts(&self) -> Vec<String> {
-        let heard = self.heard.lock().unwrap();
+        let heard = self.requests.lock().unwrap();
         let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &*message {
             AgentMessage::User(message) => match &message.content {
                 InputContent::Blocks(blocks) => match &blocks[..] {
@@ -39,10 +39,10 @@ impl Listening {
     }
 }
 
-impl Listening {
+impl RecordingProvider {
     /// Returns the texts of the tools' results in the last request.
     fn results(&self) -> Vec<String> {
-        let heard = self.heard.lock().unwrap();
+        let heard = self.requests.lock().unwrap();
         let texts = heard.last().unwrap().messages.iter().filter_map(|message| match &*message {
             AgentMessage::ToolResult(result) => match &result.content[..] {
                 [InputBlock::Text(block)] => Some(block.text.clone()),
@@ -54,9 +54,9 @@ impl Listening {
     }
 }
 
-struct Shared(Arc<Listening>);
+struct SharedProvider(Arc<RecordingProvider>);
 
-impl Provider for Shared {
+impl Provider for SharedProvider {
     fn name(&self) -> &str {
         self.0.inner.name()
     }
@@ -64,20 +64,20 @@ impl Provider for Shared {
         self.0.inner.models()
     }
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
-        self.0.heard.lock().unwrap().push(request.clone());
+        self.0.requests.lock().unwrap().push(request.clone());
         self.0.inner.stream(request)
     }
 }
 
-fn listening(answers: Value) -> (Link, Arc<Listening>, tempfile::TempDir) {
-    let model = Listening::new(answers);
+fn link_with_recording(answers: Value) -> (Link, Arc<RecordingProvider>, tempfile::TempDir) {
+    let model = RecordingProvider::new(answers);
     let place = tempfile::tempdir().unwrap();
     let server = agentese_server::Server::builder()
         .cwd(place.path())
         .temp_dir(place.path())
-        .with_provider(Arc::new(Shared(model.clone())))
+        .with_provider(Arc::new(SharedProvider(model.clone())))
         .build();
-    (Link::to(server), model, place)
+    (Link::serving(server), model, place)
 }
 
 #[tokio::test]
@@ -89,7 +89,7 @@ async fn results_have_the_documented_shape() {
     assert_eq!(big["truncated"], true);
     let whole = std::fs::read_to_string(big["fullOutputPath"].as_str().unwrap()).unwrap();
     assert_eq!(whole.lines().count(), 5000);
-    let killed = link.ask(json!({"type": "bash", "command": "echo partial; kill -9 $$"})).await;
+    let killed = link.request(json!({"type": "bash", "command": "echo partial; kill -9 $$"})).await;
     assert_eq!(killed["success"], false);
     assert!(killed["error"].as_str().unwrap().contains("SIGKILL"), "{killed}");
     let messages = link.messages().await;
@@ -116,7 +116,7 @@ async fn commands_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn abort_bash_stops_all_of_them_and_nothing_else() {
+async fn abort_bash_stops_only_all_commands() {
     let (mut link, place) = Link::scripted(json!({"responses": [{"hang_after": -1}]}));
     for id in ["one", "two"] {
         let command = format!("echo {id}; touch {id}; exec sleep 1000");
@@ -146,7 +146,7 @@ async fn abort_bash_stops_all_of_them_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn an_abort_does_not_stop_them() {
+async fn abort_does_not_stop_commands() {
     let (mut link, place) = Link::scripted(json!({"responses": []}));
     link.send(
         json!({"id": "b", "type": "bash", "command": "until [ -e go ]; do sleep 0.01; done; echo done"}),
@@ -159,7 +159,7 @@ async fn an_abort_does_not_stop_them() {
 
 #[tokio::test]
 async fn outputs_reach_the_model_with_the_next_prompt() {
-    let (mut link, model, _place) = listening(json!({"responses": [], "default": {"text": "ok"}}));
+    let (mut link, model, _place) = link_with_recording(json!({"responses": [], "default": {"text": "ok"}}));
     link.data(json!({"type": "bash", "command": "echo one"})).await;
     link.data(json!({"type": "bash", "command": "exit 4"})).await;
     assert_eq!(link.state().await["messageCount"], 2);
@@ -177,8 +177,8 @@ async fn outputs_reach_the_model_with_the_next_prompt() {
 }
 
 #[tokio::test]
-async fn while_a_run_goes_on_they_are_answered_at_once_and_recorded_before_the_next_prompt() {
-    let (mut link, model, _place) = listening(
+async fn commands_during_a_run_are_answered_at_once_and_recorded_before_the_next_prompt() {
+    let (mut link, model, _place) = link_with_recording(
         json!({"responses": [{"blocks": [{"text": ["a", "b"]}], "hang_after": 1}], "default": {"text": "ok"}}),
     );
     link.send(json!({"type": "prompt", "message": "first"})).await;
@@ -195,8 +195,8 @@ async fn while_a_run_goes_on_they_are_answered_at_once_and_recorded_before_the_n
 }
 
 #[tokio::test]
-async fn fm_f46_what_a_model_gets_to_see_after_an_abort_is_whole() {
-    let (mut link, model, _place) = listening(json!({"responses": [
+async fn fm_f46_model_history_after_an_abort_is_complete() {
+    let (mut link, model, _place) = link_with_recording(json!({"responses": [
         {"blocks": [
             {"tool": {"id": "x", "name": "bash", "args": {"command": "echo on; exec sleep 1000"}}},
             {"tool": {"id": "y", "name": "bash", "args": {"command": "true"}}},
@@ -210,7 +210,7 @@ async fn fm_f46_what_a_model_gets_to_see_after_an_abort_is_whole() {
     link.until("half a call", |frame| frame["assistantMessageEvent"]["type"] == "toolcall_delta").await;
     link.data(json!({"type": "abort"})).await;
     link.run("three").await;
-    let heard = model.heard.lock().unwrap();
+    let heard = model.requests.lock().unwrap();
     let messages: Vec<Value> = heard
         .last()
         .unwrap()
@@ -229,9 +229,9 @@ async fn fm_f46_what_a_model_gets_to_see_after_an_abort_is_whole() {
 #[tokio::test]
 async fn a_wrong_command_is_refused_and_leaves_nothing() {
     let (builder, _place) = builder(json!({"responses": []}));
-    let mut link = Link::to(builder.build());
+    let mut link = Link::serving(builder.build());
     for command in [json!({"type": "bash"}), json!({"type": "bash", "command": 7})] {
-        let refused = link.ask(command).await;
+        let refused = link.request(command).await;
         assert_eq!(refused["success"], false);
         assert!(refused["error"].as_str().unwrap().contains("command"), "{refused}");
     }
@@ -239,7 +239,7 @@ async fn a_wrong_command_is_refused_and_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn a_model_reads_what_a_terminal_shows_in_the_end_and_clients_see_what_was_written() {
+async fn model_reads_rendered_output_and_clients_receive_raw_output() {
     let bar = r"echo start; i=0; while [ $i -le 500 ]; do printf '\r\033[2K%d/500 \033[32m###\033[0m' $i; i=$((i+1)); done; echo";
     let commands = [
         (r"printf '\033]0;title\007\033[31mred\033[0m\rover\n'", "over\n"),
@@ -248,7 +248,8 @@ async fn a_model_reads_what_a_terminal_shows_in_the_end_and_clients_see_what_was
     ];
     let call = |(number, (command, _)): (usize, &(&str, &str))| json!({"blocks": [{"tool": {"id": format!("c{number}"), "name": "bash", "args": {"command": command}}}]});
     let answers: Vec<_> = commands.iter().enumerate().map(call).collect();
-    let (mut link, model, _place) = listening(json!({"responses": answers, "default": {"text": "done"}}));
+    let (mut link, model, _place) =
+        link_with_recording(json!({"responses": answers, "default": {"text": "done"}}));
     let frames = link.run("go").await;
     let expected: Vec<_> = commands.iter().map(|(_, shown)| (*shown).to_owned()).collect();
     assert_eq!(model.results(), expected);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use agentese::types::{AgentMessage, InterruptMode};
-use agentese_server::engine::{Calls, Customs, Engine, Event, EventSink, Input};
+use agentese_server::engine::{BehaviorProfile, CallOrder, Engine, Event, EventSink, UserInput};
 use agentese_server::tools::{Tool, ToolContext, ToolOutput, ToolSet};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -15,19 +15,19 @@ use crate::support::link::builder;
 use crate::support::soon;
 
 /// The synchronisation of several calls.
-struct Meeting {
+struct Rendezvous {
     /// The barrier for the calls of `meet`.
     barrier: Barrier,
     /// Number of running calls of `alone`.
     alone: AtomicUsize,
     running: AtomicUsize,
-    begun: Notify,
+    started: Notify,
 }
 
 #[derive(Clone)]
-struct Guest(&'static str, Arc<Meeting>);
+struct RendezvousTool(&'static str, Arc<Rendezvous>);
 
-impl Tool for Guest {
+impl Tool for RendezvousTool {
     fn name(&self) -> &str {
         self.0
     }
@@ -58,7 +58,7 @@ impl Tool for Guest {
                     ToolOutput::text("alone")
                 }
                 "ends" => {
-                    meeting.begun.notified().await;
+                    meeting.started.notified().await;
                     ToolOutput::text("ended")
                 }
                 _ => {
@@ -73,16 +73,16 @@ impl Tool for Guest {
 
 /// The record of the events of calls.
 #[derive(Default)]
-struct Diary(std::sync::Mutex<Vec<String>>, Notify);
+struct EventLog(std::sync::Mutex<Vec<String>>, Notify);
 
-impl Diary {
+impl EventLog {
     fn read(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-impl EventSink for Diary {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl EventSink for EventLog {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async {}.boxed()
     }
 
@@ -106,66 +106,70 @@ fn call(id: &str, tool: &str) -> Value {
     json!({"tool": {"id": id, "name": tool, "args": {}}})
 }
 
-fn engine(calls: Calls, blocks: Vec<Value>) -> (Engine, Arc<Diary>, Arc<Meeting>, tempfile::TempDir) {
+fn engine(
+    calls: CallOrder,
+    blocks: Vec<Value>,
+) -> (Engine, Arc<EventLog>, Arc<Rendezvous>, tempfile::TempDir) {
     let script = json!({"responses": [{"blocks": blocks}], "default": {"text": "ok"}});
     let (builder, place) = builder(script);
-    let meeting = Arc::new(Meeting {
+    let meeting = Arc::new(Rendezvous {
         barrier: Barrier::new(3),
         alone: AtomicUsize::new(0),
         running: AtomicUsize::new(0),
-        begun: Notify::new(),
+        started: Notify::new(),
     });
     let mut tools = ToolSet::none();
     for name in ["meet", "joins", "alone", "ends", "stays"] {
-        tools.add(Arc::new(Guest(name, meeting.clone())));
+        tools.add(Arc::new(RendezvousTool(name, meeting.clone())));
     }
-    let mut options = builder.tools(tools).parts().0;
-    options.customs = Customs { calls, ..Customs::PI };
-    let diary = Arc::new(Diary::default());
+    let mut options = builder.tools(tools).build_engine_options().0;
+    options.profile = BehaviorProfile { call_order: calls, ..BehaviorProfile::PI };
+    let diary = Arc::new(EventLog::default());
     (Engine::new(options, diary.clone()), diary, meeting, place)
 }
 
 #[tokio::test]
-async fn shared_calls_run_side_by_side_and_their_results_stand_in_order() {
+async fn shared_calls_run_concurrently_with_results_in_order() {
     let blocks =
         vec![call("a", "meet"), call("b", "meet"), call("c", "meet"), call("d", "alone"), call("e", "alone")];
-    let (engine, diary, _, _place) = engine(Calls::SideBySide, blocks);
-    engine.begin(Input::text("go"), None).unwrap().start();
+    let (engine, diary, _, _place) = engine(CallOrder::SharedInParallel, blocks);
+    engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     soon("the run", engine.wait_until_idle()).await;
     let expected = "+a +b +c -a =a -b =b -c =c +d -d =d +e -e =e";
     assert_eq!(diary.read().join(" "), expected);
 }
 
 #[tokio::test]
-async fn where_calls_run_together_the_tool_does_not_matter() {
+async fn calls_run_concurrently_for_any_tool_with_calls_together() {
     let blocks = vec![call("a", "joins"), call("b", "meet"), call("c", "joins")];
-    let (engine, diary, _, _place) = engine(Calls::Together, blocks);
-    engine.begin(Input::text("go"), None).unwrap().start();
+    let (engine, diary, _, _place) = engine(CallOrder::AllInParallel, blocks);
+    engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     soon("the run", engine.wait_until_idle()).await;
     assert_eq!(diary.read().join(" "), "+a +b +c -a =a -b =b -c =c");
 }
 
 #[tokio::test]
-async fn where_calls_run_one_by_one_the_second_waits_for_the_first() {
-    let (engine, diary, _, _place) = engine(Calls::OneByOne, vec![call("a", "alone"), call("b", "alone")]);
-    engine.begin(Input::text("go"), None).unwrap().start();
+async fn calls_run_sequentially_with_calls_one_by_one() {
+    let (engine, diary, _, _place) =
+        engine(CallOrder::Sequential, vec![call("a", "alone"), call("b", "alone")]);
+    engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     soon("the run", engine.wait_until_idle()).await;
     assert_eq!(diary.read().join(" "), "+a -a =a +b -b =b");
 }
 
 #[tokio::test]
-async fn steering_that_interrupts_stops_what_runs_beside_the_call_that_ended() {
+async fn interrupting_steering_stops_concurrent_calls() {
     let blocks = vec![call("a", "ends"), call("b", "stays"), call("c", "alone")];
-    let (engine, diary, meeting, _place) = engine(Calls::SideBySide, blocks);
-    engine.begin(Input::text("go"), None).unwrap().start();
+    let (engine, diary, meeting, _place) = engine(CallOrder::SharedInParallel, blocks);
+    engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     let begun = async {
         while diary.read().len() < 2 {
             diary.1.notified().await;
         }
     };
     soon("the calls to begin", begun).await;
-    engine.steer(Input::text("stop")).unwrap();
-    meeting.begun.notify_one();
+    engine.steer(UserInput::text("stop")).unwrap();
+    meeting.started.notify_one();
     soon("the run", engine.wait_until_idle()).await;
     assert_eq!(diary.read().join(" "), "+a +b -a =a -b! =b +c -c! =c");
 }
@@ -173,20 +177,21 @@ async fn steering_that_interrupts_stops_what_runs_beside_the_call_that_ended() {
 #[tokio::test]
 async fn steering_that_waits_lets_all_calls_run() {
     let (engine, diary, meeting, _place) =
-        engine(Calls::SideBySide, vec![call("a", "ends"), call("b", "alone")]);
+        engine(CallOrder::SharedInParallel, vec![call("a", "ends"), call("b", "alone")]);
     engine.set_interrupt_mode(InterruptMode::Wait);
-    assert_eq!(engine.view().interrupt_mode, InterruptMode::Wait);
-    engine.begin(Input::text("go"), None).unwrap().start();
-    engine.steer(Input::text("later")).unwrap();
-    meeting.begun.notify_one();
+    assert_eq!(engine.status().interrupt_mode, InterruptMode::Wait);
+    engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
+    engine.steer(UserInput::text("later")).unwrap();
+    meeting.started.notify_one();
     soon("the run", engine.wait_until_idle()).await;
     assert_eq!(diary.read().join(" "), "+a -a =a +b -b =b");
 }
 
 #[tokio::test]
-async fn an_abort_stops_all_that_run_side_by_side() {
-    let (engine, diary, _, _place) = engine(Calls::SideBySide, vec![call("a", "stays"), call("b", "stays")]);
-    engine.begin(Input::text("go"), None).unwrap().start();
+async fn abort_stops_all_concurrent_calls() {
+    let (engine, diary, _, _place) =
+        engine(CallOrder::SharedInParallel, vec![call("a", "stays"), call("b", "stays")]);
+    engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     let begun = async {
         while diary.read().len() < 2 {
             diary.1.notified().await;

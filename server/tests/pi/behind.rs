@@ -1,7 +1,7 @@
 //! A client that reads slower than the model writes.
 
 use agentese::serve::Options;
-use agentese_server::desk::Updates;
+use agentese_server::desk::UpdateContent;
 use serde_json::{Value, json};
 
 use crate::support::link::{Link, builder};
@@ -10,7 +10,7 @@ const PIECE: usize = 1 << 10;
 const PIECES: usize = 400;
 
 /// Returns the pieces of a call with long arguments, for a client that is always behind.
-async fn pieces(updates: Updates) -> Vec<String> {
+async fn pieces(updates: UpdateContent) -> Vec<String> {
     let piece = "x".repeat(PIECE);
     let begin = format!("{{\"path\":\"{piece}");
     let args = [vec![begin.as_str()], vec![piece.as_str(); PIECES - 2], vec!["\"}"]].concat();
@@ -19,7 +19,7 @@ async fn pieces(updates: Updates) -> Vec<String> {
     let (builder, _place) = builder(script);
     let mut options = Options::default();
     options.outbox_bytes = 4 << 10;
-    let mut link = Link::with(builder.updates(updates).build(), options, 4 << 10);
+    let mut link = Link::serving_with(builder.updates(updates).build(), options, 4 << 10);
     link.send(json!({"type": "prompt", "message": "go"})).await;
     let frames = link.until_event("agent_end").await;
     let piece = |frame: &Value| frame["assistantMessageEvent"]["delta"].as_str().map(str::to_owned);
@@ -30,8 +30,8 @@ async fn pieces(updates: Updates) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn pieces_of_a_long_answer_are_joined_while_the_client_is_behind() {
-    let pieces = pieces(Updates::Snapshots).await;
+async fn pieces_of_a_long_answer_are_merged_for_a_slow_client() {
+    let pieces = pieces(UpdateContent::Snapshots).await;
     assert!(pieces.len() < PIECES / 2, "{}", pieces.len());
     // A short answer arrives in the pieces of the model.
     assert!(pieces[1..64].iter().all(|piece| piece.len() == PIECE));
@@ -39,6 +39,6 @@ async fn pieces_of_a_long_answer_are_joined_while_the_client_is_behind() {
 }
 
 #[tokio::test]
-async fn pieces_that_are_sent_alone_are_never_joined() {
-    assert_eq!(pieces(Updates::Delta).await.len(), PIECES);
+async fn delta_pieces_are_never_merged() {
+    assert_eq!(pieces(UpdateContent::Delta).await.len(), PIECES);
 }

@@ -15,13 +15,13 @@ const TEXTS: [&str; 6] = [" ", "  \n\t", "\u{a0}\u{2003}", "\u{200b}", "\u{feff}
 const PIXEL: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-fn family(script: &Value) -> Vec<(&'static str, Link, tempfile::TempDir)> {
+fn links_of_the_family(script: &Value) -> Vec<(&'static str, Link, tempfile::TempDir)> {
     let make = |revision: &'static str| {
         let (builder, place) = builder(script.clone());
         let link = match revision {
-            "omp" => Link::speaking::<Omp>(builder),
-            "pisces" => Link::speaking::<Pisces>(builder),
-            pi => Link::speaking_in::<Pi>(pi, builder),
+            "omp" => Link::for_dialect::<Omp>(builder),
+            "pisces" => Link::for_dialect::<Pisces>(builder),
+            pi => Link::for_revision::<Pi>(pi, builder),
         };
         (revision, link, place)
     };
@@ -43,7 +43,9 @@ async fn failure(link: &mut Link, id: &str) -> (Vec<Value>, Value) {
 
 #[tokio::test]
 async fn blank_prompts_are_refused_and_leave_no_trace() {
-    for (revision, mut link, _place) in family(&json!({"responses": [], "default": {"text": "ok"}})) {
+    for (revision, mut link, _place) in
+        links_of_the_family(&json!({"responses": [], "default": {"text": "ok"}}))
+    {
         for text in TEXTS {
             link.send(json!({"id": "b", "type": "prompt", "message": text})).await;
             let (before, refused) = failure(&mut link, "b").await;
@@ -77,7 +79,7 @@ async fn blank_prompts_are_refused_and_leave_no_trace() {
 #[tokio::test]
 async fn a_blank_prompt_neither_joins_nor_ends_a_run() {
     for (revision, mut link, _place) in
-        family(&json!({"responses": [{"hang_after": -1}], "default": {"text": "ok"}}))
+        links_of_the_family(&json!({"responses": [{"hang_after": -1}], "default": {"text": "ok"}}))
     {
         link.send(json!({"type": "prompt", "message": "go"})).await;
         link.until_event("turn_start").await;
@@ -101,7 +103,9 @@ async fn a_blank_prompt_neither_joins_nor_ends_a_run() {
 
 #[tokio::test]
 async fn a_blank_text_with_an_image_is_a_message() {
-    for (revision, mut link, _place) in family(&json!({"responses": [], "default": {"text": "seen"}})) {
+    for (revision, mut link, _place) in
+        links_of_the_family(&json!({"responses": [], "default": {"text": "seen"}}))
+    {
         let image = json!({"type": "image", "data": PIXEL, "mimeType": "image/png"});
         link.send(json!({"id": "i", "type": "prompt", "message": " ", "images": [image]})).await;
         link.until_event("agent_end").await;
@@ -112,11 +116,11 @@ async fn a_blank_text_with_an_image_is_a_message() {
 /// In the recordings these agents start a run. The model receives a note about the empty message, because APIs refuse
 /// the message itself.
 #[tokio::test]
-async fn an_empty_prompt_begins_a_run_in_which_the_model_is_told_so() {
+async fn empty_prompt_reaches_the_model_as_a_notice() {
     let script = json!({"responses": [
         {"when": {"user": "[The user sent an empty message.]"}, "text": "you said nothing"},
     ], "default": {"text": "something was said"}});
-    for (revision, mut link, _place) in family(&script) {
+    for (revision, mut link, _place) in links_of_the_family(&script) {
         link.send(json!({"id": "e", "type": "prompt", "message": ""})).await;
         link.until_event("agent_end").await;
         let messages = link.messages().await;
@@ -127,11 +131,11 @@ async fn an_empty_prompt_begins_a_run_in_which_the_model_is_told_so() {
 }
 
 #[tokio::test]
-async fn an_empty_steering_message_is_delivered_and_the_model_told_so() {
+async fn empty_steering_message_reaches_the_model_as_a_notice() {
     let script = json!({"responses": [
         {"when": {"user": "[The user sent an empty message.]"}, "text": "you said nothing"},
     ], "default": {"text": "something was said"}});
-    for (revision, mut link, _place) in family(&script) {
+    for (revision, mut link, _place) in links_of_the_family(&script) {
         link.data(json!({"type": "steer", "message": ""})).await;
         link.send(json!({"type": "prompt", "message": "hello"})).await;
         link.until_event("agent_end").await;

@@ -8,11 +8,13 @@ use agentese::types::{
 };
 use agentese_server::config::{BudgetLimits, RunLimits};
 use agentese_server::engine::{
-    Afterwards, Bounds, ChildEvent, Engine, Event, EventSink, GoOn, Hooks, Input, Ledger, Options,
-    PromptError, RunOver,
+    ChildEvent, Engine, Event, EventSink, FollowUpRun, Hooks, Options, PostRunPolicy, PromptError,
+    RunSummary, SubagentLimits, UsageTracker, UserInput,
 };
 use agentese_server::providers::Update;
-use agentese_server::tools::{AgentsError, ChildAnswer, Order, Tool, ToolContext, ToolOutput, ToolSet};
+use agentese_server::tools::{
+    ChildAnswer, SpawnRequest, SubagentError, Tool, ToolContext, ToolOutput, ToolSet,
+};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
@@ -22,13 +24,13 @@ use crate::support::soon;
 
 /// A tool that starts a child and returns its answer.
 #[derive(Clone, Default)]
-struct Delegate {
+struct DelegateTool {
     tools: Option<ToolSet>,
     history: Option<std::path::PathBuf>,
-    heard: Arc<Mutex<Vec<Result<ChildAnswer, AgentsError>>>>,
+    answers: Arc<Mutex<Vec<Result<ChildAnswer, SubagentError>>>>,
 }
 
-impl Tool for Delegate {
+impl Tool for DelegateTool {
     fn name(&self) -> &str {
         "delegate"
     }
@@ -43,7 +45,7 @@ impl Tool for Delegate {
     }
     fn execute<'a>(&'a self, context: &'a ToolContext, _: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
-            let order = Order {
+            let order = SpawnRequest {
                 id: "0-First".to_owned(),
                 agent: "helper".to_owned(),
                 instructions: "Help.".to_owned(),
@@ -54,13 +56,13 @@ impl Tool for Delegate {
                 history: self.history.clone(),
                 isolated: false,
                 resumes: false,
-                watch: None,
+                on_step: None,
             };
-            let said = match context.agents.as_ref().unwrap().start(order).await {
-                Ok(child) => child.say("do it").await,
+            let said = match context.subagents.as_ref().unwrap().start(order).await {
+                Ok(child) => child.prompt("do it").await,
                 Err(error) => Err(error),
             };
-            self.heard.lock().unwrap().push(said.clone());
+            self.answers.lock().unwrap().push(said.clone());
             match said {
                 Ok(answer) => ToolOutput::text(answer.text),
                 Err(error) => ToolOutput::error(error.to_string()),
@@ -71,16 +73,16 @@ impl Tool for Delegate {
 }
 
 #[derive(Default)]
-struct Diary(Mutex<Vec<String>>);
+struct EventLog(Mutex<Vec<String>>);
 
-impl Diary {
+impl EventLog {
     fn read(&self) -> Vec<String> {
         self.0.lock().unwrap().clone()
     }
 }
 
-impl EventSink for Diary {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl EventSink for EventLog {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async {}.boxed()
     }
 
@@ -89,20 +91,20 @@ impl EventSink for Diary {
             Event::RunStarted => "run".to_owned(),
             Event::RunEnded { .. } => "/run".to_owned(),
             Event::Child { id, agent, event: ChildEvent::Started { .. } } => format!("{id} {agent}"),
-            Event::Child { event: ChildEvent::Did(Event::RunStarted), .. } => "child".to_owned(),
-            Event::Child { event: ChildEvent::Did(Event::RunEnded { .. }), .. } => "/child".to_owned(),
-            Event::Reminded { attempt, .. } => format!("reminder {attempt}"),
+            Event::Child { event: ChildEvent::Event(Event::RunStarted), .. } => "child".to_owned(),
+            Event::Child { event: ChildEvent::Event(Event::RunEnded { .. }), .. } => "/child".to_owned(),
+            Event::TodoReminder { attempt, .. } => format!("reminder {attempt}"),
             _ => return,
         };
         self.0.lock().unwrap().push(line);
     }
 }
 
-fn options(script: Value, tool: &Delegate) -> (Options, tempfile::TempDir) {
+fn options(script: Value, tool: &DelegateTool) -> (Options, tempfile::TempDir) {
     let (builder, place) = builder(script);
     let mut tools = ToolSet::none();
     tools.add(Arc::new(tool.clone()));
-    (builder.tools(tools).parts().0, place)
+    (builder.tools(tools).build_engine_options().0, place)
 }
 
 fn delegation() -> Value {
@@ -110,22 +112,22 @@ fn delegation() -> Value {
 }
 
 async fn run(engine: &Engine) {
-    engine.begin(Input::text("go"), None).unwrap().start();
+    engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     soon("the run", engine.wait_until_idle()).await;
 }
 
 #[tokio::test]
 async fn a_child_has_its_own_conversation_and_its_use_counts() {
-    let mut tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+    let mut tool = DelegateTool { tools: Some(ToolSet::none()), ..DelegateTool::default() };
     let script = json!({"responses": [delegation(), {"text": "child's answer"}, {"text": "done"}]});
     let place = tempfile::tempdir().unwrap();
     tool.history = Some(place.path().join("0-First.jsonl"));
     let (options, _place) = options(script, &tool);
-    let (diary, ledger) = (Arc::new(Diary::default()), options.ledger.clone());
+    let (diary, ledger) = (Arc::new(EventLog::default()), options.usage_tracker.clone());
     let engine = Engine::new(options, diary.clone());
     run(&engine).await;
     assert_eq!(diary.read(), ["run", "0-First helper", "child", "/child", "/run"]);
-    let heard = tool.heard.lock().unwrap().clone();
+    let heard = tool.answers.lock().unwrap().clone();
     let answer = heard[0].as_ref().unwrap();
     assert_eq!(
         (answer.text.as_str(), answer.stop, answer.messages.len()),
@@ -134,7 +136,7 @@ async fn a_child_has_its_own_conversation_and_its_use_counts() {
     assert_eq!(engine.messages().len(), 4, "prompt, call, result, answer");
     let history = std::fs::read_to_string(place.path().join("0-First.jsonl")).unwrap();
     assert!(history.contains("child's answer") && history.contains("do it"));
-    let spent = ledger.spent();
+    let spent = ledger.usage();
     assert_eq!((spent.requests, spent.tool_calls, spent.children), (3, 1, 1));
     assert!(spent.tokens > 0);
 }
@@ -142,31 +144,31 @@ async fn a_child_has_its_own_conversation_and_its_use_counts() {
 #[tokio::test]
 async fn fm_f93_depth_and_number_of_the_agents_own_children_are_bounded() {
     // The child has the tool too, but may not use it.
-    let tool = Delegate::default();
+    let tool = DelegateTool::default();
     let script = json!({"responses": [delegation(), delegation()], "default": {"text": "ok"}});
     let (mut options, _place) = options(script, &tool);
-    options.bounds = Bounds::new(1, 64);
-    run(&Engine::new(options, Arc::new(Diary::default()))).await;
-    let heard = tool.heard.lock().unwrap().clone();
-    assert_eq!(heard[0], Err(AgentsError::TooDeep(1)));
+    options.subagent_limits = SubagentLimits::new(1, 64);
+    run(&Engine::new(options, Arc::new(EventLog::default()))).await;
+    let heard = tool.answers.lock().unwrap().clone();
+    assert_eq!(heard[0], Err(SubagentError::TooDeep(1)));
     assert_eq!(heard[1].as_ref().unwrap().text, "ok");
 
-    let tool = Delegate::default();
+    let tool = DelegateTool::default();
     let (mut options, _place) =
         self::options(json!({"responses": [delegation()], "default": {"text": "ok"}}), &tool);
-    options.bounds = Bounds::new(1, 0);
-    run(&Engine::new(options, Arc::new(Diary::default()))).await;
-    assert_eq!(*tool.heard.lock().unwrap(), [Err(AgentsError::TooMany(0))]);
+    options.subagent_limits = SubagentLimits::new(1, 0);
+    run(&Engine::new(options, Arc::new(EventLog::default()))).await;
+    assert_eq!(*tool.answers.lock().unwrap(), [Err(SubagentError::TooMany(0))]);
 }
 
 #[tokio::test]
 async fn fm_f45_fm_f93_an_abort_reaches_a_child() {
-    let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+    let tool = DelegateTool { tools: Some(ToolSet::none()), ..DelegateTool::default() };
     let script = json!({"responses": [delegation(), {"hang_after": 0}], "default": {"text": "ok"}});
     let (options, _place) = options(script, &tool);
-    let diary = Arc::new(Diary::default());
+    let diary = Arc::new(EventLog::default());
     let engine = Engine::new(options, diary.clone());
-    engine.begin(Input::text("go"), None).unwrap().start();
+    engine.accept_prompt(UserInput::text("go"), None).unwrap().start();
     let begun = async {
         while !diary.read().contains(&"child".to_owned()) {
             tokio::task::yield_now().await;
@@ -175,13 +177,13 @@ async fn fm_f45_fm_f93_an_abort_reaches_a_child() {
     soon("the child to begin", begun).await;
     soon("the abort", engine.abort()).await;
     assert_eq!(diary.read(), ["run", "0-First helper", "child", "/child", "/run"]);
-    assert_eq!(tool.heard.lock().unwrap()[0].as_ref().unwrap().stop, StopReason::Aborted);
+    assert_eq!(tool.answers.lock().unwrap()[0].as_ref().unwrap().stop, StopReason::Aborted);
 }
 
 /// A guard that permits only the first call.
-struct Guard(AtomicUsize);
+struct FirstCallGuard(AtomicUsize);
 
-impl Hooks for Guard {
+impl Hooks for FirstCallGuard {
     fn tool_call<'a>(&'a self, _: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
         let first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
         async move { if first { Ok(()) } else { Err("guarded".to_owned()) } }.boxed()
@@ -189,44 +191,44 @@ impl Hooks for Guard {
 }
 
 #[tokio::test]
-async fn guards_of_the_parent_look_at_calls_of_a_child() {
-    let inner = Delegate::default();
+async fn guards_of_the_parent_check_calls_of_a_child() {
+    let inner = DelegateTool::default();
     let mut tools = ToolSet::none();
     tools.add(Arc::new(inner.clone()));
-    let tool = Delegate { tools: Some(tools), ..Delegate::default() };
+    let tool = DelegateTool { tools: Some(tools), ..DelegateTool::default() };
     let script = json!({"responses": [delegation(), delegation()], "default": {"text": "ok"}});
     let (mut options, _place) = options(script, &tool);
-    options.hooks.push(Arc::new(Guard(AtomicUsize::new(0))));
-    run(&Engine::new(options, Arc::new(Diary::default()))).await;
-    assert!(inner.heard.lock().unwrap().is_empty(), "the child's call did not run");
-    assert_eq!(tool.heard.lock().unwrap().len(), 1);
+    options.hooks.push(Arc::new(FirstCallGuard(AtomicUsize::new(0))));
+    run(&Engine::new(options, Arc::new(EventLog::default()))).await;
+    assert!(inner.answers.lock().unwrap().is_empty(), "the child's call did not run");
+    assert_eq!(tool.answers.lock().unwrap().len(), 1);
 }
 
 /// A policy that reminds twice, and aborts an answer with "no".
-struct Minder(AtomicUsize);
+struct ReminderPolicy(AtomicUsize);
 
-impl Afterwards for Minder {
-    fn after(&self, run: &RunOver<'_>, sink: &dyn EventSink) -> Option<GoOn> {
+impl PostRunPolicy for ReminderPolicy {
+    fn after_run(&self, run: &RunSummary<'_>, sink: &dyn EventSink) -> Option<FollowUpRun> {
         let attempt = self.0.fetch_add(1, Ordering::SeqCst) as u64 + 1;
         if attempt > 2 {
             return None;
         }
-        sink.push(Event::Reminded { todos: &[], attempt, limit: 2 });
+        sink.push(Event::TodoReminder { todos: &[], attempt, limit: 2 });
         let words = UserMessage::new(InputContent::Text(format!("reminder {attempt}")), 0);
-        Some(GoOn {
+        Some(FollowUpRun {
             messages: vec![AgentMessage::from(words)],
-            forgets_answer: run.stopped,
-            ..GoOn::default()
+            drops_answer: run.stopped,
+            ..FollowUpRun::default()
         })
     }
 }
 
 #[tokio::test]
-async fn a_policy_goes_on_after_a_run_until_it_has_enough() {
+async fn policy_continues_runs_until_its_limit() {
     let (builder, _place) = builder(json!({"responses": [], "default": {"text": "ok"}}));
-    let mut options = builder.parts().0;
-    options.afterwards.push(Arc::new(Minder(AtomicUsize::new(0))));
-    let diary = Arc::new(Diary::default());
+    let mut options = builder.build_engine_options().0;
+    options.post_run_policies.push(Arc::new(ReminderPolicy(AtomicUsize::new(0))));
+    let diary = Arc::new(EventLog::default());
     let engine = Engine::new(options, diary.clone());
     run(&engine).await;
     assert_eq!(diary.read(), ["run", "/run", "reminder 1", "run", "/run", "reminder 2", "run", "/run"]);
@@ -234,23 +236,23 @@ async fn a_policy_goes_on_after_a_run_until_it_has_enough() {
     assert!(engine.is_idle());
 }
 
-struct Stopper;
+struct StopHook;
 
-impl Hooks for Stopper {
-    fn stops(&self, message: &AssistantMessage, _: &Update) -> Option<Vec<StreamRule>> {
+impl Hooks for StopHook {
+    fn should_stop(&self, message: &AssistantMessage, _: &Update) -> Option<Vec<StreamRule>> {
         serde_json::to_string(message).unwrap().contains("forbidden").then(Vec::new)
     }
 }
 
 #[tokio::test]
-async fn a_hook_stops_an_answer_and_a_policy_asks_again() {
+async fn hook_stops_an_answer_and_policy_repeats_the_request() {
     let script = json!({"responses": [{"blocks": [{"text": ["this is ", "forbidden", " and never said"]}]}],
                         "default": {"text": "ok"}});
     let (builder, _place) = builder(script);
-    let mut options = builder.parts().0;
-    options.hooks.push(Arc::new(Stopper));
-    options.afterwards.push(Arc::new(Minder(AtomicUsize::new(1))));
-    let diary = Arc::new(Diary::default());
+    let mut options = builder.build_engine_options().0;
+    options.hooks.push(Arc::new(StopHook));
+    options.post_run_policies.push(Arc::new(ReminderPolicy(AtomicUsize::new(1))));
+    let diary = Arc::new(EventLog::default());
     let engine = Engine::new(options, diary.clone());
     run(&engine).await;
     assert_eq!(diary.read(), ["run", "/run", "reminder 2", "run", "/run"]);
@@ -262,9 +264,9 @@ async fn a_hook_stops_an_answer_and_a_policy_asks_again() {
 }
 
 /// Adds a tool if its name is free, like extensions and MCP servers.
-struct Brings(Delegate);
+struct ToolHook(DelegateTool);
 
-impl Hooks for Brings {
+impl Hooks for ToolHook {
     fn tools(&self, own: &ToolSet) -> ToolSet {
         let mut tools = own.clone();
         if own.get("delegate").is_none() {
@@ -276,33 +278,33 @@ impl Hooks for Brings {
 
 #[tokio::test]
 async fn fm_f93_a_child_with_tools_of_its_own_is_given_none_by_hooks() {
-    let brought = Delegate::default();
-    let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+    let brought = DelegateTool::default();
+    let tool = DelegateTool { tools: Some(ToolSet::none()), ..DelegateTool::default() };
     let script = json!({"responses": [delegation(), delegation()], "default": {"text": "ok"}});
     let (mut options, _place) = options(script, &tool);
-    options.hooks.push(Arc::new(Brings(brought.clone())));
-    run(&Engine::new(options, Arc::new(Diary::default()))).await;
-    assert!(brought.heard.lock().unwrap().is_empty(), "the child was not told of the tool");
-    assert_eq!(tool.heard.lock().unwrap().len(), 1);
+    options.hooks.push(Arc::new(ToolHook(brought.clone())));
+    run(&Engine::new(options, Arc::new(EventLog::default()))).await;
+    assert!(brought.answers.lock().unwrap().is_empty(), "the child was not told of the tool");
+    assert_eq!(tool.answers.lock().unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn limits_reach_agents_that_a_tool_sets_to_work() {
+async fn limits_apply_to_children_of_a_tool() {
     let fails = json!({"blocks": [{"tool": {"name": "nobody", "args": {}}}]});
     for (limits, reason) in [
         (RunLimits::default(), "has failed 8 times with the same error"),
         (RunLimits { max_turns: 3, ..RunLimits::default() }, "it has had 3 turns"),
     ] {
-        let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+        let tool = DelegateTool { tools: Some(ToolSet::none()), ..DelegateTool::default() };
         let script = json!({"responses": [
             {"when": {"user": "go", "tool_results": false}, "blocks": [{"tool": {"id": "x", "name": "delegate", "args": {}}}]},
             {"when": {"user": "go", "tool_results": true}, "text": "over"},
         ], "default": fails});
         let (mut options, _place) = options(script, &tool);
-        options.ledger = Arc::new(Ledger::limited(BudgetLimits::default(), limits));
-        let engine = Engine::new(options, Arc::new(Diary::default()));
+        options.usage_tracker = Arc::new(UsageTracker::with_limits(BudgetLimits::default(), limits));
+        let engine = Engine::new(options, Arc::new(EventLog::default()));
         run(&engine).await;
-        let heard = tool.heard.lock().unwrap().clone();
+        let heard = tool.answers.lock().unwrap().clone();
         let answer = heard[0].as_ref().unwrap();
         assert_eq!(answer.stop, StopReason::Error);
         assert!(answer.error.as_ref().unwrap().contains(reason), "{answer:?}");
@@ -313,12 +315,12 @@ async fn limits_reach_agents_that_a_tool_sets_to_work() {
 
 #[tokio::test]
 async fn the_time_of_a_run_is_that_of_the_agents_in_it() {
-    let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+    let tool = DelegateTool { tools: Some(ToolSet::none()), ..DelegateTool::default() };
     let script = json!({"responses": [delegation()], "default": {"hang_after": -1}});
     let (mut options, _place) = options(script, &tool);
     let limits = RunLimits { max_time_ms: 200, ..RunLimits::default() };
-    options.ledger = Arc::new(Ledger::limited(BudgetLimits::default(), limits));
-    let engine = Engine::new(options, Arc::new(Diary::default()));
+    options.usage_tracker = Arc::new(UsageTracker::with_limits(BudgetLimits::default(), limits));
+    let engine = Engine::new(options, Arc::new(EventLog::default()));
     run(&engine).await;
     let last = engine.messages().pop().unwrap();
     let AgentMessage::Assistant(last) = &*last else { panic!("{last:?}") };
@@ -328,9 +330,9 @@ async fn the_time_of_a_run_is_that_of_the_agents_in_it() {
 
 #[tokio::test]
 async fn a_blank_task_is_refused() {
-    let tool = Delegate { tools: Some(ToolSet::none()), ..Delegate::default() };
+    let tool = DelegateTool { tools: Some(ToolSet::none()), ..DelegateTool::default() };
     let (options, _place) = options(json!({"responses": [], "default": {"text": "ok"}}), &tool);
-    let engine = Engine::new(options, Arc::new(Diary::default()));
-    assert_eq!(engine.begin(Input::text(" \n"), None).unwrap_err(), PromptError::Blank);
+    let engine = Engine::new(options, Arc::new(EventLog::default()));
+    assert_eq!(engine.accept_prompt(UserInput::text(" \n"), None).unwrap_err(), PromptError::Blank);
     assert!(engine.is_idle() && engine.messages().is_empty());
 }

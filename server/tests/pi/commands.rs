@@ -27,7 +27,7 @@ async fn the_state_of_a_fresh_agent() {
 async fn a_session_is_named_until_the_next_one() {
     let (mut link, _place) = Link::scripted(json!({"responses": []}));
     for name in ["", " \n\t"] {
-        let refused = link.ask(json!({"type": "set_session_name", "name": name})).await;
+        let refused = link.request(json!({"type": "set_session_name", "name": name})).await;
         assert_eq!(refused["error"], "Session name cannot be empty");
     }
     assert_eq!(link.state().await.get("sessionName"), None);
@@ -45,9 +45,9 @@ async fn models_and_levels() {
     assert_eq!(models["models"].as_array().unwrap().len(), 1);
     let set = link.data(json!({"type": "set_model", "provider": "scripted", "modelId": "scripted"})).await;
     assert_eq!(set, model);
-    let refused = link.ask(json!({"type": "set_model", "provider": "no", "modelId": "such"})).await;
+    let refused = link.request(json!({"type": "set_model", "provider": "no", "modelId": "such"})).await;
     assert_eq!(refused["error"], "Model not found: no/such");
-    let cycled = link.ask(json!({"type": "cycle_model"})).await;
+    let cycled = link.request(json!({"type": "cycle_model"})).await;
     assert_eq!(cycled.get("data"), Some(&Value::Null));
     link.data(json!({"type": "set_thinking_level", "level": "xhigh"})).await;
     assert_eq!(link.state().await["thinkingLevel"], "high");
@@ -63,9 +63,9 @@ async fn nothing_can_be_invoked_by_name() {
 
 #[tokio::test]
 async fn without_a_model_it_serves_and_refuses_prompts() {
-    let mut link = Link::to(Server::builder().model("nosuch/model").build());
+    let mut link = Link::serving(Server::builder().model("nosuch/model").build());
     assert_eq!(link.state().await["model"], Value::Null);
-    let refused = link.ask(json!({"type": "prompt", "message": "hi"})).await;
+    let refused = link.request(json!({"type": "prompt", "message": "hi"})).await;
     assert_eq!(
         refused["error"],
         "No model is selected: Model \"nosuch/model\" not found. Use --list-models to see available models."
@@ -78,12 +78,12 @@ async fn without_a_model_it_serves_and_refuses_prompts() {
 }
 
 #[tokio::test]
-async fn the_built_in_plan_tells_what_is_there() {
+async fn built_in_plan_describes_the_directory() {
     let place = tempfile::tempdir().unwrap();
     let name = place.path().file_name().unwrap().to_str().unwrap().to_owned();
     let server = || Server::builder().cwd(place.path()).build();
     // Empty directory.
-    let mut link = Link::to(server());
+    let mut link = Link::serving(server());
     link.run("What is here?").await;
     let text = |data: Value| data["text"].as_str().unwrap().to_owned();
     let answer = text(link.data(json!({"type": "get_last_assistant_text"})).await);
@@ -122,7 +122,7 @@ async fn the_built_in_plan_tells_what_is_there() {
     let frames = link.run("Quietly").await;
     assert!(!frames.iter().any(|frame| frame["assistantMessageEvent"]["type"] == "thinking_delta"));
     let bare = Server::builder().cwd(place.path()).tools(agentese_server::tools::ToolSet::none()).build();
-    let mut link = Link::to(bare);
+    let mut link = Link::serving(bare);
     link.run("Anything?").await;
     let answer = text(link.data(json!({"type": "get_last_assistant_text"})).await);
     assert!(answer.contains("no tool to look with"), "{answer}");

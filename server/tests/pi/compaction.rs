@@ -22,7 +22,7 @@ fn link(limit: u64, responses: Value) -> (Link, TempDir) {
         keep_recent_tokens: 4,
         ..CompactionSettings::default()
     };
-    (Link::to(builder.compaction(compaction).build()), place)
+    (Link::serving(builder.compaction(compaction).build()), place)
 }
 
 fn tokens(input: u64, text: &str) -> Value {
@@ -32,7 +32,7 @@ fn tokens(input: u64, text: &str) -> Value {
 const NEVER: u64 = 100_000;
 
 #[tokio::test]
-async fn a_compaction_that_was_asked_for() {
+async fn requested_compaction() {
     let (mut link, _place) = link(
         NEVER,
         json!([
@@ -52,7 +52,7 @@ async fn a_compaction_that_was_asked_for() {
     let roles: Vec<_> = messages.iter().map(|message| message["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["compactionSummary", "user", "assistant"]);
     assert_eq!(messages[0]["summary"], "the summary");
-    let again = link.ask(json!({"type": "compact"})).await;
+    let again = link.request(json!({"type": "compact"})).await;
     assert_eq!((&again["success"], &again["error"]), (&json!(false), &json!("Already compacted")));
     assert_eq!(
         link.run("the third question").await.last().unwrap()["messages"][1]["content"][0]["text"],
@@ -87,13 +87,13 @@ async fn a_turn_that_is_cut_in_the_middle_gets_a_summary_of_its_own() {
 }
 
 #[tokio::test]
-async fn an_empty_history_is_refused_and_the_model_is_not_asked() {
+async fn empty_history_is_rejected_without_a_request() {
     let (mut link, _place) = link(NEVER, json!([{"text": "one"}, {"text": "two"}]));
     let nothing = "Nothing to compact (session too small)";
-    let answer = link.ask(json!({"type": "compact"})).await;
+    let answer = link.request(json!({"type": "compact"})).await;
     assert_eq!((&answer["success"], &answer["error"]), (&json!(false), &json!(nothing)));
     link.run("the first question").await;
-    let answer = link.ask(json!({"type": "compact"})).await;
+    let answer = link.request(json!({"type": "compact"})).await;
     assert_eq!((&answer["success"], &answer["error"]), (&json!(false), &json!(nothing)));
     // The answer that the summary would have replaced is still available.
     link.run("the second question").await;
@@ -102,7 +102,7 @@ async fn an_empty_history_is_refused_and_the_model_is_not_asked() {
 }
 
 #[tokio::test]
-async fn a_second_compaction_does_not_lose_what_the_first_one_kept() {
+async fn second_compaction_summarizes_messages_kept_by_the_first() {
     let (mut link, _place) = link(
         NEVER,
         json!([
@@ -115,7 +115,7 @@ async fn a_second_compaction_does_not_lose_what_the_first_one_kept() {
     link.data(json!({"type": "compact"})).await;
     link.run("go").await;
     // A second compaction would keep everything that the first one kept.
-    assert_eq!(link.ask(json!({"type": "compact"})).await["success"], false);
+    assert_eq!(link.request(json!({"type": "compact"})).await["success"], false);
     let outline = |messages: Vec<Value>| -> Vec<String> {
         let text = |message: &Value| match message["summary"].as_str() {
             Some(summary) => summary.to_owned(),
@@ -131,7 +131,7 @@ async fn a_second_compaction_does_not_lose_what_the_first_one_kept() {
 }
 
 #[tokio::test]
-async fn fm_f67_what_was_counted_before_a_compaction_causes_no_other_one() {
+async fn fm_f67_usage_before_a_compaction_causes_no_second_one() {
     let refused = json!({"error": {"status": 400, "type": "invalid_request_error", "message": "no"}});
     let denied = json!({"error": {"status": 401, "type": "authentication_error", "message": "no"}});
     let (mut link, _place) = link(
@@ -158,7 +158,7 @@ async fn fm_f67_what_was_counted_before_a_compaction_causes_no_other_one() {
 }
 
 /// Invalid summaries, with their errors.
-fn no_summaries() -> [(Value, &'static str); 6] {
+fn invalid_summaries() -> [(Value, &'static str); 6] {
     [
         (json!({"text": ""}), "the model's answer has no text"),
         (json!({"text": " \n\t"}), "the model's answer has no text"),
@@ -180,13 +180,13 @@ fn no_summaries() -> [(Value, &'static str); 6] {
 
 #[tokio::test]
 async fn an_empty_or_cut_off_summary_is_refused_and_replaces_nothing() {
-    for (answer, reason) in no_summaries() {
+    for (answer, reason) in invalid_summaries() {
         let (mut link, _place) =
             link(NEVER, json!([{"text": "one"}, {"text": "two"}, answer, {"text": "three"}]));
         link.run("the first question").await;
         link.run("the second question").await;
         let before = link.messages().await;
-        let refused = link.ask(json!({"type": "compact"})).await;
+        let refused = link.request(json!({"type": "compact"})).await;
         let error = format!("Summarization failed: {reason}");
         assert_eq!((&refused["success"], &refused["error"]), (&json!(false), &json!(error)));
         assert_eq!(link.messages().await, before, "{reason}");
@@ -195,8 +195,8 @@ async fn an_empty_or_cut_off_summary_is_refused_and_replaces_nothing() {
 }
 
 #[tokio::test]
-async fn an_empty_or_cut_off_summary_of_the_agents_own_is_told_and_replaces_nothing() {
-    for (answer, reason) in no_summaries() {
+async fn invalid_automatic_summary_is_reported_and_replaces_nothing() {
+    for (answer, reason) in invalid_summaries() {
         let (mut link, _place) = link(1000, json!([tokens(100, "one"), tokens(5000, "two"), answer]));
         link.run("the first question").await;
         link.run("the second question").await;
@@ -219,7 +219,7 @@ async fn fm_f67_an_overflow_after_a_retried_529_is_compacted() {
         let builder = Server::builder().cwd(place.path()).temp_dir(place.path());
         let compaction = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
         let builder = builder.clock(Arc::new(ImpatientClock::default())).compaction(compaction);
-        let mut link = Link::to(builder.script(script(json!({"responses": responses}))).build());
+        let mut link = Link::serving(builder.script(script(json!({"responses": responses}))).build());
         link.run("the first question").await;
         link.run("the second question").await;
         let seen = link.seen.len();
@@ -314,7 +314,7 @@ async fn a_summary_that_fails_changes_nothing() {
     );
     link.run("the first question").await;
     link.run("the second question").await;
-    let answer = link.ask(json!({"type": "compact"})).await;
+    let answer = link.request(json!({"type": "compact"})).await;
     assert_eq!(answer["success"], false);
     let error = answer["error"].as_str().unwrap();
     assert!(error.starts_with("Summarization failed: 400 {"), "{error}");
@@ -417,7 +417,7 @@ async fn without_auto_compaction_nothing_is_compacted() {
 }
 
 #[tokio::test]
-async fn fm_f53_what_is_said_during_a_compaction_is_delivered_after_it() {
+async fn fm_f53_input_during_a_compaction_is_delivered_after_it() {
     let (clock, place) = (HeldClock::default(), tempfile::tempdir().unwrap());
     let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).clock(Arc::new(clock.clone()));
     let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
@@ -430,14 +430,14 @@ async fn fm_f53_what_is_said_during_a_compaction_is_delivered_after_it() {
         tokens(100, "one"), tokens(5000, "two"), {"text": "the summary", "first_ms": 1}, {"text": "a"}, {"text": "b"},
     ]);
     let builder = builder.compaction(compaction).script(script(json!({"responses": responses})));
-    let mut link = Link::to(builder.build());
+    let mut link = Link::serving(builder.build());
     link.run("the first question").await;
     link.run("the second question").await;
     link.until_event("auto_compaction_start").await;
     let state = link.state().await;
     assert_eq!((&state["isCompacting"], &state["isStreaming"]), (&json!(true), &json!(false)));
     for command in [json!({"type": "follow_up", "message": "f"}), json!({"type": "prompt", "message": "p"})] {
-        assert_eq!(link.ask(command).await["success"], true);
+        assert_eq!(link.request(command).await["success"], true);
     }
     clock.release();
     let frames = link.until_event("agent_end").await;
@@ -501,7 +501,7 @@ async fn fm_f48_an_abort_stops_an_automatic_compaction() {
 }
 
 #[tokio::test]
-async fn a_summary_that_fails_on_its_own_is_told() {
+async fn failed_automatic_summary_is_reported() {
     let (mut link, _place) = link(
         1000,
         json!([
@@ -518,7 +518,7 @@ async fn a_summary_that_fails_on_its_own_is_told() {
 
 /// One exchange is larger than the limit, and no earlier message can be summarised.
 #[tokio::test]
-async fn a_compaction_that_has_nothing_to_do_says_why() {
+async fn compaction_without_work_has_a_reason() {
     let (builder, _place) = builder(json!({"responses": [tokens(10_000, "one")], "default": {"text": "ok"}}));
     let window = agentese_server::providers::scripted::CONTEXT_WINDOW;
     let compaction = CompactionSettings {
@@ -526,7 +526,7 @@ async fn a_compaction_that_has_nothing_to_do_says_why() {
         keep_recent_tokens: 100_000,
         ..CompactionSettings::default()
     };
-    let mut link = Link::to(builder.compaction(compaction).build());
+    let mut link = Link::serving(builder.compaction(compaction).build());
     link.send(json!({"type": "prompt", "message": "a question"})).await;
     let end = link.until_event("auto_compaction_end").await.pop().unwrap();
     assert_eq!((&end["result"], &end["aborted"]), (&Value::Null, &json!(false)));

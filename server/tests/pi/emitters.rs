@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agentese::pi::{Event, ExtensionError, Pi, PromptParams, WordsTaken};
-use agentese::serve::{Call, Options, Refusal, serve_with};
+use agentese::pi::{Event, ExtensionError, InputReceipt, Pi, PromptParams};
+use agentese::serve::{Call, CommandError, Options, serve_with};
 use agentese::transport::memory_pair;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -13,14 +13,14 @@ use crate::support::soon;
 const WRITERS: usize = 64;
 const EACH: usize = 1_600;
 
-struct Chatter;
+struct ChattyService;
 
-impl agentese::pi::Service for Chatter {
+impl agentese::pi::Service for ChattyService {
     async fn prompt(
         &self,
         _: PromptParams,
-        call: Call<Pi, Option<WordsTaken>>,
-    ) -> Result<Option<WordsTaken>, Refusal> {
+        call: Call<Pi, Option<InputReceipt>>,
+    ) -> Result<Option<InputReceipt>, CommandError> {
         call.answer(None);
         for writer in 0..WRITERS {
             let emitter = call.emitter().clone();
@@ -43,7 +43,7 @@ async fn fm_f24_frames_of_many_writers_never_interleave() {
     let (ours, theirs) = memory_pair(777);
     let mut options = Options::default();
     options.outbox_bytes = 1 << 16;
-    let served = tokio::spawn(serve_with(theirs, Arc::new(Chatter), options, |_| {}));
+    let served = tokio::spawn(serve_with(theirs, Arc::new(ChattyService), options, |_| {}));
     let (reader, mut writer, _) = ours.into_parts();
     writer.write_all(b"{\"id\":1,\"type\":\"prompt\",\"message\":\"\"}\n").await.unwrap();
     let mut lines = BufReader::new(reader).lines();

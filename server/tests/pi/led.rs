@@ -7,7 +7,9 @@ use agentese::types::{
     StopReason, TextContent, ToolCall, Usage, UserMessage,
 };
 use agentese_server::Server;
-use agentese_server::engine::{Compacted, Deed, Lead, Manner, StreamingBehavior, Unwilling};
+use agentese_server::engine::{
+    Delivery, InputQueue, RemoteAgent, RemoteCompaction, RemoteError, RemoteEvent,
+};
 use agentese_server::providers::StreamEvent;
 use agentese_server::server::Builder;
 use agentese_server::tools::{ToolContent, ToolOutput, ToolUpdate};
@@ -24,36 +26,36 @@ mod early;
 mod moves;
 
 /// A remote agent that executes the plan of the test, and records its requests.
-struct Other {
-    deeds: tokio::sync::Mutex<UnboundedReceiver<Deed>>,
-    asked: Mutex<Vec<String>>,
+struct FakeRemoteAgent {
+    events: tokio::sync::Mutex<UnboundedReceiver<RemoteEvent>>,
+    calls: Mutex<Vec<String>>,
     /// Events after user input.
-    plan: Mutex<Vec<Vec<Deed>>>,
+    planned_events: Mutex<Vec<Vec<RemoteEvent>>>,
     /// Events after an abort.
-    when_stopped: Mutex<Vec<Deed>>,
-    doing: UnboundedSender<Deed>,
-    refuses: Mutex<Option<Unwilling>>,
+    abort_events: Mutex<Vec<RemoteEvent>>,
+    event_sender: UnboundedSender<RemoteEvent>,
+    rejection: Mutex<Option<RemoteError>>,
     history: Mutex<Vec<AgentMessage>>,
 }
 
-impl Other {
-    fn write(&self, line: impl Into<String>) {
-        self.asked.lock().unwrap().push(line.into());
+impl FakeRemoteAgent {
+    fn record(&self, line: impl Into<String>) {
+        self.calls.lock().unwrap().push(line.into());
     }
 
-    fn does(&self, deeds: impl IntoIterator<Item = Deed>) {
-        deeds.into_iter().for_each(|deed| self.doing.send(deed).unwrap());
+    fn emit(&self, events: impl IntoIterator<Item = RemoteEvent>) {
+        events.into_iter().for_each(|deed| self.event_sender.send(deed).unwrap());
     }
 
-    fn asked(&self) -> Vec<String> {
-        self.asked.lock().unwrap().clone()
+    fn calls(&self) -> Vec<String> {
+        self.calls.lock().unwrap().clone()
     }
 }
 
-impl Lead for Other {
-    fn next(&self) -> BoxFuture<'_, Deed> {
+impl RemoteAgent for FakeRemoteAgent {
+    fn next_event(&self) -> BoxFuture<'_, RemoteEvent> {
         async move {
-            match self.deeds.lock().await.recv().await {
+            match self.events.lock().await.recv().await {
                 Some(deed) => deed,
                 None => std::future::pending().await,
             }
@@ -61,22 +63,22 @@ impl Lead for Other {
         .boxed()
     }
 
-    fn say<'a>(
+    fn submit<'a>(
         &'a self,
         text: &'a str,
         images: &'a [ImageContent],
-        manner: Manner,
-    ) -> BoxFuture<'a, Result<(), Unwilling>> {
+        manner: Delivery,
+    ) -> BoxFuture<'a, Result<(), RemoteError>> {
         async move {
-            self.write(format!("{text} {manner:?} {}", images.len()));
-            if let Some(reason) = self.refuses.lock().unwrap().clone() {
+            self.record(format!("{text} {manner:?} {}", images.len()));
+            if let Some(reason) = self.rejection.lock().unwrap().clone() {
                 return Err(reason);
             }
             let deeds = {
-                let mut plan = self.plan.lock().unwrap();
+                let mut plan = self.planned_events.lock().unwrap();
                 if plan.is_empty() { Vec::new() } else { plan.remove(0) }
             };
-            self.does(deeds);
+            self.emit(deeds);
             // Events that precede the client's response are sent after it.
             tokio::task::yield_now().await;
             Ok(())
@@ -86,64 +88,64 @@ impl Lead for Other {
 
     fn abort(&self) -> BoxFuture<'_, ()> {
         async move {
-            self.write("abort");
-            let deeds = std::mem::take(&mut *self.when_stopped.lock().unwrap());
-            self.does(deeds);
+            self.record("abort");
+            let deeds = std::mem::take(&mut *self.abort_events.lock().unwrap());
+            self.emit(deeds);
         }
         .boxed()
     }
 
-    fn compact<'a>(&'a self, focus: Option<&'a str>) -> BoxFuture<'a, Result<Compacted, Unwilling>> {
+    fn compact<'a>(&'a self, focus: Option<&'a str>) -> BoxFuture<'a, Result<RemoteCompaction, RemoteError>> {
         async move {
-            self.write(format!("compact {focus:?}"));
+            self.record(format!("compact {focus:?}"));
             let result = agentese::types::CompactionResult::new("so far", "theirs", 12);
-            Ok(Compacted { result, kept: 1 })
+            Ok(RemoteCompaction { result, kept_messages: 1 })
         }
         .boxed()
     }
 
-    fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
+    fn new_session(&self) -> BoxFuture<'_, Result<bool, RemoteError>> {
         async move {
-            self.write("new");
+            self.record("new");
             Ok(true)
         }
         .boxed()
     }
 
-    fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
+    fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, RemoteError>> {
         async move {
-            self.write(format!("fork {number} {text}"));
+            self.record(format!("fork {number} {text}"));
             Ok(true)
         }
         .boxed()
     }
 
-    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {
+    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, RemoteError>> {
         async move { Ok(Some(self.history.lock().unwrap().clone())) }.boxed()
     }
 }
 
 /// Starts a pi agent with the remote agent behind it.
-fn pair(plan: Vec<Vec<Deed>>) -> (Link, Arc<Other>, tempfile::TempDir) {
-    let (builder, other, place) = led(plan);
+fn served_pair(plan: Vec<Vec<RemoteEvent>>) -> (Link, Arc<FakeRemoteAgent>, tempfile::TempDir) {
+    let (builder, other, place) = builder_with_remote(plan);
     let server: Server = builder.build();
-    (Link::to(server), other, place)
+    (Link::serving(server), other, place)
 }
 
 /// Builds an agent with the remote agent behind it.
-fn led(plan: Vec<Vec<Deed>>) -> (Builder, Arc<Other>, tempfile::TempDir) {
+fn builder_with_remote(plan: Vec<Vec<RemoteEvent>>) -> (Builder, Arc<FakeRemoteAgent>, tempfile::TempDir) {
     let (doing, deeds) = unbounded_channel();
-    let other = Arc::new(Other {
-        deeds: tokio::sync::Mutex::new(deeds),
-        asked: Mutex::default(),
-        plan: Mutex::new(plan),
-        when_stopped: Mutex::default(),
-        doing,
-        refuses: Mutex::default(),
+    let other = Arc::new(FakeRemoteAgent {
+        events: tokio::sync::Mutex::new(deeds),
+        calls: Mutex::default(),
+        planned_events: Mutex::new(plan),
+        abort_events: Mutex::default(),
+        event_sender: doing,
+        rejection: Mutex::default(),
         history: Mutex::default(),
     });
     let (builder, place) = builder(json!({"responses": []}));
-    (builder.lead(other.clone()), other, place)
+    (builder.remote_agent(other.clone()), other, place)
 }
 
 fn answer(blocks: Vec<AssistantBlock>, stop: StopReason) -> AssistantMessage {
@@ -163,25 +165,25 @@ fn answer(blocks: Vec<AssistantBlock>, stop: StopReason) -> AssistantMessage {
     .build()
 }
 
-fn says(text: &str) -> Vec<Deed> {
+fn answer_events(text: &str) -> Vec<RemoteEvent> {
     let block = TextContent::new(text).into();
     vec![
-        Deed::Grew(StreamEvent::Start),
-        Deed::Grew(StreamEvent::TextStart),
-        Deed::Grew(StreamEvent::TextDelta(text.to_owned())),
-        Deed::Grew(StreamEvent::TextEnd),
-        Deed::Answered(Box::new(answer(vec![block], StopReason::Stop))),
+        RemoteEvent::AnswerUpdated(StreamEvent::Start),
+        RemoteEvent::AnswerUpdated(StreamEvent::TextStart),
+        RemoteEvent::AnswerUpdated(StreamEvent::TextDelta(text.to_owned())),
+        RemoteEvent::AnswerUpdated(StreamEvent::TextEnd),
+        RemoteEvent::AnswerEnded(Box::new(answer(vec![block], StopReason::Stop))),
     ]
 }
 
-fn user(text: &str) -> Deed {
-    Deed::Said(Box::new(UserMessage::new(InputContent::Text(text.to_owned()), 0).into()))
+fn user_event(text: &str) -> RemoteEvent {
+    RemoteEvent::MessageAdded(Box::new(UserMessage::new(InputContent::Text(text.to_owned()), 0).into()))
 }
 
-fn run(deeds: impl IntoIterator<Item = Deed>) -> Vec<Deed> {
-    let mut all = vec![Deed::RunBegan];
-    all.extend(deeds);
-    all.extend([Deed::RunOver { will_retry: false }, Deed::Rested { aborted: false }]);
+fn run_events(events: impl IntoIterator<Item = RemoteEvent>) -> Vec<RemoteEvent> {
+    let mut all = vec![RemoteEvent::RunStarted];
+    all.extend(events);
+    all.extend([RemoteEvent::RunEnded { will_retry: false }, RemoteEvent::Settled { aborted: false }]);
     all
 }
 
@@ -189,16 +191,19 @@ fn call() -> ToolCall {
     ToolCall::new("c1", "their_tool", Map::new())
 }
 
-fn calls() -> Vec<Deed> {
+fn tool_call_events() -> Vec<RemoteEvent> {
     let mut deeds = vec![
-        Deed::Grew(StreamEvent::ToolCallStart { id: "c1".to_owned(), name: "their_tool".to_owned() }),
-        Deed::Grew(StreamEvent::ToolCallDelta("{}".to_owned())),
-        Deed::Grew(StreamEvent::ToolCallEnd),
-        Deed::Answered(Box::new(answer(vec![call().into()], StopReason::ToolUse))),
-        Deed::ToolBegan(call()),
+        RemoteEvent::AnswerUpdated(StreamEvent::ToolCallStart {
+            id: "c1".to_owned(),
+            name: "their_tool".to_owned(),
+        }),
+        RemoteEvent::AnswerUpdated(StreamEvent::ToolCallDelta("{}".to_owned())),
+        RemoteEvent::AnswerUpdated(StreamEvent::ToolCallEnd),
+        RemoteEvent::AnswerEnded(Box::new(answer(vec![call().into()], StopReason::ToolUse))),
+        RemoteEvent::ToolStarted(call()),
     ];
     let content = vec![ToolContent::Text("half".to_owned())];
-    deeds.push(Deed::ToolShowed("c1".to_owned(), ToolUpdate { content, details: None }));
+    deeds.push(RemoteEvent::ToolUpdated("c1".to_owned(), ToolUpdate { content, details: None }));
     deeds
 }
 
@@ -211,12 +216,12 @@ fn roles(messages: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_run_of_the_other_agent_is_told_as_ones_own() {
-    let mut deeds = vec![user("hello")];
-    deeds.extend(calls());
-    deeds.push(Deed::ToolEnded("c1".to_owned(), ToolOutput::text("whole")));
-    deeds.extend(says("done"));
-    let (mut link, other, _place) = pair(vec![run(deeds)]);
+async fn remote_run_is_reported_like_a_local_run() {
+    let mut deeds = vec![user_event("hello")];
+    deeds.extend(tool_call_events());
+    deeds.push(RemoteEvent::ToolEnded("c1".to_owned(), ToolOutput::text("whole")));
+    deeds.extend(answer_events("done"));
+    let (mut link, other, _place) = served_pair(vec![run_events(deeds)]);
     let events = link.run("hello").await;
     assert_eq!(
         kinds(&events),
@@ -248,37 +253,38 @@ async fn a_run_of_the_other_agent_is_told_as_ones_own() {
     );
     let answer = &events[20]["message"];
     assert_eq!((&answer["model"], &answer["usage"]["totalTokens"]), (&json!("theirs"), &json!(7)));
-    assert_eq!(other.asked(), ["hello Prompt(None) 0"]);
+    assert_eq!(other.calls(), ["hello Prompt(None) 0"]);
     let messages = link.data(json!({"type": "get_messages"})).await;
     assert_eq!(roles(&messages["messages"]), ["user", "assistant", "toolResult", "assistant"]);
     assert_eq!(link.data(json!({"type": "get_last_assistant_text"})).await["text"], "done");
 }
 
 #[tokio::test]
-async fn words_that_the_other_agent_does_not_repeat_stand_before_its_answer() {
-    let (mut link, _, _place) = pair(vec![run(says("hi"))]);
+async fn input_that_the_remote_agent_does_not_echo_precedes_its_answer() {
+    let (mut link, _, _place) = served_pair(vec![run_events(answer_events("hi"))]);
     let events = link.run("hello").await;
     assert_eq!(kinds(&events)[..4], ["agent_start", "turn_start", "message_start", "message_end"]);
     assert_eq!(events[2]["message"]["content"][0]["text"], "hello");
 }
 
 #[tokio::test]
-async fn what_the_other_agent_refuses_is_refused_and_begins_nothing() {
-    let (mut link, other, _place) = pair(Vec::new());
-    *other.refuses.lock().unwrap() = Some("no key".to_owned());
-    let answer = link.ask(json!({"type": "prompt", "message": "hello"})).await;
+async fn remote_rejection_is_returned_and_starts_nothing() {
+    let (mut link, other, _place) = served_pair(Vec::new());
+    *other.rejection.lock().unwrap() = Some("no key".to_owned());
+    let answer = link.request(json!({"type": "prompt", "message": "hello"})).await;
     assert_eq!((&answer["success"], &answer["error"]), (&json!(false), &json!("no key")));
     assert_eq!(link.data(json!({"type": "get_state"})).await["isStreaming"], false);
 }
 
 #[tokio::test]
-async fn steering_waits_here_until_the_other_agent_delivers_it() {
-    let mut first = vec![Deed::RunBegan];
-    first.extend(calls());
-    let mut second = vec![Deed::ToolEnded("c1".to_owned(), ToolOutput::text("whole")), user("stop that")];
-    second.extend(says("well"));
-    second.extend([Deed::RunOver { will_retry: false }, Deed::Rested { aborted: false }]);
-    let (mut link, other, _place) = pair(vec![first, second]);
+async fn steering_is_queued_until_the_remote_agent_delivers_it() {
+    let mut first = vec![RemoteEvent::RunStarted];
+    first.extend(tool_call_events());
+    let mut second =
+        vec![RemoteEvent::ToolEnded("c1".to_owned(), ToolOutput::text("whole")), user_event("stop that")];
+    second.extend(answer_events("well"));
+    second.extend([RemoteEvent::RunEnded { will_retry: false }, RemoteEvent::Settled { aborted: false }]);
+    let (mut link, other, _place) = served_pair(vec![first, second]);
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     link.until_event("tool_execution_update").await;
     link.send(json!({"id": "s", "type": "steer", "message": "stop that"})).await;
@@ -288,17 +294,17 @@ async fn steering_waits_here_until_the_other_agent_delivers_it() {
     let said: Vec<_> = said.map(|event| event["message"]["role"].as_str().unwrap()).collect();
     assert_eq!(said, ["toolResult", "user", "assistant"]);
     assert_eq!(link.data(json!({"type": "get_state"})).await["pendingMessageCount"], 0);
-    assert_eq!(other.asked()[1], format!("stop that {:?} 0", Manner::Queue(StreamingBehavior::Steer)));
+    assert_eq!(other.calls()[1], format!("stop that {:?} 0", Delivery::Queue(InputQueue::Steer)));
 }
 
 #[tokio::test]
-async fn an_abort_goes_to_the_other_agent_and_waits_for_its_end() {
-    let mut first = vec![Deed::RunBegan];
-    first.extend(calls());
-    let (mut link, other, _place) = pair(vec![first]);
+async fn abort_is_forwarded_and_waits_for_the_remote_end() {
+    let mut first = vec![RemoteEvent::RunStarted];
+    first.extend(tool_call_events());
+    let (mut link, other, _place) = served_pair(vec![first]);
     // The run ends without an event for the call.
-    *other.when_stopped.lock().unwrap() =
-        vec![Deed::RunOver { will_retry: false }, Deed::Rested { aborted: true }];
+    *other.abort_events.lock().unwrap() =
+        vec![RemoteEvent::RunEnded { will_retry: false }, RemoteEvent::Settled { aborted: true }];
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     link.until_event("tool_execution_update").await;
     link.send(json!({"id": "a", "type": "abort"})).await;
@@ -307,16 +313,16 @@ async fn an_abort_goes_to_the_other_agent_and_waits_for_its_end() {
     let all = kinds(&link.seen);
     let end = all.iter().position(|kind| *kind == "agent_end").unwrap();
     assert_eq!(all[end - 4..end], ["tool_execution_end", "message_start", "message_end", "turn_end"]);
-    assert_eq!(other.asked()[1..], ["abort"]);
+    assert_eq!(other.calls()[1..], ["abort"]);
 }
 
 #[tokio::test]
 async fn an_answer_that_is_cut_by_an_abort_is_aborted() {
-    let mut first = says("never");
+    let mut first = answer_events("never");
     first.truncate(3);
-    first.insert(0, Deed::RunBegan);
-    let (mut link, other, _place) = pair(vec![first]);
-    *other.when_stopped.lock().unwrap() = vec![Deed::Rested { aborted: true }];
+    first.insert(0, RemoteEvent::RunStarted);
+    let (mut link, other, _place) = served_pair(vec![first]);
+    *other.abort_events.lock().unwrap() = vec![RemoteEvent::Settled { aborted: true }];
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     link.until("the text", |frame| frame["assistantMessageEvent"]["type"] == "text_delta").await;
     link.send(json!({"id": "a", "type": "abort"})).await;
@@ -326,37 +332,37 @@ async fn an_answer_that_is_cut_by_an_abort_is_aborted() {
 }
 
 #[tokio::test]
-async fn retries_and_compactions_of_the_other_agent_are_announced() {
+async fn remote_retries_and_compactions_are_reported() {
     let failed = {
         let mut failed = answer(Vec::new(), StopReason::Error);
         failed.error_message = Some("overloaded".to_owned());
         failed
     };
     let mut deeds = vec![
-        Deed::RunBegan,
-        Deed::Answered(Box::new(failed)),
-        Deed::RunOver { will_retry: true },
-        Deed::RetryBegan {
+        RemoteEvent::RunStarted,
+        RemoteEvent::AnswerEnded(Box::new(failed)),
+        RemoteEvent::RunEnded { will_retry: true },
+        RemoteEvent::RetryStarted {
             attempt: 1,
             limit: 3,
             pause: std::time::Duration::from_millis(5),
             error: "overloaded".to_owned(),
         },
-        Deed::RunBegan,
+        RemoteEvent::RunStarted,
     ];
-    deeds.extend(says("at last"));
-    deeds.push(Deed::RetryOver { success: true, attempt: 1, error: None });
-    deeds.push(Deed::RunOver { will_retry: false });
-    deeds.push(Deed::CompactionBegan(agentese::types::CompactionReason::Threshold));
+    deeds.extend(answer_events("at last"));
+    deeds.push(RemoteEvent::RetryEnded { success: true, attempt: 1, error: None });
+    deeds.push(RemoteEvent::RunEnded { will_retry: false });
+    deeds.push(RemoteEvent::CompactionStarted(agentese::types::CompactionReason::Threshold));
     let result = agentese::types::CompactionResult::new("so far", "theirs", 12);
-    deeds.push(Deed::CompactionOver {
-        result: Some(Compacted { result, kept: 1 }),
+    deeds.push(RemoteEvent::CompactionEnded {
+        result: Some(RemoteCompaction { result, kept_messages: 1 }),
         aborted: false,
         will_retry: false,
         error: None,
     });
-    deeds.push(Deed::Rested { aborted: false });
-    let (mut link, _, _place) = pair(vec![deeds]);
+    deeds.push(RemoteEvent::Settled { aborted: false });
+    let (mut link, _, _place) = served_pair(vec![deeds]);
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     let frames = link.until_event("auto_compaction_end").await;
     let told = kinds(&frames);
@@ -368,24 +374,24 @@ async fn retries_and_compactions_of_the_other_agent_are_announced() {
 }
 
 #[tokio::test]
-async fn when_the_other_agent_dies_what_is_open_fails_and_so_does_what_comes() {
-    let mut first = says("never");
+async fn remote_disconnection_fails_open_and_later_work() {
+    let mut first = answer_events("never");
     first.truncate(3);
-    first.insert(0, Deed::RunBegan);
-    first.push(Deed::Gone("the agent exited with code 7".to_owned()));
-    let (mut link, _, _place) = pair(vec![first]);
+    first.insert(0, RemoteEvent::RunStarted);
+    first.push(RemoteEvent::Disconnected("the agent exited with code 7".to_owned()));
+    let (mut link, _, _place) = served_pair(vec![first]);
     let events = link.run("hello").await;
     let end = events.iter().rev().find(|event| event["type"] == "message_end").unwrap();
     assert_eq!(end["message"]["errorMessage"], "the agent exited with code 7");
-    let answer = link.ask(json!({"type": "prompt", "message": "again"})).await;
+    let answer = link.request(json!({"type": "prompt", "message": "again"})).await;
     assert_eq!(answer["error"], "the agent exited with code 7");
     link.finish().await;
 }
 
 #[tokio::test]
-async fn a_run_that_nobody_asked_for_is_told_too() {
-    let (mut link, other, _place) = pair(Vec::new());
-    other.does(run(says("by the way")));
+async fn unrequested_remote_run_is_reported() {
+    let (mut link, other, _place) = served_pair(Vec::new());
+    other.emit(run_events(answer_events("by the way")));
     let events = link.until_event("agent_end").await;
     assert_eq!(kinds(&events)[..3], ["agent_start", "turn_start", "message_start"]);
     assert_eq!(link.data(json!({"type": "get_state"})).await["isStreaming"], false);

@@ -7,7 +7,7 @@ use agentese::pi::Pi;
 use agentese::pisces::Pisces;
 use agentese::types::{Model, ModelScript};
 use agentese_server::config::{RunLimits, Settings};
-use agentese_server::providers::scripted::Scripted;
+use agentese_server::providers::scripted::ScriptedProvider;
 use agentese_server::providers::{Catalog, Provider, Request, StreamEvent, number};
 use agentese_server::tools::{Tool, ToolContext, ToolOutput, ToolSet};
 use futures::FutureExt;
@@ -29,9 +29,9 @@ fn linked(revision: &str, limits: RunLimits, script: Value) -> (Link, tempfile::
     let (builder, place) = builder(script);
     let builder = builder.settings(settings(limits));
     let link = match revision {
-        "omp" => Link::speaking::<Omp>(builder),
-        "pisces" => Link::speaking::<Pisces>(builder),
-        pi => Link::speaking_in::<Pi>(pi, builder),
+        "omp" => Link::for_dialect::<Omp>(builder),
+        "pisces" => Link::for_dialect::<Pisces>(builder),
+        pi => Link::for_revision::<Pi>(pi, builder),
     };
     (link, place)
 }
@@ -66,7 +66,7 @@ fn turns(frames: &[Value]) -> usize {
 }
 
 /// Checks that a model accepts the history, and that another prompt is answered.
-async fn goes_on(link: &mut Link) {
+async fn check_next_prompt(link: &mut Link) {
     let told: Vec<_> =
         link.messages().await.into_iter().filter(|message| message["role"] != "system").collect();
     check_history(&told);
@@ -77,7 +77,7 @@ async fn goes_on(link: &mut Link) {
 }
 
 #[tokio::test]
-async fn one_failing_call_is_told_to_the_model_and_then_ends_the_run() {
+async fn repeated_failing_call_warns_the_model_then_ends_the_run() {
     for revision in ["pi@0.55", "pi@1.5", "omp", "pisces"] {
         let script = always(json!([call("", "read", json!({"path": "nope"}))]));
         let (mut link, _place) = linked(revision, RunLimits::default(), script);
@@ -93,7 +93,7 @@ async fn one_failing_call_is_told_to_the_model_and_then_ends_the_run() {
             error,
             "The run was ended: the same call of the tool read has failed 8 times with the same error (limits.maxEqualCalls, --max-equal-calls). Send another prompt to go on."
         );
-        goes_on(&mut link).await;
+        check_next_prompt(&mut link).await;
     }
 }
 
@@ -115,7 +115,7 @@ async fn two_calls_that_fail_in_turn_end_the_run_too() {
 }
 
 #[tokio::test]
-async fn equal_calls_of_one_answer_count_each_and_the_rest_is_not_carried_out() {
+async fn equal_calls_of_one_answer_are_counted_separately() {
     for (revision, started) in [("pi@0.55", 4), ("pi@1.5", 6), ("omp", 6), ("pisces", 6)] {
         let calls: Vec<_> =
             (0..6).map(|id| call(&format!("c{id}"), "read", json!({"path": "nope"}))).collect();
@@ -128,12 +128,12 @@ async fn equal_calls_of_one_answer_count_each_and_the_rest_is_not_carried_out() 
             results.iter().filter(|text| !text.starts_with("Not started: the run had reached a limit."));
         assert_eq!(carried_out.count(), started, "{revision} {results:?}");
         assert!(last_error(&frames).contains("has failed"), "{revision}");
-        goes_on(&mut link).await;
+        check_next_prompt(&mut link).await;
     }
 }
 
 #[tokio::test]
-async fn a_call_that_succeeds_or_fails_otherwise_each_time_never_ends_a_run() {
+async fn varying_call_results_never_end_a_run() {
     let polls = ["cat state; echo x >> state", "echo $RANDOM$RANDOM$$; date +%N; false", "true"];
     for command in polls {
         let answer = json!({"blocks": [call("", "bash", json!({"command": command}))]});
@@ -158,7 +158,7 @@ async fn a_run_has_as_many_turns_as_its_limit_and_no_more() {
             last_error(&frames),
             "The run was ended: it has had 3 turns, which is its limit (limits.maxTurns, --max-turns). Send another prompt to go on."
         );
-        goes_on(&mut link).await;
+        check_next_prompt(&mut link).await;
         // A run within its limit ends as usual.
         let answers = vec![json!({"blocks": [call("", "bash", json!({"command": "true"}))]}); 2];
         let script = json!({"responses": answers, "default": {"text": "done"}});
@@ -184,7 +184,7 @@ async fn a_run_that_ends_in_its_last_turn_is_not_limited_although_a_compaction_f
     // An abort of the compaction is reported as an abort.
     let script = json!({"responses": [{"text": "one"}, long, {"hang_after": -1}]});
     let (builder, _place) = builder(script);
-    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder.settings(compacting(limits)));
+    let mut link = Link::for_revision::<Pi>("pi@1.5", builder.settings(compacting(limits)));
     run(&mut link, "first").await;
     let frames = run(&mut link, "second").await;
     assert_eq!(messages(&frames).pop().unwrap()["stopReason"], "stop");
@@ -247,7 +247,7 @@ async fn time_ends_a_run_in_the_middle_of_an_answer_and_of_a_call() {
                 let settled = link.until_event("agent_settled").await.pop().unwrap();
                 assert_eq!(settled["aborted"], false);
             }
-            goes_on(&mut link).await;
+            check_next_prompt(&mut link).await;
         }
     }
 }
@@ -268,21 +268,21 @@ async fn an_abort_stays_an_abort_although_there_are_limits() {
 }
 
 /// The embedded model at a price of a dollar for each of its output tokens.
-struct Priced {
-    scripted: Scripted,
+struct PricedProvider {
+    scripted: ScriptedProvider,
     models: [Model; 1],
 }
 
-impl Priced {
+impl PricedProvider {
     fn new(script: ModelScript) -> Self {
-        let scripted = Scripted::script(script);
+        let scripted = ScriptedProvider::from_script(script);
         let mut model = scripted.models()[0].clone();
         model.cost.output = number(1_000_000.0);
         Self { scripted, models: [model] }
     }
 }
 
-impl Provider for Priced {
+impl Provider for PricedProvider {
     fn name(&self) -> &str {
         self.scripted.name()
     }
@@ -297,19 +297,19 @@ impl Provider for Priced {
 }
 
 #[tokio::test]
-async fn cost_ends_a_run_once_the_calls_that_were_paid_for_are_carried_out() {
+async fn cost_limit_ends_a_run_after_its_paid_calls() {
     for revision in ["pi@0.55", "pi@1.5", "omp", "pisces"] {
         let mut answer = json!({"blocks": [call("", "bash", json!({"command": "echo hi"}))]});
         answer["usage"] = json!({"input": 1, "output": 2});
         let (builder, _place) = builder(json!({"responses": []}));
         let text = json!({"responses": [{"when": {"user": "again"}, "keep": true, "text": "fine"}], "default": answer});
-        let catalog = Catalog::new(vec![Arc::new(Priced::new(script(text)))]);
+        let catalog = Catalog::new(vec![Arc::new(PricedProvider::new(script(text)))]);
         let limits = RunLimits { max_cost_usd: 5.0, ..RunLimits::default() };
         let builder = builder.catalog(catalog).settings(settings(limits));
         let mut link = match revision {
-            "omp" => Link::speaking::<Omp>(builder),
-            "pisces" => Link::speaking::<Pisces>(builder),
-            pi => Link::speaking_in::<Pi>(pi, builder),
+            "omp" => Link::for_dialect::<Omp>(builder),
+            "pisces" => Link::for_dialect::<Pisces>(builder),
+            pi => Link::for_revision::<Pi>(pi, builder),
         };
         for _ in 0..2 {
             // The cost of the earlier run is not included.
@@ -320,14 +320,14 @@ async fn cost_ends_a_run_once_the_calls_that_were_paid_for_are_carried_out() {
                 "The run was ended: it has cost 6.0000 US dollars, and its limit is 5 (limits.maxCostUsd, --max-cost). Send another prompt to go on."
             );
         }
-        goes_on(&mut link).await;
+        check_next_prompt(&mut link).await;
     }
 }
 
 /// A tool that fails with another text each time.
-struct Fickle;
+struct ChangingTool;
 
-impl Tool for Fickle {
+impl Tool for ChangingTool {
     fn name(&self) -> &str {
         "fickle"
     }
@@ -351,8 +351,8 @@ async fn calls_that_differ_are_ended_by_other_limits_alone() {
         (0..40).map(|number| json!({"blocks": [call("", "fickle", json!({"n": number}))]})).collect();
     let (builder, _place) = builder(json!({"responses": answers, "default": {"text": "done"}}));
     let mut tools = ToolSet::none();
-    tools.add(Arc::new(Fickle));
-    let mut link = Link::to(builder.tools(tools).build());
+    tools.add(Arc::new(ChangingTool));
+    let mut link = Link::serving(builder.tools(tools).build());
     let frames = run(&mut link, "go").await;
     assert_eq!(results(&frames).len(), 40);
     assert_eq!(messages(&frames).pop().unwrap()["content"][0]["text"], "done");
@@ -364,9 +364,9 @@ async fn summaries_count_toward_the_cost_of_a_run() {
     let summary = json!({"text": "the summary", "usage": {"input": 1, "output": 9}});
     let responses = json!([{"text": "one"}, {"text": "two"}, overflow, summary, {"text": "fine"}]);
     let (builder, _place) = builder(json!({"responses": []}));
-    let catalog = Catalog::new(vec![Arc::new(Priced::new(script(json!({"responses": responses}))))]);
+    let catalog = Catalog::new(vec![Arc::new(PricedProvider::new(script(json!({"responses": responses}))))]);
     let limits = RunLimits { max_cost_usd: 5.0, ..RunLimits::default() };
-    let mut link = Link::to(builder.catalog(catalog).settings(compacting(limits)).build());
+    let mut link = Link::serving(builder.catalog(catalog).settings(compacting(limits)).build());
     run(&mut link, "first").await;
     run(&mut link, "second").await;
     link.send(json!({"type": "prompt", "message": "third"})).await;
@@ -377,5 +377,5 @@ async fn summaries_count_toward_the_cost_of_a_run() {
         "The run was ended: it has cost 9.0000 US dollars, and its limit is 5 (limits.maxCostUsd, --max-cost). Send another prompt to go on."
     );
     // The summary belongs to the earlier run.
-    goes_on(&mut link).await;
+    check_next_prompt(&mut link).await;
 }

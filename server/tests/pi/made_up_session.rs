@@ -13,9 +13,9 @@ fn fixture() -> PathBuf {
 }
 
 /// Starts an agent with a copy of the file.
-async fn opened() -> (Link, tempfile::TempDir, PathBuf) {
+async fn link_with_session() -> (Link, tempfile::TempDir, PathBuf) {
     let (builder, place) = builder(json!({"responses": [], "default": {"text": "It is shut."}}));
-    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
+    let mut link = Link::for_revision::<Pi>("pi@1.5", builder);
     let file = place.path().join("made-up.jsonl");
     std::fs::copy(fixture(), &file).unwrap();
     let switched = link.data(json!({"type": "switch_session", "sessionPath": file})).await;
@@ -29,8 +29,8 @@ fn lines(path: &Path) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_session_of_the_newest_pi_is_shown_as_that_one_shows_it() {
-    let (mut link, _place, _) = opened().await;
+async fn session_of_pi_1_5_is_shown_like_in_pi() {
+    let (mut link, _place, _) = link_with_session().await;
     let state = link.state().await;
     assert_eq!((&state["sessionName"], &state["thinkingLevel"]), (&json!("the garden gate"), &json!("high")));
     let messages = link.messages().await;
@@ -66,8 +66,8 @@ async fn a_session_of_the_newest_pi_is_shown_as_that_one_shows_it() {
 }
 
 #[tokio::test]
-async fn every_entry_of_the_newest_pi_is_given_and_stands_in_the_tree() {
-    let (mut link, _place, _) = opened().await;
+async fn every_entry_of_pi_1_5_is_returned_and_in_the_tree() {
+    let (mut link, _place, _) = link_with_session().await;
     let written = lines(&fixture());
     let given = link.data(json!({"type": "get_entries"})).await;
     assert_eq!(given["leafId"], "10000018");
@@ -89,8 +89,8 @@ async fn every_entry_of_the_newest_pi_is_given_and_stands_in_the_tree() {
 }
 
 #[tokio::test]
-async fn a_session_of_the_newest_pi_goes_on_and_keeps_every_byte() {
-    let (mut link, _place, file) = opened().await;
+async fn continued_session_of_pi_1_5_keeps_every_byte() {
+    let (mut link, _place, file) = link_with_session().await;
     let before = std::fs::read_to_string(&file).unwrap();
     link.send(json!({"type": "prompt", "message": "Is it shut now?"})).await;
     link.until_event("agent_settled").await;
@@ -110,10 +110,10 @@ async fn a_session_of_the_newest_pi_goes_on_and_keeps_every_byte() {
 /// pi modifies the system message with later messages. A summary repeats the whole system message, even if
 /// the previous summary did not.
 #[tokio::test]
-async fn a_summary_says_again_what_the_model_was_told_last() {
+async fn summary_repeats_the_last_system_message() {
     for says_again in [true, false] {
         let (builder, place) = builder(json!({"responses": [], "default": {"text": "It is shut."}}));
-        let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
+        let mut link = Link::for_revision::<Pi>("pi@1.5", builder);
         let file = place.path().join("made-up.jsonl");
         let mut written = lines(&fixture());
         let summary = written.iter_mut().find(|line| line["type"] == "compaction").unwrap();

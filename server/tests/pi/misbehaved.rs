@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::types::Model;
-use agentese_server::providers::scripted::Scripted;
+use agentese_server::providers::scripted::ScriptedProvider;
 use agentese_server::providers::{Provider, Request, StreamEvent};
 use agentese_server::tools::{Tool, ToolContext, ToolOutput, ToolSet};
 use agentese_server::world::{Clock, SystemClock};
@@ -18,9 +18,9 @@ use crate::support::link::{Link, builder};
 use crate::support::trace::{check_history, check_run, results};
 
 /// A tool that panics or never ends in all its methods.
-struct Wild(&'static str);
+struct MisbehavingTool(&'static str);
 
-impl Tool for Wild {
+impl Tool for MisbehavingTool {
     fn name(&self) -> &str {
         self.0
     }
@@ -42,9 +42,9 @@ impl Tool for Wild {
 }
 
 /// A clock that does not advance during waits.
-struct Hasty;
+struct InstantClock;
 
-impl Clock for Hasty {
+impl Clock for InstantClock {
     fn now_ms(&self) -> i64 {
         SystemClock.now_ms()
     }
@@ -53,11 +53,11 @@ impl Clock for Hasty {
     }
 }
 
-fn wild(script: Value) -> (Builder, tempfile::TempDir) {
+fn builder_with_misbehaving_tools(script: Value) -> (Builder, tempfile::TempDir) {
     let (builder, place) = builder(script);
     let mut tools = ToolSet::builtin();
-    tools.add(Arc::new(Wild("panics")));
-    tools.add(Arc::new(Wild("hangs")));
+    tools.add(Arc::new(MisbehavingTool("panics")));
+    tools.add(Arc::new(MisbehavingTool("hangs")));
     (builder.tools(tools), place)
 }
 
@@ -67,17 +67,19 @@ fn call(tool: &str) -> Value {
 
 #[tokio::test]
 async fn fm_f55_a_tool_that_panics_is_an_error_result() {
-    let (builder, _place) = wild(json!({"responses": [call("panics")], "default": {"text": "ok"}}));
-    let mut link = Link::to(builder.build());
+    let (builder, _place) =
+        builder_with_misbehaving_tools(json!({"responses": [call("panics")], "default": {"text": "ok"}}));
+    let mut link = Link::serving(builder.build());
     let frames = link.run("go").await;
     assert_eq!(results(&frames), ["The tool failed inside the agent."]);
     assert_eq!(frames.last().unwrap()["messages"].as_array().unwrap().len(), 4);
 }
 
 #[tokio::test]
-async fn a_tool_that_ignores_an_abort_is_given_up() {
-    let (builder, _place) = wild(json!({"responses": [call("hangs")], "default": {"text": "ok"}}));
-    let mut link = Link::to(builder.clock(Arc::new(Hasty)).build());
+async fn tool_that_ignores_an_abort_is_abandoned() {
+    let (builder, _place) =
+        builder_with_misbehaving_tools(json!({"responses": [call("hangs")], "default": {"text": "ok"}}));
+    let mut link = Link::serving(builder.clock(Arc::new(InstantClock)).build());
     link.send(json!({"type": "prompt", "message": "go"})).await;
     let mut frames = link.until_event("tool_execution_start").await;
     link.send(json!({"id": "a", "type": "abort"})).await;
@@ -89,9 +91,9 @@ async fn a_tool_that_ignores_an_abort_is_given_up() {
 }
 
 /// A provider that panics or stops during an answer.
-struct Broken(Scripted, bool);
+struct BrokenProvider(ScriptedProvider, bool);
 
-impl Provider for Broken {
+impl Provider for BrokenProvider {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -113,8 +115,8 @@ async fn a_provider_that_panics_or_stops_is_a_failed_answer() {
         (false, "The stream ended before the answer was complete."),
     ] {
         let place = tempfile::tempdir().unwrap();
-        let provider = Arc::new(Broken(Scripted::built_in(), panics));
-        let mut link = Link::to(Server::builder().cwd(place.path()).with_provider(provider).build());
+        let provider = Arc::new(BrokenProvider(ScriptedProvider::built_in(), panics));
+        let mut link = Link::serving(Server::builder().cwd(place.path()).with_provider(provider).build());
         let frames = link.run("go").await;
         let answer = &frames.last().unwrap()["messages"][1];
         assert_eq!((&answer["stopReason"], &answer["errorMessage"]), (&json!("error"), &json!(reason)));
@@ -128,7 +130,7 @@ async fn fm_f58_a_storm_of_commands_is_answered_and_an_abort_gets_through() {
     const STORM: usize = 100_000;
     let (builder, _place) =
         builder(json!({"responses": [{"blocks": [{"text": ["a", "b"]}], "hang_after": 1}]}));
-    let mut link = Link::with(builder.build(), agentese::serve::Options::default(), 1 << 16);
+    let mut link = Link::serving_with(builder.build(), agentese::serve::Options::default(), 1 << 16);
     link.send(json!({"type": "prompt", "message": "go"})).await;
     link.until("text", |frame| frame["assistantMessageEvent"]["delta"] == "a").await;
     // Written and read concurrently, as by a client, because the pipe holds only a few hundred lines.

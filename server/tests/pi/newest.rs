@@ -12,7 +12,7 @@ use crate::support::link::{Link, builder};
 
 fn link(dialect: &str, script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = builder(script);
-    (Link::speaking_in::<Pi>(dialect, builder), place)
+    (Link::for_revision::<Pi>(dialect, builder), place)
 }
 
 fn one_answer() -> Value {
@@ -20,7 +20,7 @@ fn one_answer() -> Value {
 }
 
 #[tokio::test]
-async fn the_newest_pi_gives_long_outputs_whole_as_data() {
+async fn complete_output_is_in_structured_data() {
     let call = json!({"tool": {"id": "long", "name": "bash", "args": {"command": "seq 30000"}}});
     let (mut link, _place) =
         link("pi@1.5", json!({"responses": [{"blocks": [call]}], "default": {"text": "ok"}}));
@@ -36,7 +36,7 @@ async fn the_newest_pi_gives_long_outputs_whole_as_data() {
 }
 
 #[tokio::test]
-async fn the_newest_pi_asks_again_for_a_summary_and_tells_of_it() {
+async fn summary_retry_is_reported() {
     let broken = json!({"error": {"status": 500, "type": "api_error", "message": "Internal"}});
     let compaction = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
     let script = json!({"responses": [
@@ -46,7 +46,7 @@ async fn the_newest_pi_asks_again_for_a_summary_and_tells_of_it() {
     let (builder, _place) = builder(script);
     let retry = RetrySettings { max_retries: 3, ..RetrySettings::default() };
     let builder = builder.compaction(compaction).retry(retry).clock(Arc::new(clock.clone()));
-    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
+    let mut link = Link::for_revision::<Pi>("pi@1.5", builder);
     for question in ["the first question", "the second question"] {
         link.send(json!({"type": "prompt", "message": question})).await;
         link.until_event("agent_settled").await;
@@ -77,14 +77,14 @@ async fn the_newest_pi_asks_again_for_a_summary_and_tells_of_it() {
 }
 
 #[tokio::test]
-async fn an_abort_ends_the_pause_before_a_summary_is_asked_for_again() {
+async fn abort_ends_the_pause_before_a_summary_retry() {
     let broken = json!({"error": {"status": 500, "type": "api_error", "message": "Internal"}});
     let compaction = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
     let script = json!({"responses": [{"text": "one"}, {"text": "two"}, broken]});
     let (builder, _place) = builder(script);
     let builder =
         builder.compaction(compaction).retry(RetrySettings::default()).clock(Arc::new(EndlessClock));
-    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
+    let mut link = Link::for_revision::<Pi>("pi@1.5", builder);
     for question in ["the first question", "the second question"] {
         link.send(json!({"type": "prompt", "message": question})).await;
         link.until_event("agent_settled").await;
@@ -101,17 +101,17 @@ async fn an_abort_ends_the_pause_before_a_summary_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn a_run_of_the_newest_pi_goes_on_until_it_has_settled() {
+async fn run_lasts_until_agent_settled() {
     let failed = json!({"error": {"status": 529, "type": "overloaded_error", "message": "Overloaded"}});
     for (dialect, streaming) in [("pi@1.5", true), ("pi", false)] {
         let (builder, _place) = builder(json!({"responses": [failed.clone()]}));
         let builder = builder.retry(RetrySettings::default()).clock(Arc::new(EndlessClock));
-        let mut link = Link::speaking_in::<Pi>(dialect, builder);
+        let mut link = Link::for_revision::<Pi>(dialect, builder);
         link.send(json!({"type": "prompt", "message": "go"})).await;
         link.until_event("auto_retry_start").await;
         assert_eq!(link.state().await["isStreaming"], streaming, "{dialect}");
         // Input at this point needs a delivery.
-        let more = link.ask(json!({"type": "prompt", "message": "more"})).await;
+        let more = link.request(json!({"type": "prompt", "message": "more"})).await;
         assert_eq!(more["success"], !streaming, "{dialect}: {more}");
         link.data(json!({"type": "abort"})).await;
         assert_eq!(link.state().await["isStreaming"], false, "{dialect}");
@@ -119,7 +119,7 @@ async fn a_run_of_the_newest_pi_goes_on_until_it_has_settled() {
 }
 
 #[tokio::test]
-async fn a_command_that_a_signal_ends_has_a_code_in_the_newest_pi() {
+async fn command_ended_by_a_signal_has_a_code() {
     let (mut link, _place) = link("pi@1.5", one_answer());
     let killed = link.data(json!({"type": "bash", "command": "echo partial; kill -9 $$"})).await;
     let expected = json!({"output": "partial\n", "exitCode": 137, "cancelled": false, "truncated": false});
@@ -129,14 +129,14 @@ async fn a_command_that_a_signal_ends_has_a_code_in_the_newest_pi() {
 }
 
 #[tokio::test]
-async fn the_newest_pi_does_not_go_to_a_session_whose_directory_is_gone() {
+async fn session_with_a_missing_directory_is_rejected() {
     for (dialect, goes) in [("pi@1.5", false), ("pi", true)] {
         let (mut link, place) = link(dialect, one_answer());
         let path = place.path().join("old.jsonl");
         let header = json!({"type": "session", "version": 1, "id": "old", "timestamp": "2026-01-02T03:04:05.678Z",
                             "cwd": "/nowhere/at/all"});
         std::fs::write(&path, format!("{header}\n")).unwrap();
-        let answer = link.ask(json!({"type": "switch_session", "sessionPath": path})).await;
+        let answer = link.request(json!({"type": "switch_session", "sessionPath": path})).await;
         assert_eq!(answer["success"], goes, "{answer}");
         if !goes {
             assert!(answer["error"].as_str().unwrap().contains("/nowhere/at/all does not exist"), "{answer}");
@@ -146,7 +146,7 @@ async fn the_newest_pi_does_not_go_to_a_session_whose_directory_is_gone() {
 }
 
 #[tokio::test]
-async fn a_command_that_the_end_of_input_stops_stays_without_an_answer_in_the_newest_pi() {
+async fn command_stopped_by_the_end_of_input_has_no_response() {
     let (mut link, _place) = link("pi@1.5", one_answer());
     link.send(json!({"id": "b", "type": "bash", "command": "echo on; sleep 60"})).await;
     link.until_event("bash_execution_update").await;
@@ -158,9 +158,9 @@ async fn a_command_that_the_end_of_input_stops_stays_without_an_answer_in_the_ne
 }
 
 #[tokio::test]
-async fn the_session_to_begin_with_may_be_named_beforehand() {
+async fn initial_session_has_the_configured_name() {
     let (builder, _place) = builder(one_answer());
-    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder.session_name("from outside"));
+    let mut link = Link::for_revision::<Pi>("pi@1.5", builder.session_name("from outside"));
     assert_eq!(link.state().await["sessionName"], "from outside");
     let entries = link.data(json!({"type": "get_entries"})).await;
     assert_eq!(entries["entries"][0]["type"], "session_info", "{entries}");
@@ -170,7 +170,7 @@ async fn the_session_to_begin_with_may_be_named_beforehand() {
 }
 
 #[tokio::test]
-async fn an_answer_that_did_not_fit_is_taken_back_before_the_compaction_and_is_no_retry_in_the_newest_pi() {
+async fn overflowing_answer_is_removed_before_the_compaction_without_a_retry() {
     let too_long = json!({"error": {"status": 400, "type": "invalid_request_error",
                                     "message": "prompt is too long: 250000 tokens > 200000 maximum"}});
     let compaction = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
@@ -178,7 +178,7 @@ async fn an_answer_that_did_not_fit_is_taken_back_before_the_compaction_and_is_n
         {"text": "one"}, too_long, {"text": "the summary"}, {"text": "two"},
     ]});
     let (builder, _place) = builder(script);
-    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder.compaction(compaction));
+    let mut link = Link::for_revision::<Pi>("pi@1.5", builder.compaction(compaction));
     link.send(json!({"type": "prompt", "message": "the first question"})).await;
     link.until_event("agent_settled").await;
     link.send(json!({"type": "prompt", "message": "the second question"})).await;
@@ -198,7 +198,7 @@ async fn an_answer_that_did_not_fit_is_taken_back_before_the_compaction_and_is_n
 }
 
 #[tokio::test]
-async fn a_command_beside_a_run_joins_the_conversation_when_that_has_settled_in_the_newest_pi() {
+async fn command_during_a_run_is_added_after_agent_settled() {
     let call = json!({"tool": {"id": "c", "name": "bash", "args": {"command": "until [ -e go ]; do sleep 0.01; done"}}});
     for (dialect, last) in [("pi@1.5", "bashExecution"), ("pi", "assistant")] {
         let script = json!({"responses": [{"blocks": [call.clone()]}], "default": {"text": "ok"}});
@@ -219,7 +219,7 @@ async fn a_command_beside_a_run_joins_the_conversation_when_that_has_settled_in_
 }
 
 #[tokio::test]
-async fn another_session_ends_the_commands_of_the_one_before_in_the_newest_pi() {
+async fn session_switch_ends_commands_of_the_previous_session() {
     for (dialect, ends) in [("pi@1.5", true), ("pi", false)] {
         let (mut link, place) = link(dialect, one_answer());
         let command = "touch begun; until [ -e go ]; do sleep 0.01; done; echo late";
@@ -246,7 +246,7 @@ async fn another_session_ends_the_commands_of_the_one_before_in_the_newest_pi() 
 }
 
 #[tokio::test]
-async fn a_level_that_is_chosen_in_a_run_counts_from_its_next_turn_on_in_the_newest_pi() {
+async fn thinking_level_set_in_a_run_applies_from_the_next_turn() {
     let call = json!({"tool": {"id": "c", "name": "bash", "args": {"command": "until [ -e go ]; do sleep 0.01; done"}}});
     let script = json!({"responses": [{"blocks": [call]}], "default": {"text": "ok"}});
     let (mut link, place) = link("pi@1.5", script);

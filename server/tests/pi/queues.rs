@@ -57,7 +57,7 @@ async fn mode_all_delivers_everything_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_queued_while_idle_waits_for_the_next_prompt() {
+async fn input_queued_while_idle_waits_for_the_next_prompt() {
     let (mut link, _place) = Link::scripted(json!({"responses": [], "default": {"text": "ok"}}));
     link.data(json!({"type": "steer", "message": "s"})).await;
     link.data(json!({"type": "follow_up", "message": "f"})).await;
@@ -105,7 +105,7 @@ async fn fm_f50_a_prompt_while_streaming_without_policy_is_refused_once() {
     link.send(json!({"id": "p", "type": "prompt", "message": "p"})).await;
     link.until_event("message_update").await;
     let before = link.state().await;
-    let refused = link.ask(json!({"type": "prompt", "message": "again"})).await;
+    let refused = link.request(json!({"type": "prompt", "message": "again"})).await;
     assert_eq!((&refused["success"], &refused["error"]), (&json!(false), &json!(BUSY)));
     assert_eq!(link.state().await, before);
     // One answer for each, within the same run.
@@ -169,7 +169,7 @@ async fn the_queue_modes_are_a_closed_set() {
     let (mut link, _place) = Link::scripted(json!({"responses": []}));
     for command in ["set_steering_mode", "set_follow_up_mode"] {
         for mode in [json!("bogus"), json!(7), Value::Null] {
-            let refused = link.ask(json!({"type": command, "mode": mode})).await;
+            let refused = link.request(json!({"type": command, "mode": mode})).await;
             assert_eq!((&refused["success"], &refused["command"]), (&json!(false), &json!(command)));
             assert!(refused["error"].as_str().unwrap().contains("mode"), "{refused}");
         }

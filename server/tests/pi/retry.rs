@@ -18,17 +18,17 @@ fn overloaded() -> Value {
 
 const OVERLOADED: &str = r#"529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
 
-fn impatient(responses: Value) -> (Link, ImpatientClock, TempDir) {
+fn link_with_short_pauses(responses: Value) -> (Link, ImpatientClock, TempDir) {
     let (clock, place) = (ImpatientClock::default(), tempfile::tempdir().unwrap());
     let builder = Server::builder().cwd(place.path()).temp_dir(place.path());
     let builder = builder.clock(Arc::new(clock.clone())).script(script(json!({"responses": responses})));
-    (Link::to(builder.build()), clock, place)
+    (Link::serving(builder.build()), clock, place)
 }
 
-fn endless(responses: Value) -> (Link, TempDir) {
+fn link_with_endless_pauses(responses: Value) -> (Link, TempDir) {
     let place = tempfile::tempdir().unwrap();
     let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).clock(Arc::new(EndlessClock));
-    (Link::to(builder.script(script(json!({"responses": responses}))).build()), place)
+    (Link::serving(builder.script(script(json!({"responses": responses}))).build()), place)
 }
 
 /// Returns all frames from a prompt to the response of a state query after `last`.
@@ -49,8 +49,8 @@ const FAILED: [&str; 8] = [
 ];
 
 #[tokio::test]
-async fn fm_f61_an_answer_comes_with_the_second_try() {
-    let (mut link, clock, _place) = impatient(json!([overloaded(), {"text": "recovered"}]));
+async fn fm_f61_second_attempt_succeeds() {
+    let (mut link, clock, _place) = link_with_short_pauses(json!([overloaded(), {"text": "recovered"}]));
     let frames = prompt(&mut link, "auto_retry_start").await;
     assert_eq!(outline(&frames)[1..], [&FAILED[..], &["auto_retry_start"]].concat());
     assert_eq!(
@@ -79,10 +79,10 @@ async fn fm_f61_an_answer_comes_with_the_second_try() {
 }
 
 #[tokio::test]
-async fn fm_f61_after_three_retries_the_agent_gives_up() {
+async fn fm_f61_failure_is_final_after_three_retries() {
     let mut answers = vec![overloaded(); 4];
     answers.push(json!({"text": "next"}));
-    let (mut link, clock, _place) = impatient(json!(answers));
+    let (mut link, clock, _place) = link_with_short_pauses(json!(answers));
     let frames = prompt(&mut link, "auto_retry_end").await;
     assert_eq!(frames.iter().filter(|frame| frame["type"] == "agent_end").count(), 4);
     assert_eq!(
@@ -97,9 +97,9 @@ async fn fm_f61_after_three_retries_the_agent_gives_up() {
 }
 
 #[tokio::test]
-async fn fm_f47_a_pause_is_given_up_at_once() {
+async fn fm_f47_abort_ends_the_pause_at_once() {
     for command in ["abort_retry", "abort"] {
-        let (mut link, _place) = endless(json!([overloaded(), {"text": "after"}]));
+        let (mut link, _place) = link_with_endless_pauses(json!([overloaded(), {"text": "after"}]));
         prompt(&mut link, "auto_retry_start").await;
         assert_eq!(link.state().await["isStreaming"], false);
         link.send(json!({"id": "a", "type": command})).await;
@@ -119,9 +119,9 @@ async fn fm_f53_a_prompt_in_the_pause_is_delivered_with_the_retry() {
     let (clock, place) = (HeldClock::default(), tempfile::tempdir().unwrap());
     let builder = Server::builder().cwd(place.path()).temp_dir(place.path()).clock(Arc::new(clock.clone()));
     let script = script(json!({"responses": [overloaded(), {"text": "both"}]}));
-    let mut link = Link::to(builder.script(script).build());
+    let mut link = Link::serving(builder.script(script).build());
     prompt(&mut link, "auto_retry_start").await;
-    assert_eq!(link.ask(json!({"type": "prompt", "message": "also this"})).await["success"], true);
+    assert_eq!(link.request(json!({"type": "prompt", "message": "also this"})).await["success"], true);
     assert_eq!(link.state().await["pendingMessageCount"], 1);
     clock.release();
     let frames = link.until_event("agent_end").await;
@@ -144,24 +144,24 @@ async fn fm_f53_a_prompt_in_the_pause_is_delivered_with_the_retry() {
 
 #[tokio::test]
 async fn without_retries_a_failure_is_final() {
-    let (mut link, _place) = endless(json!([overloaded(), {"text": "x"}]));
+    let (mut link, _place) = link_with_endless_pauses(json!([overloaded(), {"text": "x"}]));
     link.data(json!({"type": "set_auto_retry", "enabled": false})).await;
     let frames = link.run("go").await;
     assert_eq!(frames.last().unwrap()["messages"][1]["errorMessage"], OVERLOADED);
-    assert_eq!(link.ask(json!({"type": "abort_retry"})).await["success"], true);
+    assert_eq!(link.request(json!({"type": "abort_retry"})).await["success"], true);
     link.run("next").await;
 }
 
 #[tokio::test]
-async fn what_is_refused_is_not_tried_again() {
-    let (mut link, _place) = endless(json!([{"error": {"status": 400, "message": "no"}}]));
+async fn permanent_failure_is_not_retried() {
+    let (mut link, _place) = link_with_endless_pauses(json!([{"error": {"status": 400, "message": "no"}}]));
     let frames = link.run("go").await;
     assert_eq!(frames.last().unwrap()["messages"][1]["stopReason"], "error");
 }
 
 #[tokio::test]
-async fn a_retry_goes_on_from_the_results_of_tools() {
-    let (mut link, _clock, _place) = impatient(json!([
+async fn retry_continues_from_tool_results() {
+    let (mut link, _clock, _place) = link_with_short_pauses(json!([
         {"blocks": [{"tool": {"name": "bash", "args": {"command": "echo once >> ran"}}}]},
         overloaded(),
         {"text": "done"},
@@ -175,17 +175,17 @@ async fn a_retry_goes_on_from_the_results_of_tools() {
 
 #[tokio::test]
 async fn the_end_of_input_waits_for_the_retry() {
-    let (mut link, _clock, _place) = impatient(json!([overloaded(), {"text": "late"}]));
+    let (mut link, _clock, _place) = link_with_short_pauses(json!([overloaded(), {"text": "late"}]));
     link.send(json!({"type": "prompt", "message": "go"})).await;
     let (rest, _) = link.finish().await;
     assert_eq!(rest.last().unwrap()["messages"][0]["content"][0]["text"], "late");
 }
 
 #[tokio::test]
-async fn a_prompt_in_the_pause_outlives_the_retry_that_is_given_up() {
-    let (mut link, _place) = endless(json!([overloaded(), {"text": "to the second"}]));
+async fn prompt_in_the_pause_survives_a_cancelled_retry() {
+    let (mut link, _place) = link_with_endless_pauses(json!([overloaded(), {"text": "to the second"}]));
     prompt(&mut link, "auto_retry_start").await;
-    assert_eq!(link.ask(json!({"type": "prompt", "message": "second"})).await["success"], true);
+    assert_eq!(link.request(json!({"type": "prompt", "message": "second"})).await["success"], true);
     link.send(json!({"id": "a", "type": "abort_retry"})).await;
     let frames = link.until_event("agent_end").await;
     assert_eq!(crate::support::trace::delivered(&frames), ["second"]);

@@ -7,7 +7,7 @@ use agentese::pi::Pi;
 use agentese::serve::ServeEnd;
 use agentese_server::Server;
 use agentese_server::config::{CompactionSettings, RetrySettings};
-use agentese_server::prompt::Parts;
+use agentese_server::prompt::PromptParts;
 use agentese_server::providers::{Sources, load};
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ use crate::support::link::{Link, builder};
 
 fn link(dialect: &str, script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = builder(script);
-    (Link::speaking_in::<Pi>(dialect, builder), place)
+    (Link::for_revision::<Pi>(dialect, builder), place)
 }
 
 fn one_answer() -> Value {
@@ -24,7 +24,7 @@ fn one_answer() -> Value {
 }
 
 #[tokio::test]
-async fn the_newest_pi_sends_pieces_and_says_when_it_has_settled() {
+async fn pi_1_5_sends_deltas_and_agent_settled() {
     let (mut link, _place) = link("pi@1.5", one_answer());
     link.send(json!({"id": "p", "type": "prompt", "message": "go"})).await;
     let frames = link.until_event("agent_settled").await;
@@ -41,7 +41,7 @@ async fn the_newest_pi_sends_pieces_and_says_when_it_has_settled() {
 }
 
 #[tokio::test]
-async fn the_newest_pi_gives_entries_behind_a_cursor_and_the_tree() {
+async fn pi_1_5_returns_entries_after_a_cursor_and_the_tree() {
     let (mut link, _place) = link("pi@1.5", one_answer());
     link.send(json!({"id": "p", "type": "prompt", "message": "go"})).await;
     link.until_event("agent_settled").await;
@@ -51,7 +51,7 @@ async fn the_newest_pi_gives_entries_behind_a_cursor_and_the_tree() {
     let cursor = &entries[entries.len() - 2]["id"];
     let rest = link.data(json!({"type": "get_entries", "since": cursor})).await;
     assert_eq!(rest["entries"], json!([entries.last().unwrap()]));
-    let unknown = link.ask(json!({"type": "get_entries", "since": "nope"})).await;
+    let unknown = link.request(json!({"type": "get_entries", "since": "nope"})).await;
     assert_eq!(unknown["error"], "Entry not found: nope");
     let tree = link.data(json!({"type": "get_tree"})).await;
     let mut node = &tree["tree"][0];
@@ -64,7 +64,7 @@ async fn the_newest_pi_gives_entries_behind_a_cursor_and_the_tree() {
 }
 
 #[tokio::test]
-async fn the_newest_pi_tells_of_queues_names_and_the_output_of_commands() {
+async fn pi_1_5_reports_queues_names_and_command_output() {
     let (mut link, _place) = link("pi@1.5", one_answer());
     assert_eq!(link.data(json!({"type": "steer", "message": "now"})).await, json!({"disposition": "queued"}));
     let queues = link.data(json!({"type": "clear_queue"})).await;
@@ -85,9 +85,9 @@ async fn the_newest_pi_tells_of_queues_names_and_the_output_of_commands() {
 }
 
 #[tokio::test]
-async fn a_session_without_words_has_no_copy_and_one_with_words_has() {
+async fn only_a_session_with_messages_is_copied() {
     let (mut link, _place) = link("pi@1.5", one_answer());
-    let empty = link.ask(json!({"type": "clone"})).await;
+    let empty = link.request(json!({"type": "clone"})).await;
     assert_eq!(empty["success"], false, "{empty}");
     link.send(json!({"id": "p", "type": "prompt", "message": "go"})).await;
     link.until_event("agent_settled").await;
@@ -99,7 +99,7 @@ async fn a_session_without_words_has_no_copy_and_one_with_words_has() {
 }
 
 #[tokio::test]
-async fn the_newest_pi_is_silent_about_work_that_the_end_of_input_stops() {
+async fn pi_1_5_sends_no_event_for_work_stopped_by_the_end_of_input() {
     let answer = json!({"blocks": [{"text": ["a", "never"]}], "hang_after": 1});
     let (mut link, _place) = link("pi@1.5", json!({"responses": [answer]}));
     link.send(json!({"id": "p", "type": "prompt", "message": "go"})).await;
@@ -116,13 +116,15 @@ fn roles(messages: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn the_newest_pi_begins_a_conversation_with_what_the_model_is_told() {
+async fn pi_1_5_conversation_starts_with_the_system_message() {
     let compaction = CompactionSettings { keep_recent_tokens: 4, ..CompactionSettings::default() };
     let texts = ["one", "two", "the summary", "three"];
     let responses: Vec<_> = texts.iter().map(|text| json!({"text": text})).collect();
     let (builder, _place) = builder(json!({"responses": responses}));
-    let mut link =
-        Link::speaking_in::<Pi>("pi@1.5", builder.compaction(compaction).system_prompt(Parts::default()));
+    let mut link = Link::for_revision::<Pi>(
+        "pi@1.5",
+        builder.compaction(compaction).system_prompt(PromptParts::default()),
+    );
     link.send(json!({"type": "prompt", "message": "the first question"})).await;
     let frames = link.until_event("agent_settled").await;
     let told: Vec<_> = frames.iter().filter(|frame| frame["message"]["role"] == "system").collect();
@@ -171,20 +173,20 @@ async fn the_newest_pi_begins_a_conversation_with_what_the_model_is_told() {
 }
 
 #[tokio::test]
-async fn every_revision_says_null_where_there_is_no_model() {
+async fn every_revision_has_null_without_a_model() {
     for revision in ["pi@0.55", "pi@1.5"] {
         let builder = Server::builder().model("nosuch/model");
-        let mut link = Link::speaking_in::<Pi>(revision, builder);
+        let mut link = Link::for_revision::<Pi>(revision, builder);
         assert_eq!(link.state().await.get("model"), Some(&Value::Null), "{revision}");
     }
 }
 
 #[tokio::test]
-async fn the_newest_pi_tells_what_is_known_of_a_model_besides() {
+async fn pi_1_5_adds_model_metadata() {
     for revision in ["pi@0.55", "pi@1.5"] {
         let (known, _) = load(Sources::new(None, Arc::new(|_: &str| None)));
         let builder = Server::builder().catalog(known).model("anthropic/claude-sonnet-4-5");
-        let mut link = Link::speaking_in::<Pi>(revision, builder);
+        let mut link = Link::for_revision::<Pi>(revision, builder);
         let model = &link.state().await["model"];
         let newer = revision == "pi@1.5";
         assert_eq!(model["id"], "claude-sonnet-4-5");
@@ -199,7 +201,7 @@ async fn the_newest_pi_tells_what_is_known_of_a_model_besides() {
 }
 
 #[tokio::test]
-async fn the_newest_pi_gives_results_as_data_and_runs_nothing_with_half_of_its_arguments() {
+async fn pi_1_5_has_structured_results_and_rejects_partial_arguments() {
     let tool = |id: &str, name: &str, args: Value| json!({"tool": {"id": id, "name": name, "args": args}});
     let said = tool("said", "bash", json!({"command": "echo out; exit 3"}));
     let lost = tool("lost", "teleport", json!({}));
@@ -238,11 +240,11 @@ async fn the_newest_pi_gives_results_as_data_and_runs_nothing_with_half_of_its_a
 }
 
 #[tokio::test]
-async fn the_newest_pi_tells_that_a_failed_answer_has_left_the_context() {
+async fn pi_1_5_reports_the_removal_of_a_failed_answer() {
     let failed = json!({"error": {"status": 529, "type": "overloaded_error", "message": "Overloaded"}});
     let (builder, _place) = builder(json!({"responses": [failed, {"text": "after"}]}));
     let builder = builder.retry(RetrySettings::default()).clock(Arc::new(ImpatientClock::default()));
-    let mut link = Link::speaking_in::<Pi>("pi@1.5", builder);
+    let mut link = Link::for_revision::<Pi>("pi@1.5", builder);
     link.send(json!({"type": "prompt", "message": "go"})).await;
     let frames = link.until_event("agent_settled").await;
     let at = |kind: &str| frames.iter().position(|frame| frame["type"] == kind).unwrap();
@@ -262,7 +264,7 @@ async fn the_newest_pi_tells_that_a_failed_answer_has_left_the_context() {
 }
 
 #[tokio::test]
-async fn the_newest_pi_tells_an_answer_that_was_over_before_it_began_as_it_ended() {
+async fn pi_1_5_aborted_answer_starts_with_its_stop_reason() {
     let call = json!({"tool": {"id": "long", "name": "bash", "args": {"command": "sleep 60"}}});
     let (mut link, _place) = link("pi@1.5", json!({"responses": [{"blocks": [call]}]}));
     link.send(json!({"type": "prompt", "message": "go"})).await;
@@ -276,7 +278,7 @@ async fn the_newest_pi_tells_an_answer_that_was_over_before_it_began_as_it_ended
 }
 
 #[tokio::test]
-async fn a_name_of_the_newest_pi_is_one_line() {
+async fn pi_1_5_session_name_is_one_line() {
     for (dialect, name) in [("pi@1.5", "two lines"), ("pi", "two\nlines")] {
         let (mut link, _place) = link(dialect, one_answer());
         link.data(json!({"type": "set_session_name", "name": "two\nlines"})).await;
@@ -285,13 +287,13 @@ async fn a_name_of_the_newest_pi_is_one_line() {
 }
 
 #[tokio::test]
-async fn the_first_pi_has_nothing_of_the_newest() {
+async fn pi_0_55_has_no_additions_of_pi_1_5() {
     let (mut link, _place) = link("pi", one_answer());
     for command in ["clear_queue", "clone", "get_entries", "get_tree", "get_available_thinking_levels"] {
-        let answer = link.ask(json!({"type": command})).await;
+        let answer = link.request(json!({"type": command})).await;
         assert_eq!(answer["error"], format!("Unknown command: {command}"));
     }
-    let refused = link.ask(json!({"type": "set_thinking_level", "level": "max"})).await;
+    let refused = link.request(json!({"type": "set_thinking_level", "level": "max"})).await;
     assert_eq!(refused["success"], false, "{refused}");
     link.run("go").await;
     link.data(json!({"type": "set_session_name", "name": "work"})).await;
@@ -305,10 +307,10 @@ async fn the_first_pi_has_nothing_of_the_newest() {
 }
 
 #[tokio::test]
-async fn omp_says_that_it_is_ready_since_it_has_the_word() {
+async fn omp_sends_ready_since_13_19() {
     for (revision, first) in [("omp@12.7", "response"), ("omp@13.19", "ready")] {
         let (builder, _place) = builder(one_answer());
-        let mut link = Link::speaking_in::<Omp>(revision, builder);
+        let mut link = Link::for_revision::<Omp>(revision, builder);
         link.send(json!({"type": "get_state"})).await;
         assert_eq!(link.next().await.unwrap()["type"], first, "{revision}");
     }

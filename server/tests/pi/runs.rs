@@ -123,7 +123,7 @@ async fn a_call_cut_by_the_limit_is_answered_and_not_executed() {
 }
 
 #[tokio::test]
-async fn failures_of_the_provider_end_in_a_message_that_says_so() {
+async fn provider_failure_ends_with_an_error_message() {
     let overloaded = json!({"status": 529, "type": "overloaded_error", "message": "Overloaded"});
     let (mut link, _place) = Link::scripted(json!({"responses": [
         {"error": overloaded},
@@ -155,7 +155,7 @@ async fn failures_of_the_provider_end_in_a_message_that_says_so() {
 }
 
 #[tokio::test]
-async fn a_script_that_runs_out_says_so_or_has_a_default() {
+async fn exhausted_script_is_an_error_without_a_default() {
     let (mut link, _place) = Link::scripted(json!({"responses": []}));
     link.run("go").await;
     let text = link.data(json!({"type": "get_last_assistant_text"})).await;
@@ -213,7 +213,7 @@ proptest! {
     fn any_script_makes_runs_of_the_grammar(answers in prop::collection::vec(answer(), 1..6)) {
         on_one_thread(async {
             let (builder, _place) = builder(json!({"responses": answers}));
-            let mut link = Link::to(builder.build());
+            let mut link = Link::serving(builder.build());
             for _ in 0..2 {
                 // `run` checks the grammar, and each frame against the declaration.
                 soon("a run", link.run("go")).await;

@@ -12,7 +12,7 @@ use crate::support::link::{Link, builder};
 fn link(dialect: &str, script: Value) -> (Link, tempfile::TempDir) {
     let (builder, place) = builder(script);
     let builder = builder.retry(RetrySettings::default()).clock(Arc::new(ImpatientClock::default()));
-    (Link::speaking_in::<Pi>(dialect, builder), place)
+    (Link::for_revision::<Pi>(dialect, builder), place)
 }
 
 /// Sends a prompt and reads the frames up to the last one of its run.

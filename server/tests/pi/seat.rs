@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use agentese_server::desk::{Caller, Desk, Parts, Said, Taken, Updates};
-use agentese_server::engine::{Engine, Event, EventSink, Input, PromptError};
+use agentese_server::desk::{
+    AgentComponents, ConversationService, PromptOutcome, PromptRequest, RequestContext, UpdateContent,
+};
+use agentese_server::engine::{Engine, Event, EventSink, PromptError, UserInput};
 use agentese_server::ui::{Answer, Dialog, Notice, Ui};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -15,10 +17,10 @@ use crate::support::soon;
 
 /// The record of the starts and ends of runs, and of user input.
 #[derive(Default)]
-struct Diary(Mutex<Vec<String>>);
+struct EventLog(Mutex<Vec<String>>);
 
-impl Diary {
-    fn write(&self, line: impl Into<String>) {
+impl EventLog {
+    fn record(&self, line: impl Into<String>) {
         self.0.lock().unwrap().push(line.into());
     }
 
@@ -27,56 +29,56 @@ impl Diary {
     }
 }
 
-impl EventSink for Diary {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl EventSink for EventLog {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async {}.boxed()
     }
 
     fn push(&self, event: Event<'_>) {
         match event {
-            Event::RunStarted => self.write("run"),
-            Event::RunEnded { .. } => self.write("/run"),
+            Event::RunStarted => self.record("run"),
+            Event::RunEnded { .. } => self.record("/run"),
             _ => {}
         }
     }
 }
 
 /// A client that is absent.
-struct Nobody;
+struct NullUi;
 
-impl Ui for Nobody {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl Ui for NullUi {
+    fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
         async {}.boxed()
     }
 
     fn show(&self, _: &Notice) {}
 
-    fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+    fn show_dialog(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
         None
     }
 }
 
 /// Starts an agent that works on a first answer without end.
-async fn at_work() -> (Desk, Arc<Diary>, tempfile::TempDir) {
+async fn busy_conversation() -> (ConversationService, Arc<EventLog>, tempfile::TempDir) {
     let script = json!({"responses": [{"hang_after": 0}], "default": {"text": "ok"}});
     let (builder, place) = builder(script);
-    let (options, session) = builder.parts();
-    let diary = Arc::new(Diary::default());
-    let parts = Parts {
+    let (options, session) = builder.build_engine_options();
+    let diary = Arc::new(EventLog::default());
+    let parts = AgentComponents {
         options,
         session,
         extensions: Default::default(),
         mcp: Default::default(),
-        undecided: None,
-        updates: Updates::default(),
-        usual_tools: true,
-        elsewhere: None,
-        agents: None,
+        pending_trust: None,
+        updates: UpdateContent::default(),
+        has_default_tools: true,
+        components_factory: None,
+        remote_agents: None,
     };
-    let desk = Desk::new(parts, diary.clone(), CancellationToken::new());
-    desk.connect(Arc::new(Nobody));
-    let taken = desk.prompt(said("go"), nobody()).await.unwrap();
-    assert!(matches!(taken, Taken::Run(_)));
+    let desk = ConversationService::new(parts, diary.clone(), CancellationToken::new());
+    desk.connect(Arc::new(NullUi));
+    let taken = desk.prompt(request("go"), detached_context()).await.unwrap();
+    assert!(matches!(taken, PromptOutcome::Run(_)));
     let begun = async {
         while diary.read().is_empty() {
             tokio::task::yield_now().await;
@@ -86,19 +88,20 @@ async fn at_work() -> (Desk, Arc<Diary>, tempfile::TempDir) {
     (desk, diary, place)
 }
 
-fn said(text: &str) -> Said {
-    Said::new(text.to_owned(), None)
+fn request(text: &str) -> PromptRequest {
+    PromptRequest::new(text.to_owned(), None)
 }
 
-fn nobody() -> Caller {
-    Caller::new(|_| {}, std::future::pending())
+fn detached_context() -> RequestContext {
+    RequestContext::new(|_| {}, std::future::pending())
 }
 
 fn is_busy(engine: &Engine) -> bool {
-    engine.view().streaming && matches!(engine.begin(Input::text("other"), None), Err(PromptError::Busy))
+    engine.status().streaming
+        && matches!(engine.accept_prompt(UserInput::text("other"), None), Err(PromptError::Busy))
 }
 
-fn words(engine: &Engine) -> Vec<String> {
+fn user_texts(engine: &Engine) -> Vec<String> {
     let messages = engine.messages();
     let texts = messages.iter().map(|message| serde_json::to_value(&**message).unwrap());
     let of_user = texts.filter(|message| message["role"] == "user");
@@ -106,62 +109,62 @@ fn words(engine: &Engine) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn nothing_begins_between_the_end_of_a_run_and_what_takes_its_place() {
-    let (desk, diary, _place) = at_work().await;
+async fn no_work_starts_between_the_aborted_run_and_its_replacement() {
+    let (desk, diary, _place) = busy_conversation().await;
     let engine = desk.engine();
-    let mut taking = Box::pin(engine.take_over());
+    let mut taking = Box::pin(engine.abort_and_reserve());
     assert!((&mut taking).now_or_never().is_none(), "the run has to end first");
     assert!(is_busy(engine));
     let seat = soon("the run to end", taking).await.unwrap();
     assert_eq!(diary.read(), ["run", "/run"]);
     assert!(is_busy(engine));
-    seat.begin(Input::text("instead")).unwrap().start();
+    seat.accept_prompt(UserInput::text("instead")).unwrap().start();
     soon("the next run", engine.wait_until_idle()).await;
     assert_eq!(diary.read(), ["run", "/run", "run", "/run"]);
-    assert_eq!(words(engine), ["go", "instead"]);
+    assert_eq!(user_texts(engine), ["go", "instead"]);
 }
 
 #[tokio::test]
 async fn a_prompt_in_place_of_a_run_is_accepted_between_their_events() {
-    let (desk, diary, _place) = at_work().await;
+    let (desk, diary, _place) = busy_conversation().await;
     let told = diary.clone();
-    let caller = Caller::new(move |_| told.write("accepted"), std::future::pending());
-    let taken = soon("the prompt", desk.abort_and_prompt(said("instead"), caller)).await.unwrap();
-    let Taken::Run(running) = taken else { panic!("{taken:?}") };
+    let caller = RequestContext::new(move |_| told.record("accepted"), std::future::pending());
+    let taken = soon("the prompt", desk.abort_and_prompt(request("instead"), caller)).await.unwrap();
+    let PromptOutcome::Run(running) = taken else { panic!("{taken:?}") };
     soon("the run to end", running.ended()).await;
     assert_eq!(diary.read(), ["run", "/run", "accepted", "run", "/run"]);
-    assert!(!desk.engine().view().streaming);
+    assert!(!desk.engine().status().streaming);
     // In an idle agent, the command is a normal prompt.
-    soon("the prompt", desk.abort_and_prompt(said("again"), nobody())).await.unwrap();
+    soon("the prompt", desk.abort_and_prompt(request("again"), detached_context())).await.unwrap();
     soon("the run to end", desk.wait_until_idle()).await;
-    assert_eq!(words(desk.engine()), ["go", "instead", "again"]);
+    assert_eq!(user_texts(desk.engine()), ["go", "instead", "again"]);
 }
 
 #[tokio::test]
-async fn what_waits_in_the_queues_goes_on_with_what_takes_the_place() {
-    let (desk, _, _place) = at_work().await;
+async fn queued_input_continues_with_the_replacing_run() {
+    let (desk, _, _place) = busy_conversation().await;
     desk.steer("too".to_owned(), None).await.unwrap();
-    soon("the prompt", desk.abort_and_prompt(said("instead"), nobody())).await.unwrap();
+    soon("the prompt", desk.abort_and_prompt(request("instead"), detached_context())).await.unwrap();
     soon("the run to end", desk.engine().wait_until_idle()).await;
-    assert_eq!(words(desk.engine()), ["go", "instead", "too"]);
+    assert_eq!(user_texts(desk.engine()), ["go", "instead", "too"]);
 }
 
 #[tokio::test]
-async fn a_seat_that_is_given_up_or_aborted_leaves_an_idle_engine() {
-    let (desk, diary, _place) = at_work().await;
+async fn dropped_or_aborted_reservation_leaves_an_idle_engine() {
+    let (desk, diary, _place) = busy_conversation().await;
     let engine = desk.engine();
-    drop(soon("the seat", engine.take_over()).await.unwrap());
-    assert!(!engine.view().streaming);
-    let seat = soon("the seat", engine.take_over()).await.unwrap();
-    let aborted = seat.aborted();
+    drop(soon("the seat", engine.abort_and_reserve()).await.unwrap());
+    assert!(!engine.status().streaming);
+    let seat = soon("the seat", engine.abort_and_reserve()).await.unwrap();
+    let aborted = seat.abort_token();
     let give_up = async {
         aborted.cancelled().await;
         drop(seat);
     };
     soon("the abort", async { tokio::join!(engine.abort(), give_up) }).await;
-    assert!(!engine.view().streaming);
+    assert!(!engine.status().streaming);
     assert_eq!(diary.read(), ["run", "/run"]);
-    engine.begin(Input::text("again"), None).unwrap().start();
+    engine.accept_prompt(UserInput::text("again"), None).unwrap().start();
     soon("the next run", engine.wait_until_idle()).await;
-    assert_eq!(words(engine), ["go", "again"]);
+    assert_eq!(user_texts(engine), ["go", "again"]);
 }

@@ -9,10 +9,10 @@ use tempfile::TempDir;
 use crate::support::link::{Link, builder};
 use crate::support::trace::{delivered, outline};
 
-fn kept(responses: Value) -> (Link, TempDir) {
+fn link_with_store(responses: Value) -> (Link, TempDir) {
     let (builder, place) = builder(json!({"responses": responses, "default": {"text": "ok"}}));
     let store = Store::at(&place.path().join("sessions"), place.path());
-    (Link::to(builder.store(store).build()), place)
+    (Link::serving(builder.store(store).build()), place)
 }
 
 async fn file(link: &mut Link) -> PathBuf {
@@ -35,7 +35,7 @@ fn kinds(path: &Path) -> Vec<String> {
 
 #[tokio::test]
 async fn a_session_file_comes_with_the_first_message() {
-    let (mut link, _place) = kept(json!([{"text": "one"}]));
+    let (mut link, _place) = link_with_store(json!([{"text": "one"}]));
     let path = file(&mut link).await;
     link.data(json!({"type": "set_session_name", "name": "kept"})).await;
     link.data(json!({"type": "set_thinking_level", "level": "low"})).await;
@@ -64,7 +64,7 @@ async fn a_session_file_comes_with_the_first_message() {
 
 #[tokio::test]
 async fn a_client_moves_between_sessions() {
-    let (mut link, place) = kept(json!([{"text": "one"}, {"text": "two"}]));
+    let (mut link, place) = link_with_store(json!([{"text": "one"}, {"text": "two"}]));
     link.run("first").await;
     link.data(json!({"type": "set_thinking_level", "level": "high"})).await;
     let first = file(&mut link).await;
@@ -92,19 +92,19 @@ async fn a_client_moves_between_sessions() {
 }
 
 #[tokio::test]
-async fn fm_f99_fm_f112_what_is_no_session_is_refused_and_stays_as_it_is() {
-    let (mut link, place) = kept(json!([{"text": "one"}]));
+async fn fm_f99_fm_f112_non_session_file_is_rejected_and_unchanged() {
+    let (mut link, place) = link_with_store(json!([{"text": "one"}]));
     link.run("first").await;
     let before = file(&mut link).await;
     for (name, content) in [("garbage", &b"not a session\n"[..]), ("other.json", b"{\"a\":1}\n")] {
         let path = place.path().join(name);
         std::fs::write(&path, content).unwrap();
-        let answer = link.ask(json!({"type": "switch_session", "sessionPath": path})).await;
+        let answer = link.request(json!({"type": "switch_session", "sessionPath": path})).await;
         assert_eq!(answer["success"], false, "{name}: {answer}");
         assert!(answer["error"].as_str().unwrap().contains(name), "{answer}");
         assert_eq!(std::fs::read(&path).unwrap(), content);
     }
-    let missing = link.ask(json!({"type": "switch_session", "sessionPath": "nowhere.jsonl"})).await;
+    let missing = link.request(json!({"type": "switch_session", "sessionPath": "nowhere.jsonl"})).await;
     assert_eq!(missing["success"], false);
     assert!(!place.path().join("nowhere.jsonl").exists());
     assert_eq!(file(&mut link).await, before);
@@ -114,7 +114,7 @@ async fn fm_f99_fm_f112_what_is_no_session_is_refused_and_stays_as_it_is() {
 
 #[tokio::test]
 async fn a_fork_ends_before_a_message_of_the_user() {
-    let (mut link, _place) = kept(json!([{"text": "one"}, {"text": "two"}, {"text": "three"}]));
+    let (mut link, _place) = link_with_store(json!([{"text": "one"}, {"text": "two"}, {"text": "three"}]));
     for text in ["first", "second", "third"] {
         link.run(text).await;
     }
@@ -135,7 +135,7 @@ async fn a_fork_ends_before_a_message_of_the_user() {
     let answer = link.data(json!({"type": "fork", "entryId": points[0]["entryId"]})).await;
     assert_eq!(answer, json!({"text": "first", "cancelled": false}));
     assert_eq!(link.messages().await.len(), 0);
-    let unknown = link.ask(json!({"type": "fork", "entryId": "no such entry"})).await;
+    let unknown = link.request(json!({"type": "fork", "entryId": "no such entry"})).await;
     assert_eq!(
         (&unknown["success"], &unknown["error"]),
         (&json!(false), &json!("Invalid entry ID for forking"))
@@ -143,8 +143,8 @@ async fn a_fork_ends_before_a_message_of_the_user() {
 }
 
 #[tokio::test]
-async fn a_fork_keeps_what_is_set_and_says_so_where_its_path_says_something_else() {
-    let (mut link, _place) = kept(json!([{"text": "one"}, {"text": "two"}]));
+async fn fork_keeps_settings_and_records_those_that_differ_from_its_path() {
+    let (mut link, _place) = link_with_store(json!([{"text": "one"}, {"text": "two"}]));
     link.run("first").await;
     link.run("second").await;
     let last = |path: &Path| entries(path).pop().unwrap();
@@ -167,7 +167,7 @@ async fn a_fork_keeps_what_is_set_and_says_so_where_its_path_says_something_else
 async fn fm_f52_a_run_ends_before_its_session_is_left() {
     let slow = json!({"blocks": [{"text": ["a", "never"]}], "hang_after": 1});
     for command in ["new_session", "switch_session", "fork"] {
-        let (mut link, place) = kept(json!([{"text": "one"}, slow]));
+        let (mut link, place) = link_with_store(json!([{"text": "one"}, slow]));
         link.run("first").await;
         let other = place.path().join("other.jsonl");
         std::fs::copy(file(&mut link).await, &other).unwrap();
@@ -187,8 +187,8 @@ async fn fm_f52_a_run_ends_before_its_session_is_left() {
 }
 
 #[tokio::test]
-async fn what_is_in_a_file_is_what_a_client_saw() {
-    let (mut link, _place) = kept(json!([
+async fn file_content_matches_the_sent_events() {
+    let (mut link, _place) = link_with_store(json!([
         {"blocks": [{"tool": {"name": "bash", "args": {"command": "echo hi"}}}]}, {"text": "one"},
         {"error": {"status": 400, "message": "no"}},
     ]));
@@ -207,8 +207,8 @@ async fn what_is_in_a_file_is_what_a_client_saw() {
 
 #[tokio::test]
 async fn a_session_is_exported() {
-    let (mut link, place) = kept(json!([{"text": "<b>bold</b>"}]));
-    let early = link.ask(json!({"type": "export_html"})).await;
+    let (mut link, place) = link_with_store(json!([{"text": "<b>bold</b>"}]));
+    let early = link.request(json!({"type": "export_html"})).await;
     assert_eq!(early["error"], "Nothing to export yet - start a conversation first");
     link.run("first").await;
     let session = file(&mut link).await;
@@ -221,11 +221,11 @@ async fn a_session_is_exported() {
     let target = place.path().join("page.html");
     let written = link.data(json!({"type": "export_html", "outputPath": target})).await;
     assert_eq!(written, json!({"path": target}));
-    let nowhere = link.ask(json!({"type": "export_html", "outputPath": "/nonexistent-dir/x.html"})).await;
+    let nowhere = link.request(json!({"type": "export_html", "outputPath": "/nonexistent-dir/x.html"})).await;
     assert_eq!(nowhere["error"], "ENOENT: no such file or directory, open '/nonexistent-dir/x.html'");
     let precious = place.path().join("precious.txt");
     std::fs::write(&precious, "mine").unwrap();
-    let refused = link.ask(json!({"type": "export_html", "outputPath": precious})).await;
+    let refused = link.request(json!({"type": "export_html", "outputPath": precious})).await;
     assert_eq!(refused["success"], false);
     assert_eq!(std::fs::read(&precious).unwrap(), b"mine");
 }
@@ -234,13 +234,14 @@ async fn a_session_is_exported() {
 async fn a_session_in_memory_is_not_exported() {
     let (mut link, _place) = Link::scripted(json!({"responses": [{"text": "x"}]}));
     link.run("first").await;
-    let answer = link.ask(json!({"type": "export_html"})).await;
+    let answer = link.request(json!({"type": "export_html"})).await;
     assert_eq!(answer["error"], "Cannot export in-memory session to HTML");
 }
 
 #[tokio::test]
 async fn a_command_that_ends_during_a_run_is_kept_in_its_session() {
-    let (mut link, _place) = kept(json!([{"blocks": [{"text": ["a", "never"]}], "hang_after": 1}]));
+    let (mut link, _place) =
+        link_with_store(json!([{"blocks": [{"text": ["a", "never"]}], "hang_after": 1}]));
     link.send(json!({"type": "prompt", "message": "first"})).await;
     link.until("text", |frame| frame["assistantMessageEvent"]["delta"] == "a").await;
     link.data(json!({"type": "bash", "command": "echo ran"})).await;
@@ -252,7 +253,7 @@ async fn a_command_that_ends_during_a_run_is_kept_in_its_session() {
 
 #[tokio::test]
 async fn figures_that_no_provider_could_mean_do_no_harm() {
-    let (mut link, place) = kept(json!([{"text": "one"}]));
+    let (mut link, place) = link_with_store(json!([{"text": "one"}]));
     link.run("first").await;
     let path = file(&mut link).await;
     let odd =

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::{calls, delegate, run, script, scripted, submits, tasks};
 
-fn told(frames: &[Value]) -> Vec<String> {
+fn budget_events(frames: &[Value]) -> Vec<String> {
     let budget =
         frames.iter().filter(|frame| frame["type"].as_str().is_some_and(|kind| kind.starts_with("budget_")));
     let line = |frame: &Value| {
@@ -29,12 +29,12 @@ async fn a_warning_then_the_end_and_prompts_are_refused_for_good() {
         [json!({"task": {"budget": {"maxInputTokens": 250}}}), json!({"task.budget.maxInputTokens": 250})]
     {
         let (mut link, _place) = scripted(members, hundred());
-        assert_eq!(told(&run(&mut link, "hello").await), [""; 0]);
+        assert_eq!(budget_events(&run(&mut link, "hello").await), [""; 0]);
         let second = run(&mut link, "hello").await;
-        assert_eq!(told(&second), ["warning session input_tokens"]);
+        assert_eq!(budget_events(&second), ["warning session input_tokens"]);
         let kinds: Vec<_> = second.iter().map(|frame| frame["type"].as_str().unwrap()).collect();
         assert_eq!(kinds[kinds.len() - 3..], ["turn_end", "budget_warning", "agent_end"]);
-        assert_eq!(told(&run(&mut link, "hello").await), ["exceeded session input_tokens"]);
+        assert_eq!(budget_events(&run(&mut link, "hello").await), ["exceeded session input_tokens"]);
         for kind in ["prompt", "abort_and_prompt"] {
             link.send(json!({"id": kind, "type": kind, "message": "hello"})).await;
             let refused = link.until("the refusal", |frame| frame["success"] == false).await;
@@ -58,11 +58,11 @@ async fn each_dimension_warns_once_and_a_jump_does_not_warn() {
     let (mut link, _place) = scripted(limits, hundred());
     let expected =
         ["warning session input_tokens", "warning session output_tokens", "exceeded session total_tokens"];
-    assert_eq!(told(&run(&mut link, "hello").await), expected);
+    assert_eq!(budget_events(&run(&mut link, "hello").await), expected);
 }
 
 #[tokio::test]
-async fn work_that_goes_on_is_not_stopped() {
+async fn running_work_is_not_stopped() {
     let call =
         |id: &str| json!({"tool": {"id": id, "name": "bash", "args": {"command": format!("echo {id}")}}});
     let answers = [
@@ -72,7 +72,7 @@ async fn work_that_goes_on_is_not_stopped() {
     ];
     let (mut link, _place) = scripted(json!({"task": {"budget": {"maxToolCalls": 2}}}), script(answers));
     let frames = run(&mut link, "go").await;
-    assert_eq!(told(&frames), ["exceeded session tool_calls"]);
+    assert_eq!(budget_events(&frames), ["exceeded session tool_calls"]);
     let at = frames.iter().position(|frame| frame["type"] == "budget_exceeded").unwrap();
     assert_eq!(frames[at - 1]["toolCallId"], "b", "it stands behind the call that reached the limit");
     assert_eq!(frames.iter().filter(|frame| frame["type"] == "tool_execution_end").count(), 3);
@@ -82,22 +82,22 @@ async fn work_that_goes_on_is_not_stopped() {
 }
 
 #[tokio::test]
-async fn time_is_told_while_a_run_goes_on() {
+async fn time_limit_is_reported_during_a_run() {
     let script = json!({"responses": [{"hang_after": -1}]});
     let (mut link, _place) = scripted(json!({"task": {"budget": {"maxWallTimeMs": 100}}}), script);
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     let frames = link.until_event("budget_exceeded").await;
-    assert_eq!(told(&frames), ["warning session wall_time", "exceeded session wall_time"]);
+    assert_eq!(budget_events(&frames), ["warning session wall_time", "exceeded session wall_time"]);
     assert_eq!(link.state().await["isStreaming"], true, "it goes on");
     link.data(json!({"type": "abort"})).await;
 }
 
 #[tokio::test]
-async fn time_that_passes_between_runs_refuses_the_next_prompt_without_a_word() {
+async fn time_limit_between_runs_rejects_the_next_prompt_without_an_event() {
     let (mut link, _place) = scripted(json!({"task": {"budget": {"maxWallTimeMs": 1}}}), hundred());
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     link.until_event("agent_end").await;
-    while link.ask(json!({"type": "prompt", "message": "hello"})).await["success"] == true {
+    while link.request(json!({"type": "prompt", "message": "hello"})).await["success"] == true {
         let frames =
             link.until("the end", |frame| frame["success"] == false || frame["type"] == "agent_end").await;
         if frames.last().unwrap()["success"] == false {
@@ -108,20 +108,20 @@ async fn time_that_passes_between_runs_refuses_the_next_prompt_without_a_word() 
 }
 
 #[tokio::test]
-async fn without_a_limit_nothing_is_told() {
+async fn no_limit_causes_no_event() {
     let (mut link, _place) = scripted(json!({"task": {"budget": {"warnAtRatio": 0.1}}}), hundred());
-    assert_eq!(told(&run(&mut link, "hello").await), [""; 0]);
+    assert_eq!(budget_events(&run(&mut link, "hello").await), [""; 0]);
 }
 
 #[tokio::test]
-async fn a_subagent_too_many_is_refused_and_told_once() {
+async fn excess_subagent_is_rejected_and_reported_once() {
     let budget = json!({"task": {"budget": {"maxSubagents": 2}, "maxConcurrency": 1}});
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b", "c", "d"])}));
     answers.extend([submits("JOB-a"), submits("JOB-b")]);
     let (mut link, _place) = scripted(budget, script(answers));
     let frames = run(&mut link, "delegate").await;
-    assert_eq!(told(&frames), ["exceeded session subagents", "exceeded task subagents"]);
-    assert_eq!(crate::lives(&frames), ["start 0-a", "end 0-a 0", "start 1-b", "end 1-b 0"]);
+    assert_eq!(budget_events(&frames), ["exceeded session subagents", "exceeded task subagents"]);
+    assert_eq!(crate::subagent_events(&frames), ["start 0-a", "end 0-a 0", "start 1-b", "end 1-b 0"]);
     let results = crate::result(&frames)["details"]["results"].clone();
     for refused in [&results[2], &results[3]] {
         assert_eq!(refused["error"], "Budget exceeded (subagents)");
@@ -130,7 +130,7 @@ async fn a_subagent_too_many_is_refused_and_told_once() {
 }
 
 #[tokio::test]
-async fn fm_f95_two_children_cross_a_limit_at_once_it_is_told_once_and_the_sums_are_exact() {
+async fn fm_f95_limit_crossed_by_two_children_is_reported_once_with_exact_sums() {
     let budget = json!({"task": {"budget": {"maxTotalTokens": 1000}}});
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b"])}));
     for answer in &mut answers {
@@ -145,7 +145,7 @@ async fn fm_f95_two_children_cross_a_limit_at_once_it_is_told_once_and_the_sums_
     }
     let (mut link, _place) = scripted(budget, script(answers));
     let frames = run(&mut link, "delegate").await;
-    let told = told(&frames);
+    let told = budget_events(&frames);
     assert_eq!(
         told.iter().filter(|line| line.starts_with("exceeded")).collect::<Vec<_>>(),
         ["exceeded subagent total_tokens"]

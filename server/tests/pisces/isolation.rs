@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use agentese_server::tools::{CommandLine, LocalSpawner, Running, Spawner, Talking};
+use agentese_server::tools::{CommandLine, LocalSpawner, PipedProcess, ProcessHandle, Spawner};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use crate::{
-    assert_clean, calls, delegate, git, gives_up, in_repository, isolating, prepared, repository, result,
-    run, script, scripted, submits, tasks, text, writer, writes,
+    assert_clean, calls, delegate, git, in_repository, isolating, prepared, reports_failure, repository,
+    result, run, script, scripted, submits, tasks, text, writer, writes,
 };
 use agentese::pisces::Pisces;
 
@@ -19,7 +19,7 @@ fn isolated(ids: &[&str]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_copy_has_what_is_not_committed_and_only_changes_come_back() {
+async fn copy_has_uncommitted_files_and_only_changes_are_merged() {
     let mut answers = isolated(&["a"]);
     answers.push(calls(
         "JOB-a",
@@ -34,7 +34,7 @@ async fn a_copy_has_what_is_not_committed_and_only_changes_come_back() {
     std::fs::write(work.join("new.txt"), "not added\n").unwrap();
     std::fs::write(work.join("other.txt"), "mine\n").unwrap();
     git(&work, &["add", "other.txt"]);
-    let mut link = Link::speaking::<Pisces>(builder);
+    let mut link = Link::for_dialect::<Pisces>(builder);
     let frames = run(&mut link, "delegate").await;
     assert!(text(&result(&frames)).contains("applied"), "{frames:#?}");
     assert_eq!(std::fs::read_to_string(work.join("seen.txt")).unwrap(), "changed\nnot added\n");
@@ -45,7 +45,7 @@ async fn a_copy_has_what_is_not_committed_and_only_changes_come_back() {
 }
 
 #[tokio::test]
-async fn nothing_changes_before_all_of_them_are_done() {
+async fn files_are_unchanged_until_all_subagents_are_done() {
     let mut answers = isolated(&["a", "b"]);
     answers.extend(writer("a", "a.txt", "a\n"));
     // The second subagent inspects the user's files after the first one has submitted.
@@ -89,7 +89,7 @@ async fn files_that_changed_meanwhile_are_not_overwritten() {
 }
 
 #[tokio::test]
-async fn where_one_fails_the_patches_are_kept() {
+async fn patches_are_kept_if_one_subagent_fails() {
     let mut answers = isolated(&["a", "b"]);
     answers.extend(writer("a", "a.txt", "a\n"));
     answers.push(json!({"when": {"user": "JOB-b"}, "error": {"status": 400, "message": "no"}}));
@@ -101,7 +101,7 @@ async fn where_one_fails_the_patches_are_kept() {
 }
 
 #[tokio::test]
-async fn branches_are_merged_as_commits_and_gone() {
+async fn branches_are_merged_as_commits_and_deleted() {
     let mut answers = isolated(&["a", "b", "c"]);
     answers.extend(writer("a", "a.txt", "a\n"));
     answers.extend(writer("b", "base.txt", "b\n"));
@@ -175,10 +175,10 @@ async fn a_task_may_be_called_like_a_repair() {
 }
 
 #[tokio::test]
-async fn work_that_could_not_be_done_does_not_come_back() {
+async fn changes_of_failed_work_are_not_merged() {
     for merge in ["patch", "branch"] {
         let mut answers = isolated(&["a"]);
-        answers.extend([writes("JOB-a", "half.txt", "half\n"), gives_up("JOB-a")]);
+        answers.extend([writes("JOB-a", "half.txt", "half\n"), reports_failure("JOB-a")]);
         let members = isolating(json!({"isolation": {"mode": "worktree", "merge": merge}}));
         let (mut link, place) = in_repository(members, script(answers));
         let result = result(&run(&mut link, "delegate").await);
@@ -194,7 +194,7 @@ async fn work_that_could_not_be_done_does_not_come_back() {
 }
 
 #[tokio::test]
-async fn what_git_warns_of_is_no_answer() {
+async fn git_warnings_are_not_output() {
     let mut answers = isolated(&["a"]);
     answers.extend(writer("a", "a.txt", "a\n"));
     let members = isolating(json!({"isolation": {"mode": "worktree", "merge": "branch"}}));
@@ -218,7 +218,7 @@ async fn copies_need_a_repository_with_a_commit() {
 
     let (builder, place) = prepared(isolating(json!({})), script(isolated(&["a"])));
     git(&place.path().join("work"), &["init", "--quiet"]);
-    let refused = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+    let refused = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
     assert!(text(&refused).contains("requires a commit"), "{refused}");
 }
 
@@ -236,7 +236,7 @@ async fn hooks_of_the_repository_do_not_run() {
         std::fs::write(&path, format!("#!/bin/sh\ntouch {}/ran-{hook}\n", place.path().display())).unwrap();
         std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     }
-    run(&mut Link::speaking::<Pisces>(builder), "delegate").await;
+    run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await;
     assert!(work.join("a.txt").exists());
     let ran: Vec<_> =
         std::fs::read_dir(place.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
@@ -244,18 +244,21 @@ async fn hooks_of_the_repository_do_not_run() {
 }
 
 /// A spawner that fails during the export of one subagent's changes.
-struct Failing(LocalSpawner);
+struct FailingSpawner(LocalSpawner);
 
-impl Spawner for Failing {
-    fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, std::io::Result<Box<dyn Running>>> {
+impl Spawner for FailingSpawner {
+    fn spawn<'a>(
+        &'a self,
+        command: &'a CommandLine,
+    ) -> BoxFuture<'a, std::io::Result<Box<dyn ProcessHandle>>> {
         self.0.spawn(command)
     }
 
-    fn talk<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, std::io::Result<Talking>> {
+    fn spawn_piped<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, std::io::Result<PipedProcess>> {
         let fails =
             command.arguments.iter().any(|argument| argument.to_string_lossy().ends_with("1-b.patch"));
         assert!(!fails, "as it does");
-        self.0.talk(command)
+        self.0.spawn_piped(command)
     }
 }
 
@@ -266,14 +269,14 @@ async fn a_subagent_that_panics_fails_alone() {
     answers.extend(writer("b", "b.txt", "b\n"));
     let (builder, place) = prepared(isolating(json!({})), script(answers));
     repository(&place.path().join("work"));
-    let spawner = Arc::new(Failing(LocalSpawner::new(None)));
-    let mut link = Link::speaking::<Pisces>(builder.spawner(spawner));
+    let spawner = Arc::new(FailingSpawner(LocalSpawner::new(None)));
+    let mut link = Link::for_dialect::<Pisces>(builder.spawner(spawner));
     let frames = run(&mut link, "delegate").await;
     let result = result(&frames);
     let [a, b] = [0, 1].map(|index| &result["details"]["results"][index]);
     assert_eq!((&a["exitCode"], &a["output"]), (&json!(0), &json!("\"JOB-a is done\"")), "{result}");
     assert_eq!((&b["exitCode"], &b["error"]), (&json!(1), &json!("The subagent failed inside the agent.")));
-    let told = crate::lives(&frames);
+    let told = crate::subagent_events(&frames);
     assert!(told.contains(&"end 0-a 0".to_owned()) && told.contains(&"end 1-b 1".to_owned()), "{told:?}");
     let work = place.path().join("work");
     assert!(std::fs::read_to_string(a["patchPath"].as_str().unwrap()).unwrap().contains("a.txt"));

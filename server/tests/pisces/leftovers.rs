@@ -40,16 +40,16 @@ async fn after_an_abort_nothing_is_left() {
     assert_eq!(git(&place.path().join("work"), &["status", "--short"]), "");
 }
 
-struct Killed {
+struct IsolatedRun {
     place: Place,
     agent: Agent,
     commands: Vec<rustix::process::Pid>,
 }
 
-impl Killed {
+impl IsolatedRun {
     /// Starts an agent whose two subagents run commands in copies of the repository.
-    fn at_work() -> Self {
-        let mut killed = Self::delegating(None, endless());
+    fn start_commands() -> Self {
+        let mut killed = Self::start_subagents(None, endless());
         let home = Self::home(&killed.place);
         killed.commands = ["a", "b"].map(|name| pid_in(&home.join(format!("{name}.pid")))).to_vec();
         killed
@@ -58,7 +58,7 @@ impl Killed {
     /// Starts an agent with a prompt for subagents. `held` names a program (`git`, `rm`) and a shell pattern
     /// for its arguments. Matching calls wait until the file `go` exists in the home directory. A waiting
     /// call writes its process id to `held.pid` there.
-    fn delegating(held: Option<(&str, &str)>, script: Value) -> Self {
+    fn start_subagents(held: Option<(&str, &str)>, script: Value) -> Self {
         let place = Place::new();
         repository(&place.work());
         place.put("home/.omp/agent/config.yml", "task: {isolation: {mode: worktree}}\n");
@@ -84,11 +84,11 @@ impl Killed {
     }
 
     /// Waits until a matching call is held.
-    fn held(&self) {
+    fn wait_until_held(&self) {
         pid_in(&Self::home(&self.place).join("held.pid"));
     }
 
-    fn go(&self) {
+    fn release(&self) {
         self.place.put("home/go", "");
     }
 
@@ -140,67 +140,69 @@ fn entries(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn fm_f93_after_a_signal_nothing_is_left() {
-    let mut killed = Killed::at_work();
+    let mut killed = IsolatedRun::start_commands();
     killed.agent.signal(Signal::TERM);
     killed.agent.wait();
     killed.assert_clean();
 }
 
 #[test]
-fn fm_f93_after_a_kill_the_next_start_puts_everything_away() {
-    let mut killed = Killed::at_work();
+fn fm_f93_next_start_after_a_kill_removes_everything() {
+    let mut killed = IsolatedRun::start_commands();
     killed.agent.signal(Signal::KILL);
     killed.agent.wait();
     assert_eq!(entries(&killed.copies()).len(), 2, "a folder and its lease");
-    let next = Agent::start(Killed::command(&killed.place, &json!({"responses": []})));
+    let next = Agent::start(IsolatedRun::command(&killed.place, &json!({"responses": []})));
     killed.assert_clean();
     drop(next);
 }
 
 #[test]
 fn fm_f93_an_abort_does_not_wait_for_copies_that_are_slow_to_remove() {
-    let mut killed = Killed::delegating(Some(("rm", "worktrees")), endless());
-    let home = Killed::home(&killed.place);
+    let mut killed = IsolatedRun::start_subagents(Some(("rm", "worktrees")), endless());
+    let home = IsolatedRun::home(&killed.place);
     killed.commands = ["a", "b"].map(|name| pid_in(&home.join(format!("{name}.pid")))).to_vec();
     let result = killed.abort();
     assert_eq!(result["details"]["results"][0]["abortReason"], "The operation was aborted.", "{result}");
-    killed.held();
+    killed.wait_until_held();
     assert!(!killed.is_clean(), "they are being removed");
     // The end of the process waits for the held program.
     killed.agent.close_stdin();
-    killed.go();
+    killed.release();
     killed.agent.wait();
     killed.assert_clean();
 }
 
 #[test]
 fn fm_f93_an_abort_stops_copies_that_are_still_made() {
-    let mut killed = Killed::delegating(Some(("git", "checkout-index")), endless());
-    killed.held();
+    let mut killed = IsolatedRun::start_subagents(Some(("git", "checkout-index")), endless());
+    killed.wait_until_held();
     let result = killed.abort();
     assert_eq!(result["details"]["results"][0]["abortReason"], "The operation was aborted.", "{result}");
     killed.assert_clean();
 }
 
 #[test]
-fn what_the_user_gets_back_is_not_cut_off_by_an_abort() {
+fn merge_is_not_interrupted_by_an_abort() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "isolated": true}));
     answers.extend(crate::writer("a", "made.txt", "made\n"));
-    let mut killed =
-        Killed::delegating(Some(("git", "'apply --whitespace=nowarn'*merge.patch")), script(answers));
-    killed.held();
+    let mut killed = IsolatedRun::start_subagents(
+        Some(("git", "'apply --whitespace=nowarn'*merge.patch")),
+        script(answers),
+    );
+    killed.wait_until_held();
     // The program is cancelled before git has changed any file.
     killed.abort();
     killed.agent.close_stdin();
-    killed.go();
+    killed.release();
     killed.agent.wait();
     assert_eq!(git(&killed.place.work(), &["status", "--short"]), "?? made.txt\n");
     assert_eq!(entries(&killed.copies()), Vec::<PathBuf>::new());
 }
 
 #[test]
-fn what_somebody_works_on_is_not_put_away() {
-    let killed = Killed::at_work();
+fn sweep_keeps_copies_in_use() {
+    let killed = IsolatedRun::start_commands();
     agentese_server::subagents::sweep(&killed.copies());
     assert_eq!(entries(&killed.copies()).len(), 2);
 }
@@ -231,6 +233,6 @@ fn git_gets_no_keys_of_providers() {
     agent.close_stdin();
     agent.wait();
     assert!(place.work().join("made.txt").exists());
-    let seen = std::fs::read_to_string(Killed::home(&place).join("seen")).unwrap();
+    let seen = std::fs::read_to_string(IsolatedRun::home(&place).join("seen")).unwrap();
     assert!(seen.contains("GIT_TERMINAL_PROMPT=0") && !seen.contains("canary"), "{seen}");
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use agentese::pisces::Pisces;
-use agentese_server::subagents::{Policies, Policy};
+use agentese_server::subagents::{SharedPolicy, SubagentPolicy};
 use serde_json::{Value, json};
 
 use crate::support::link::Link;
 use crate::{
-    assert_clean, calls, delegate, git, gives_up, in_repository, isolating, prepared, repository, result,
-    run, script, submits, tasks, text, writer,
+    assert_clean, calls, delegate, git, in_repository, isolating, prepared, reports_failure, repository,
+    result, run, script, submits, tasks, text, writer,
 };
 
 fn isolated(ids: &[&str]) -> Vec<Value> {
@@ -84,7 +84,7 @@ async fn git_commands_of_a_subagent_change_its_copy_alone() {
                    git config --unset core.worktree; hooks=$(git rev-parse --git-path hooks); mkdir -p \"$hooks\"; \
                    echo exit 1 > \"$hooks/pre-commit\"; git stash --include-untracked; git commit --allow-empty -m theirs; \
                    git update-ref refs/notes/theirs HEAD; git gc --quiet; echo half > half.txt; git log --oneline main > seen.txt";
-    for (end, works) in [(gives_up("JOB-a"), false), (submits("JOB-a"), true)] {
+    for (end, works) in [(reports_failure("JOB-a"), false), (submits("JOB-a"), true)] {
         let (mut link, place) = in_repository(merging("patch"), runs(command, end));
         let work = place.path().join("work");
         let before = files(&work.join(".git"));
@@ -100,7 +100,7 @@ async fn git_commands_of_a_subagent_change_its_copy_alone() {
 }
 
 #[tokio::test]
-async fn commits_of_a_subagent_come_back_as_changes() {
+async fn commits_of_a_subagent_are_merged_as_changes() {
     let command = "echo one > one.txt && git add --all && git -c user.name=a -c user.email=a@b commit -qm one && \
                    echo two > base.txt";
     for merge in ["patch", "branch"] {
@@ -130,7 +130,7 @@ async fn a_repository_within_is_left_out_of_copies_and_changes() {
             repository(&work);
             put_within(&work, kind);
             let (head, within) = (git(&work, &["log", "--format=%s"]), files(&work.join("sub")));
-            let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+            let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
             let read = std::fs::read_to_string(work.join("n.txt")).unwrap_or_default();
             assert_eq!(read, "new\n", "{kind}, {merge}: {told}");
             assert_eq!(files(&work.join("sub")), within, "{kind}, {merge}");
@@ -150,7 +150,7 @@ async fn a_repository_within_is_left_out_of_copies_and_changes() {
 }
 
 #[tokio::test]
-async fn files_in_the_place_of_a_repository_are_told_of() {
+async fn files_in_place_of_a_nested_repository_are_reported() {
     for kind in ["a commit", "submodule"] {
         let mut answers = isolated(&["a"]);
         answers.extend(writer("a", "sub/n.txt", "new\n"));
@@ -158,7 +158,7 @@ async fn files_in_the_place_of_a_repository_are_told_of() {
         let work = place.path().join("work");
         repository(&work);
         put_within(&work, kind);
-        let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+        let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
         assert!(text(&told).contains("sub is a repository of its own"), "{kind}: {told}");
         assert!(!work.join("sub/n.txt").exists(), "{kind}: {told}");
     }
@@ -208,7 +208,7 @@ async fn programs_that_a_repository_names_need_trust() {
         git(&work, &["config", key, value]);
         // Git reads the content of a file that is as old as the index.
         std::fs::write(work.join("base.txt"), "other\n").unwrap();
-        let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+        let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
         assert!(!place.path().join("ran").exists(), "{key} ran");
         assert!(text(&told).contains("not trusted"), "{key}: {told}");
         let named = if key.starts_with("filter.") { "\"x\"" } else { key };
@@ -245,10 +245,10 @@ async fn filters_of_a_trusted_repository_do_their_work() {
         git(&work, &["add", "--all"]);
         git(&work, &["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "turned"]);
         let settings = crate::settings(&members).task;
-        let mut policy = Policy::new(settings, place.path().join("agentese-worktrees"));
+        let mut policy = SubagentPolicy::new(settings, place.path().join("agentese-worktrees"));
         policy.trusted = true;
-        let builder = builder.subagents(Policies::new(policy));
-        let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+        let builder = builder.subagents(SharedPolicy::new(policy));
+        let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
         let read = |name: &str| std::fs::read_to_string(work.join(name)).unwrap_or_default();
         assert_eq!((read("secret.rot"), read("seen.txt")), ("changed\n".into(), "secret\n".into()), "{told}");
         if merge == "branch" {
@@ -289,10 +289,11 @@ async fn hooks_and_aliases_of_a_trusted_repository_do_not_run_in_copies() {
     ] {
         git(&work, &["config", name, value]);
     }
-    let mut policy = Policy::new(crate::settings(&members).task, place.path().join("agentese-worktrees"));
+    let mut policy =
+        SubagentPolicy::new(crate::settings(&members).task, place.path().join("agentese-worktrees"));
     policy.trusted = true;
-    let builder = builder.subagents(Policies::new(policy));
-    let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+    let builder = builder.subagents(SharedPolicy::new(policy));
+    let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
     assert_eq!(std::fs::read_to_string(work.join("x.txt")).unwrap_or_default(), "x\n", "{told}");
     assert_eq!(std::fs::read_to_string(work.join("count.txt")).unwrap_or_default(), "2\n", "{told}");
     assert!(!ran.exists(), "{told}");
@@ -322,7 +323,7 @@ async fn configuration_that_runs_nothing_needs_no_trust() {
     ] {
         git(&work, &["config", key, value]);
     }
-    let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+    let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
     assert!(text(&told).contains("Merged: omp/task/0-a."), "{told}");
     assert!(!place.path().join("ran").exists());
     assert_eq!(git(&work, &["log", "-1", "--format=%an %ae"]), "Somebody somebody@example.com\n");
@@ -342,7 +343,7 @@ async fn attributes_that_a_subagent_brings_run_nothing() {
         for key in ["filter.x.clean", "filter.x.smudge", "filter.x.process"] {
             git(&work, &["config", key, &program]);
         }
-        let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+        let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
         assert!(!place.path().join("ran").exists(), "{merge}: {told}");
         assert_eq!(std::fs::read_to_string(work.join("base.txt")).unwrap(), "changed\n", "{merge}: {told}");
     }
@@ -356,7 +357,7 @@ async fn configuration_that_a_subagent_writes_into_its_copy_does_not_run() {
         let (builder, place) = prepared(merging(merge), runs(command, submits("JOB-a")));
         repository(&place.path().join("work"));
         put_program(place.path());
-        let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+        let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
         assert!(!place.path().join("ran").exists(), "{merge}: {told}");
         let changed = std::fs::read_to_string(place.path().join("work/base.txt")).unwrap();
         assert_eq!(changed, "changed\n", "{merge}: {told}");
@@ -371,7 +372,7 @@ async fn a_work_tree_elsewhere_is_refused() {
     let work = place.path().join("work");
     repository(&work);
     git(&work, &["config", "core.worktree", place.path().to_str().unwrap()]);
-    let told = result(&run(&mut Link::speaking::<Pisces>(builder), "delegate").await);
+    let told = result(&run(&mut Link::for_dialect::<Pisces>(builder), "delegate").await);
     assert!(text(&told).contains("core.worktree"), "{told}");
     assert!(!place.path().join("a.txt").exists() && !work.join("a.txt").exists());
 }

@@ -11,7 +11,7 @@ use crate::{calls, delegate, prepared, result, run, script, submits, tasks};
 const RULE: &str = "---\ncondition: forbidden\nscope: text\n---\nSay something else.\n";
 
 /// Starts an agent with one rule.
-fn ruled(answers: Vec<Value>) -> (Link, tempfile::TempDir) {
+fn link_with_rule(answers: Vec<Value>) -> (Link, tempfile::TempDir) {
     let (builder, place) = prepared(json!({}), script(answers));
     std::fs::create_dir(place.path().join("rules")).unwrap();
     std::fs::write(place.path().join("rules/no-word.md"), RULE).unwrap();
@@ -20,11 +20,11 @@ fn ruled(answers: Vec<Value>) -> (Link, tempfile::TempDir) {
     let sources = Sources { folders, agent_dir, cwd: place.path().join("work"), ..Sources::default() };
     let (resources, complaints) = Resources::load(&sources).unwrap();
     assert!(complaints.is_empty(), "{complaints:?}");
-    (Link::speaking::<Pisces>(builder.resources(resources)), place)
+    (Link::for_dialect::<Pisces>(builder.resources(resources)), place)
 }
 
 #[tokio::test]
-async fn a_subagent_that_runs_into_a_rule_is_told_of_it_and_goes_on() {
+async fn subagent_receives_a_triggered_rule_and_continues() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b"])}));
     answers
         .push(json!({"when": {"user": "JOB-a"}, "blocks": [{"text": ["I say ", "forbidden ", "and more"]}]}));
@@ -35,7 +35,7 @@ async fn a_subagent_that_runs_into_a_rule_is_told_of_it_and_goes_on() {
         {"tool": {"id": "c", "name": "submit_result", "args": {"result": {"data": "said"}}}},
     ]}));
     answers[1] = json!({"when": {"user": "delegate", "tool_results": true}, "blocks": [{"text": ["bidden", " is no word"]}]});
-    let (mut link, _place) = ruled(answers);
+    let (mut link, _place) = link_with_rule(answers);
     let frames = run(&mut link, "delegate").await;
     let results = result(&frames)["details"]["results"].clone();
     for result in results.as_array().unwrap() {
@@ -49,7 +49,7 @@ async fn a_subagent_that_runs_into_a_rule_is_told_of_it_and_goes_on() {
 }
 
 #[tokio::test]
-async fn what_the_parent_ran_into_is_not_forgotten_for_a_subagent() {
+async fn triggered_rules_of_the_parent_survive_a_subagent() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"])}));
     // A rule that the parent triggered once is counted once, independent of its subagents in between.
     answers
@@ -57,7 +57,7 @@ async fn what_the_parent_ran_into_is_not_forgotten_for_a_subagent() {
     answers.insert(1, json!({"when": {"user": "Say something else"}, "text": "ok"}));
     answers.push(submits("JOB-a"));
     answers.push(json!({"when": {"user": "last"}, "blocks": [{"text": ["forbidden ", "again"]}]}));
-    let (mut link, _place) = ruled(answers);
+    let (mut link, _place) = link_with_rule(answers);
     link.data(json!({"type": "prompt", "message": "first"})).await;
     link.until_event("ttsr_triggered").await;
     link.until_event("agent_start").await;

@@ -2,14 +2,16 @@
 
 use serde_json::{Value, json};
 
-use crate::{calls, delegate, lives, prepared, result, run, script, scripted, submits, tasks, text};
+use crate::{
+    calls, delegate, prepared, result, run, script, scripted, subagent_events, submits, tasks, text,
+};
 use agentese::pisces::Pisces;
 use agentese_server::session::Store;
 
 use crate::support::link::Link;
 
 #[tokio::test]
-async fn results_come_back_in_the_order_of_the_tasks() {
+async fn results_are_in_the_order_of_the_tasks() {
     let mut answers = delegate(json!({"agent": "task", "context": "ctx", "tasks": tasks(&["a", "b"])}));
     answers.extend([submits("JOB-a"), submits("JOB-b")]);
     let (mut link, place) = scripted(json!({}), script(answers));
@@ -24,7 +26,7 @@ async fn results_come_back_in_the_order_of_the_tasks() {
         json!({"data": "JOB-a is done", "status": "success"})
     );
     assert!(results[0]["task"].as_str().unwrap().contains("<context>\nctx\n</context>"));
-    let mut told = lives(&frames);
+    let mut told = subagent_events(&frames);
     told.sort();
     assert_eq!(told, ["end 0-a 0", "end 1-b 0", "start 0-a", "start 1-b"]);
     let shown: Vec<_> = frames.iter().filter(|frame| frame["type"] == "tool_execution_update").collect();
@@ -42,7 +44,7 @@ async fn conversations_and_outputs_are_kept_beside_the_session() {
     answers.push(submits("JOB-a"));
     let (builder, place) = prepared(json!({}), script(answers));
     let store = Store::at(&place.path().join("sessions"), place.path());
-    let mut link = Link::speaking::<Pisces>(builder.store(store));
+    let mut link = Link::for_dialect::<Pisces>(builder.store(store));
     run(&mut link, "delegate").await;
     let frames = run(&mut link, "delegate").await;
     assert_eq!(result(&frames)["details"]["results"][0]["id"], "1-a", "numbers count over the session");
@@ -57,7 +59,7 @@ async fn conversations_and_outputs_are_kept_beside_the_session() {
 }
 
 #[tokio::test]
-async fn what_subagents_use_counts_in_the_statistics_of_the_session() {
+async fn usage_of_subagents_is_in_the_session_statistics() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b"])}));
     answers.extend([submits("JOB-a"), submits("JOB-b")]);
     for answer in &mut answers {
@@ -72,7 +74,7 @@ async fn what_subagents_use_counts_in_the_statistics_of_the_session() {
 }
 
 #[tokio::test]
-async fn fm_f93_one_that_never_hands_in_is_reminded_three_times_and_ends() {
+async fn fm_f93_subagent_without_a_result_ends_after_three_reminders() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b"])}));
     answers.push(json!({"when": {"user": "JOB-a"}, "text": "I am done."}));
     answers.push(json!({"when": {"user": "reminder"}, "keep": true, "text": "Really."}));
@@ -83,11 +85,11 @@ async fn fm_f93_one_that_never_hands_in_is_reminded_three_times_and_ends() {
     assert_eq!(results[0]["output"], "I am done.Really.Really.Really.");
     assert_eq!((&results[0]["exitCode"], &results[0]["aborted"]), (&json!(1), &json!(true)));
     assert_eq!(results[1]["exitCode"], 0, "the other one does its work");
-    assert!(lives(&frames).contains(&"end 0-a 1".to_owned()));
+    assert!(subagent_events(&frames).contains(&"end 0-a 1".to_owned()));
 }
 
 #[tokio::test]
-async fn one_that_was_reminded_may_still_hand_in() {
+async fn reminded_subagent_may_submit_a_result() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"])}));
     answers.push(json!({"when": {"user": "JOB-a"}, "text": "Hm."}));
     answers.push(calls(
@@ -102,7 +104,7 @@ async fn one_that_was_reminded_may_still_hand_in() {
 }
 
 #[tokio::test]
-async fn a_result_that_lacks_its_form_is_asked_for_again() {
+async fn invalid_result_is_requested_again() {
     let schema = json!({"type": "object", "required": ["files"]});
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"]), "schema": schema}));
     answers.push(submits("JOB-a"));
@@ -113,7 +115,7 @@ async fn a_result_that_lacks_its_form_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn fm_f93_a_subagent_whose_model_fails_ends_and_its_parent_goes_on() {
+async fn fm_f93_model_failure_of_a_subagent_does_not_end_its_parent() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a"])}));
     answers.push(json!({"when": {"user": "JOB-a"}, "error": {"status": 400, "message": "no such thing"}}));
     let (mut link, _place) = scripted(json!({}), script(answers));
@@ -121,7 +123,7 @@ async fn fm_f93_a_subagent_whose_model_fails_ends_and_its_parent_goes_on() {
     let result = result(&frames)["details"]["results"][0].clone();
     assert_eq!((&result["exitCode"], &result["aborted"]), (&json!(1), &json!(false)), "{result}");
     assert!(result["error"].as_str().unwrap().contains("no such thing"), "{result}");
-    assert_eq!(lives(&frames), ["start 0-a", "end 0-a 1"]);
+    assert_eq!(subagent_events(&frames), ["start 0-a", "end 0-a 1"]);
     assert_eq!(link.data(json!({"type": "get_last_assistant_text"})).await["text"], "over");
 }
 
@@ -138,11 +140,11 @@ async fn fm_f93_generations_are_bounded() {
     let frames = run(&mut link, "delegate").await;
     assert_eq!(result(&frames)["details"]["results"][0]["exitCode"], 0);
     // The second generation lacks the tool: its call fails, and it still submits a result.
-    assert_eq!(lives(&frames), ["start 0-a", "end 0-a 0"], "those of subagents are not shown");
+    assert_eq!(subagent_events(&frames), ["start 0-a", "end 0-a 0"], "those of subagents are not shown");
 }
 
 #[tokio::test]
-async fn fm_f131_an_abort_ends_all_of_them_and_nothing_begins_again() {
+async fn fm_f131_abort_ends_all_subagents_and_starts_nothing() {
     let mut answers = delegate(json!({"agent": "task", "tasks": tasks(&["a", "b", "c"])}));
     answers.push(submits("JOB-a"));
     answers.push(
@@ -166,7 +168,7 @@ async fn fm_f131_an_abort_ends_all_of_them_and_nothing_begins_again() {
     let pid = pid.await.unwrap();
     link.data(json!({"type": "abort"})).await;
     frames.extend(link.seen.iter().skip(frames.len()).cloned());
-    let mut told = lives(&link.seen);
+    let mut told = subagent_events(&link.seen);
     told.sort();
     assert_eq!(told, ["end 0-a 0", "end 1-b 1", "end 2-c 1", "start 0-a", "start 1-b", "start 2-c"]);
     let results = result(&link.seen)["details"]["results"].clone();
@@ -177,7 +179,7 @@ async fn fm_f131_an_abort_ends_all_of_them_and_nothing_begins_again() {
 }
 
 #[tokio::test]
-async fn refusals_are_results_and_nothing_begins() {
+async fn rejected_calls_are_results_and_start_nothing() {
     let cases: [(Value, &str); 5] = [
         (json!({"agent": "nobody", "tasks": tasks(&["a"])}), "There is no agent \"nobody\""),
         (json!({"agent": "task", "tasks": []}), "tasks: there has to be at least one"),
@@ -190,7 +192,7 @@ async fn refusals_are_results_and_nothing_begins() {
         let frames = run(&mut link, "delegate").await;
         let result = result(&frames);
         assert!(text(&result).starts_with(expected), "{result}");
-        assert_eq!((&result["details"]["results"], lives(&frames).len()), (&json!([]), 0));
+        assert_eq!((&result["details"]["results"], subagent_events(&frames).len()), (&json!([]), 0));
         assert!(frames.iter().all(|frame| frame["isError"] != true));
     }
 }

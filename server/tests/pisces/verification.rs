@@ -2,13 +2,13 @@
 //! changes.
 
 use agentese::pisces::Pisces;
-use agentese_server::subagents::{Policies, Policy, select_tools};
+use agentese_server::subagents::{SharedPolicy, SubagentPolicy, select_tools};
 use serde_json::{Value, json};
 
 use crate::support::link::Link;
 use crate::{
-    assert_clean, delegate, in_repository, isolating, lives, prepared, repository, result, run, script,
-    submits, tasks, text, writer, writes,
+    assert_clean, delegate, in_repository, isolating, prepared, repository, result, run, script,
+    subagent_events, submits, tasks, text, writer, writes,
 };
 
 fn verified(verify: Value) -> Vec<Value> {
@@ -23,7 +23,7 @@ fn command(name: &str, command: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_passes_is_applied() {
+async fn verified_changes_are_applied() {
     let verify = json!({"commands": [command("is there", "ls; test -f a.txt")]});
     let (mut link, place) = in_repository(isolating(json!({})), script(verified(verify)));
     let frames = run(&mut link, "delegate").await;
@@ -35,7 +35,7 @@ async fn what_passes_is_applied() {
         "verification_end 0-a passed",
         "end 0-a 0",
     ];
-    assert_eq!(lives(&frames), expected);
+    assert_eq!(subagent_events(&frames), expected);
     let verification = result(&frames)["details"]["results"][0]["verification"].clone();
     assert_eq!((&verification["status"], &verification["mode"]), (&json!("passed"), &json!("command")));
     assert_eq!(verification["attempts"][0]["commandResults"][0]["outputPreview"], "a.txt\nbase.txt");
@@ -44,7 +44,7 @@ async fn what_passes_is_applied() {
 }
 
 #[tokio::test]
-async fn what_fails_is_returned_and_not_applied() {
+async fn failed_verification_is_returned_without_changes() {
     let verify = json!({"commands": [command("first", "false"), command("second", "echo still run"),
                                      {"name": "may", "command": "exit 9", "optional": true}]});
     let (mut link, place) = in_repository(isolating(json!({})), script(verified(verify)));
@@ -62,7 +62,7 @@ async fn what_fails_is_returned_and_not_applied() {
 }
 
 #[tokio::test]
-async fn optional_commands_do_not_count_and_discarded_changes_are_gone() {
+async fn optional_commands_cannot_fail_and_discarded_changes_are_removed() {
     let verify = json!({"commands": [{"name": "may", "command": "exit 9", "optional": true}]});
     let (mut link, place) = in_repository(isolating(json!({})), script(verified(verify)));
     assert_eq!(
@@ -80,7 +80,7 @@ async fn optional_commands_do_not_count_and_discarded_changes_are_gone() {
 }
 
 #[tokio::test]
-async fn one_repair_may_mend_it() {
+async fn one_repair_may_pass_the_verification() {
     for (mended, path, status) in [(true, "fixed.txt", "passed"), (false, "other.txt", "failed")] {
         let verify =
             json!({"commands": [command("needs fix", "test -f fixed.txt")], "onFailure": "retry_once"});
@@ -88,7 +88,7 @@ async fn one_repair_may_mend_it() {
         answers.extend([writes("previous attempt", path, "x"), submits("previous attempt")]);
         let (mut link, place) = in_repository(isolating(json!({})), script(answers));
         let frames = run(&mut link, "delegate").await;
-        let told = lives(&frames);
+        let told = subagent_events(&frames);
         assert_eq!(told.iter().filter(|line| line.starts_with("start")).count(), 1, "{told:?}");
         assert_eq!(told.iter().filter(|line| line.starts_with("verification_start")).count(), 2);
         let outcome = result(&frames)["details"]["results"][0].clone();
@@ -137,7 +137,7 @@ async fn a_subagent_that_failed_is_not_verified() {
     let frames = run(&mut link, "delegate").await;
     let verification = result(&frames)["details"]["results"][0]["verification"].clone();
     assert_eq!((&verification["status"], &verification["attempts"]), (&json!("skipped"), &json!([])));
-    assert_eq!(lives(&frames), ["start 0-a", "end 0-a 1"]);
+    assert_eq!(subagent_events(&frames), ["start 0-a", "end 0-a 1"]);
     assert_clean(place.path()).await;
 }
 
@@ -149,7 +149,7 @@ fn guarded(more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn commands_of_a_call_need_the_yes_that_bash_needs() {
+async fn commands_of_a_call_need_approval_like_bash() {
     for (confirmed, made) in [(true, true), (false, false)] {
         let verify = json!({"commands": [command("is there", "touch ../../../ran; test -f a.txt")]});
         let (mut link, place) = in_repository(guarded(json!({})), script(verified(verify)));
@@ -183,9 +183,9 @@ async fn without_bash_there_are_no_commands_of_a_call() {
     let (builder, place) = prepared(isolating(json!({})), script(verified(verify)));
     repository(&place.path().join("work"));
     let settings = crate::settings(&isolating(json!({}))).task;
-    let policies = Policies::new(Policy::new(settings, place.path().join("agentese-worktrees")));
+    let policies = SharedPolicy::new(SubagentPolicy::new(settings, place.path().join("agentese-worktrees")));
     let tools = select_tools(["read", "write", "task"], &policies).tools;
-    let mut link = Link::speaking::<Pisces>(builder.tools(tools));
+    let mut link = Link::for_dialect::<Pisces>(builder.tools(tools));
     let result = result(&run(&mut link, "delegate").await);
     assert!(text(&result).contains("has no tool bash"), "{result}");
     assert_eq!(result["details"]["results"], json!([]));
@@ -228,7 +228,7 @@ async fn an_abort_ends_the_command_that_runs() {
     link.send(json!({"type": "prompt", "message": "delegate"})).await;
     link.until_event("subagent_verification_command_start").await;
     link.data(json!({"type": "abort"})).await;
-    let told = lives(&link.seen);
+    let told = subagent_events(&link.seen);
     assert_eq!(
         told[told.len() - 3..],
         ["verification_command_end 0-a slow 143", "verification_end 0-a failed", "end 0-a 1"]

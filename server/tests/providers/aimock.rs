@@ -7,14 +7,14 @@ use std::process::Stdio;
 
 use agentese::types::AssistantBlock;
 use agentese_server::Server;
-use agentese_server::providers::{Answer, Assembler, FailureKind, StreamEvent};
+use agentese_server::providers::{Answer, Assembler, ProviderErrorKind, StreamEvent};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use crate::served::link::Link;
 use crate::served::trace::{check_history, outline};
-use crate::support::{APIS, Home, ask, definition, model, question, soon, text};
+use crate::support::{APIS, TestHome, answer_events, definition, model, question, soon, text};
 
 /// A mock server; it ends with its stdin, and at the latest with this value.
 struct Mock {
@@ -53,10 +53,10 @@ impl Mock {
 }
 
 async fn answer(mock: &Mock, api: &str, text: &str) -> (Answer, Vec<StreamEvent>) {
-    let (catalog, complaints) = Home::with_models(definition(api, &mock.url(api))).load();
+    let (catalog, complaints) = TestHome::with_models(definition(api, &mock.url(api))).load();
     assert_eq!(complaints, []);
     let model = model(&catalog);
-    let events = ask(&catalog, question(model.clone(), text)).await;
+    let events = answer_events(&catalog, question(model.clone(), text)).await;
     let mut assembler = Assembler::new(&model, 1);
     for event in &events {
         match event {
@@ -69,7 +69,7 @@ async fn answer(mock: &Mock, api: &str, text: &str) -> (Answer, Vec<StreamEvent>
 }
 
 #[tokio::test]
-async fn all_apis_are_understood_as_others_speak_them() {
+async fn all_apis_work_with_a_third_party_mock() {
     let mock = Mock::start().await;
     for api in APIS {
         let (_, events) = answer(&mock, api, "say it").await;
@@ -94,8 +94,8 @@ async fn all_apis_are_understood_as_others_speak_them() {
         assert_eq!((thinking, text(&events).as_str()), (Some("Let me think."), "Forty-two."), "{api}");
 
         let (failed, _) = answer(&mock, api, "fail it").await;
-        let failure = failed.failure.expect("a failure");
-        assert_eq!(failure.kind, FailureKind::BadRequest, "{api}");
+        let failure = failed.error.expect("a failure");
+        assert_eq!(failure.kind, ProviderErrorKind::BadRequest, "{api}");
         assert!(
             failure.text.starts_with("400 ") && failure.text.contains("Mocked refusal"),
             "{}",
@@ -105,7 +105,7 @@ async fn all_apis_are_understood_as_others_speak_them() {
 }
 
 /// Returns the content of a message, without values of its API: ids, usage, signatures, times.
-fn said(message: &Value) -> Value {
+fn neutral_content(message: &Value) -> Value {
     let block = |block: &Value| match block["type"].as_str() {
         Some("toolCall") => json!([block["name"], block["arguments"]]),
         Some("thinking") => json!([block["thinking"]]),
@@ -119,21 +119,21 @@ fn said(message: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_agent_tells_the_same_story_through_all_apis() {
+async fn agent_sends_the_same_events_for_all_apis() {
     let mock = Mock::start().await;
     let mut stories = Vec::new();
     for api in APIS {
-        let (catalog, _) = Home::with_models(definition(api, &mock.url(api))).load();
+        let (catalog, _) = TestHome::with_models(definition(api, &mock.url(api))).load();
         let name = model(&catalog);
         let place = tempfile::tempdir().unwrap();
         let builder = Server::builder().cwd(place.path()).temp_dir(place.path());
         let builder = builder.catalog(catalog).model(format!("{}/{}", name.provider, name.id));
-        let mut link = Link::to(builder.build());
+        let mut link = Link::serving(builder.build());
         let mut story = Vec::new();
         for prompt in ["work it", "say it", "think it", "fail it"] {
             let frames = link.run(prompt).await;
             let messages = frames.last().unwrap()["messages"].as_array().unwrap();
-            story.push((outline(&frames), messages.iter().map(said).collect::<Vec<_>>()));
+            story.push((outline(&frames), messages.iter().map(neutral_content).collect::<Vec<_>>()));
         }
         check_history(&link.messages().await);
         stories.push((api, story));

@@ -1,13 +1,15 @@
 //! Successful requests and answers.
 
-use agentese_server::providers::{Assembler, Done, StreamEvent, history};
+use agentese_server::providers::{Assembler, FinishReason, StreamEvent, history};
 use futures::StreamExt;
 use serde_json::json;
 
-use crate::support::{APIS, Home, Reply, Server, ask, definition, hello, model, question, soon, text};
+use crate::support::{
+    APIS, Reply, Server, TestHome, answer_events, definition, hello, model, question, soon, text,
+};
 
 #[tokio::test]
-async fn every_api_is_asked_at_its_own_address_with_its_own_key() {
+async fn every_api_has_its_own_address_and_key() {
     for (api, path, header, key) in [
         ("anthropic-messages", "POST /v1/messages HTTP/1.1", "x-api-key", "fake-key"),
         ("openai-completions", "POST /chat/completions HTTP/1.1", "authorization", "Bearer fake-key"),
@@ -20,12 +22,12 @@ async fn every_api_is_asked_at_its_own_address_with_its_own_key() {
         ),
     ] {
         let server = Server::start([Reply::events(&hello(api))]).await;
-        let (catalog, complaints) = Home::with_models(definition(api, &server.url())).load();
+        let (catalog, complaints) = TestHome::with_models(definition(api, &server.url())).load();
         assert_eq!(complaints, []);
-        let events = ask(&catalog, question(model(&catalog), "hi")).await;
+        let events = answer_events(&catalog, question(model(&catalog), "hi")).await;
         assert_eq!(text(&events), "hello", "{api}");
         assert_eq!(events.first(), Some(&StreamEvent::Start));
-        assert_eq!(events.last(), Some(&StreamEvent::Done(Done::Stop)));
+        assert_eq!(events.last(), Some(&StreamEvent::Done(FinishReason::Stop)));
         let usage = events.iter().rev().find_map(|event| match event {
             StreamEvent::Usage(counts) => {
                 Some((counts.input, counts.output, counts.cache_read, counts.cache_write))
@@ -46,7 +48,7 @@ async fn every_api_is_asked_at_its_own_address_with_its_own_key() {
 async fn an_answer_of_anthropic_begins_when_the_request_is_sent_and_others_when_it_is_answered() {
     for api in APIS {
         let server = Server::start([Reply::silence()]).await;
-        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
         let request = question(model(&catalog), "hi");
         let mut stream = catalog.provider_of(&request.model).unwrap().stream(request);
         let early = api == "anthropic-messages";
@@ -70,19 +72,19 @@ async fn an_answer_of_anthropic_begins_when_the_request_is_sent_and_others_when_
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_waits_for_ends_the_request() {
+async fn dropped_answer_ends_the_request() {
     for api in APIS {
         let whole = hello(api);
         let beginning = whole.split_inclusive("\n\n").next().unwrap();
         let server = Server::start([Reply::beginning(beginning).then_hang()]).await;
-        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
         let request = question(model(&catalog), "hi");
         let mut stream = catalog.provider_of(&request.model).unwrap().stream(request);
         assert_eq!(soon(stream.next()).await, Some(StreamEvent::Start));
         // Until the request has arrived, and the answer has started.
         soon(stream.next()).await;
         drop(stream);
-        server.client_gone().await;
+        server.client_disconnected().await;
     }
 }
 
@@ -93,8 +95,8 @@ async fn headers_and_bearer_keys_are_sent_as_configured() {
     providers["fake"]["headers"] = json!({"X-Team": "TEAM", "X-Made": "!echo made"});
     providers["fake"]["authHeader"] = true.into();
     providers["fake"]["models"][0]["headers"] = json!({"X-Model": "literal", "x-team": "own"});
-    let (catalog, _) = Home::with_models(providers).set("TEAM", "from the environment").load();
-    let events = ask(&catalog, question(model(&catalog), "hi")).await;
+    let (catalog, _) = TestHome::with_models(providers).set("TEAM", "from the environment").load();
+    let events = answer_events(&catalog, question(model(&catalog), "hi")).await;
     assert_eq!(text(&events), "hello");
     let request = &server.received()[0];
     assert_eq!(request.header("x-made"), Some("made"));
@@ -106,21 +108,21 @@ async fn headers_and_bearer_keys_are_sent_as_configured() {
 #[tokio::test]
 async fn fm_f71_a_proxy_of_the_environment_is_used() {
     let proxy = Server::start([Reply::events(&hello("openai-completions"))]).await;
-    let home = Home::with_models(definition("openai-completions", "http://model.example/v1"));
+    let home = TestHome::with_models(definition("openai-completions", "http://model.example/v1"));
     let (catalog, _) = home.set("http_proxy", &proxy.url()).load();
-    let events = ask(&catalog, question(model(&catalog), "hi")).await;
+    let events = answer_events(&catalog, question(model(&catalog), "hi")).await;
     assert_eq!(text(&events), "hello");
     assert!(proxy.received()[0].head.starts_with("POST http://model.example/v1/chat/completions "));
 }
 
 #[tokio::test]
-async fn fm_f71_what_is_on_this_machine_is_not_reached_through_a_proxy() {
+async fn fm_f71_local_addresses_bypass_the_proxy() {
     for host in ["127.0.0.1", "localhost"] {
         let server = Server::start([Reply::events(&hello("openai-completions"))]).await;
         let address = server.url().replace("127.0.0.1", host);
-        let home = Home::with_models(definition("openai-completions", &address));
+        let home = TestHome::with_models(definition("openai-completions", &address));
         let (catalog, _) = home.set("http_proxy", "http://127.0.0.1:1").set("no_proxy", "x.example").load();
-        assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello", "{host}");
+        assert_eq!(text(&answer_events(&catalog, question(model(&catalog), "hi")).await), "hello", "{host}");
     }
 }
 
@@ -128,12 +130,12 @@ async fn fm_f71_what_is_on_this_machine_is_not_reached_through_a_proxy() {
 async fn fm_f10_half_characters_do_not_reach_a_provider() {
     for api in APIS {
         let server = Server::start([Reply::events(&hello(api))]).await;
-        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
         let mut request = question(model(&catalog), "hi");
         let message =
             r#"{"role": "user", "content": [{"type": "text", "text": "a\ud800b"}], "timestamp": 1}"#;
         request.messages = vec![std::sync::Arc::new(agentese::wire::decode(message).unwrap())].into();
-        assert_eq!(text(&ask(&catalog, request).await), "hello");
+        assert_eq!(text(&answer_events(&catalog, request).await), "hello");
         assert!(server.received()[0].body.to_string().contains("a\u{fffd}b"), "{api}");
     }
 }
@@ -160,16 +162,16 @@ async fn fm_f66_the_arguments_of_a_call_go_back_as_an_object() {
     {
         let server =
             Server::start([Reply::events(&call(said)), Reply::events(&hello("anthropic-messages"))]).await;
-        let (catalog, _) = Home::with_models(definition("anthropic-messages", &server.url())).load();
+        let (catalog, _) = TestHome::with_models(definition("anthropic-messages", &server.url())).load();
         let mut request = question(model(&catalog), "hi");
         let mut assembler = Assembler::new(&request.model, 1);
-        for event in ask(&catalog, request.clone()).await {
+        for event in answer_events(&catalog, request.clone()).await {
             assembler.apply(event);
         }
-        let answer = assembler.done(Done::ToolUse).message;
+        let answer = assembler.done(FinishReason::ToolUse).message;
         let messages = request.messages.iter().chain([std::sync::Arc::new(answer.into())]);
         request.messages = history::for_model(messages).collect::<Vec<_>>().into();
-        assert_eq!(text(&ask(&catalog, request).await), "hello");
+        assert_eq!(text(&answer_events(&catalog, request).await), "hello");
         let messages = &server.received()[1].body["messages"];
         assert_eq!(messages[1]["content"][0]["input"], sent, "{said}");
         assert_eq!(messages[2]["content"][0]["type"], "tool_result", "the open call is answered");

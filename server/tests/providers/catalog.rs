@@ -1,10 +1,10 @@
 //! Available models, and their selection.
 
 use agentese::types::ThinkingLevel;
-use agentese_server::providers::{Chosen, SelectError, Wanted};
+use agentese_server::providers::{ModelSelection, SelectError, SelectOptions};
 use serde_json::{Value, json};
 
-use crate::support::Home;
+use crate::support::TestHome;
 
 fn names(models: Vec<&agentese::types::Model>) -> Vec<String> {
     models.iter().map(|model| format!("{}/{}", model.provider, model.id)).collect()
@@ -16,7 +16,7 @@ fn custom(models: Value) -> Value {
 
 #[test]
 fn models_are_available_with_a_key_in_the_order_of_the_files() {
-    let home = Home::with_models(json!({
+    let home = TestHome::with_models(json!({
         "zebra": custom(json!([{"id": "z2"}, {"id": "z1"}])), "alpha": custom(json!([{"id": "a"}])),
     }));
     let (catalog, complaints) = home.load();
@@ -35,7 +35,7 @@ fn models_are_available_with_a_key_in_the_order_of_the_files() {
 
 #[test]
 fn the_built_in_table_is_sound() {
-    let (catalog, _) = Home::default().load();
+    let (catalog, _) = TestHome::default().load();
     let mut seen = std::collections::HashSet::new();
     for model in catalog.models() {
         let name = format!("{}/{}", model.provider, model.id);
@@ -58,7 +58,7 @@ fn the_built_in_table_is_sound() {
 
 #[test]
 fn the_user_s_file_changes_built_in_models_and_adds_others() {
-    let home = Home::with_models(json!({
+    let home = TestHome::with_models(json!({
         "anthropic": {
             "baseUrl": "http://proxy.example", "apiKey": "k",
             "modelOverrides": {"claude-haiku-4-5": {"name": "Small", "maxTokens": 5}, "nosuch": {"name": "x"}},
@@ -94,7 +94,7 @@ fn the_user_s_file_changes_built_in_models_and_adds_others() {
 
 #[test]
 fn fm_f121_a_file_that_is_not_valid_is_reported_and_left_out_as_a_whole() {
-    let home = Home::default();
+    let home = TestHome::default();
     home.write("models.json", "{\"providers\": {\"a\": {}, canary");
     home.write("auth.json", "canary");
     let (catalog, complaints) = home.load();
@@ -104,14 +104,14 @@ fn fm_f121_a_file_that_is_not_valid_is_reported_and_left_out_as_a_whole() {
     assert!(texts[1].contains("auth.json is not valid: line 1, column 1 is not JSON"), "{texts:?}");
     assert!(!texts.concat().contains("canary"));
     assert!(catalog.available().is_empty());
-    assert_eq!(catalog.select(Wanted::default()).unwrap().chosen, None);
+    assert_eq!(catalog.select(SelectOptions::default()).unwrap().selection, None);
     assert_eq!(std::fs::read_to_string(home.directory.path().join("auth.json")).unwrap(), "canary");
 }
 
 #[test]
-fn a_model_says_itself_whether_it_thinks_hardest() {
+fn strongest_thinking_level_comes_from_the_model_definition() {
     use ThinkingLevel::{High, Off, Xhigh};
-    let home = Home::with_models(json!({"p": custom(json!([
+    let home = TestHome::with_models(json!({"p": custom(json!([
         {"id": "plain", "reasoning": true}, {"id": "fake-opus-4-6", "reasoning": true},
         {"id": "flagged", "reasoning": true, "xhigh": true},
         {"id": "gpt-5.2-tamed", "reasoning": true, "xhigh": false}, {"id": "none", "xhigh": true},
@@ -129,19 +129,19 @@ fn a_model_says_itself_whether_it_thinks_hardest() {
 
 #[test]
 fn the_model_to_begin_with_is_named_scoped_resumed_preferred_or_the_first() {
-    let home = Home::with_models(json!({
+    let home = TestHome::with_models(json!({
         "p": custom(json!([{"id": "one"}, {"id": "two"}, {"id": "vendor/three"}])),
         "anthropic": {"apiKey": "k"},
     }));
     let (catalog, _) = home.load();
-    let select = |wanted: Wanted<'_>| {
+    let select = |wanted: SelectOptions<'_>| {
         catalog.select(wanted).map(|selected| {
-            let chosen = selected.chosen.unwrap();
+            let chosen = selected.selection.unwrap();
             (format!("{}/{}", chosen.model.provider, chosen.model.id), chosen.thinking, selected.warning)
         })
     };
     let certain = |name: &str, thinking| Ok((name.to_owned(), thinking, None));
-    let named = |provider, model| select(Wanted { provider, model, ..Wanted::default() });
+    let named = |provider, model| select(SelectOptions { provider, model, ..SelectOptions::default() });
     assert_eq!(named(None, Some("p/two")), certain("p/two", None));
     assert_eq!(named(None, Some("P/TWO:high")), certain("p/two", Some(ThinkingLevel::High)));
     assert_eq!(named(Some("p"), Some("two")), certain("p/two", None));
@@ -161,19 +161,33 @@ fn the_model_to_begin_with_is_named_scoped_resumed_preferred_or_the_first() {
     );
     assert_eq!(named(Some("nosuch"), Some("x")), Err(SelectError::UnknownProvider("nosuch".to_owned())));
 
-    let scope =
-        [Chosen { model: catalog.get("p", "two").unwrap().clone(), thinking: Some(ThinkingLevel::Low) }];
+    let scope = [ModelSelection {
+        model: catalog.get("p", "two").unwrap().clone(),
+        thinking: Some(ThinkingLevel::Low),
+    }];
     assert_eq!(
-        select(Wanted { scope: &scope, ..Wanted::default() }),
+        select(SelectOptions { scope: &scope, ..SelectOptions::default() }),
         certain("p/two", Some(ThinkingLevel::Low))
     );
     let resumed = Some(("p", "one"));
-    assert_eq!(select(Wanted { scope: &scope, resumed, ..Wanted::default() }), certain("p/one", None));
+    assert_eq!(
+        select(SelectOptions { scope: &scope, resumed, ..SelectOptions::default() }),
+        certain("p/one", None)
+    );
     let default = Some(("p", "two"));
-    assert_eq!(select(Wanted { resumed, default, ..Wanted::default() }), certain("p/one", None));
-    assert_eq!(select(Wanted { default, ..Wanted::default() }), certain("p/two", None));
-    assert_eq!(select(Wanted::default()), certain("anthropic/claude-opus-4-6", None), "the preferred one");
-    let gone = select(Wanted { resumed: Some(("openai", "gpt-5.2")), default, ..Wanted::default() }).unwrap();
+    assert_eq!(
+        select(SelectOptions { resumed, default, ..SelectOptions::default() }),
+        certain("p/one", None)
+    );
+    assert_eq!(select(SelectOptions { default, ..SelectOptions::default() }), certain("p/two", None));
+    assert_eq!(
+        select(SelectOptions::default()),
+        certain("anthropic/claude-opus-4-6", None),
+        "the preferred one"
+    );
+    let gone =
+        select(SelectOptions { resumed: Some(("openai", "gpt-5.2")), default, ..SelectOptions::default() })
+            .unwrap();
     assert_eq!(gone.0, "p/two");
     assert_eq!(gone.2.as_deref(), Some("The session's model openai/gpt-5.2 cannot be asked now."));
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese_server::providers::{FailureKind, Sources, StreamEvent, load};
+use agentese_server::providers::{ProviderErrorKind, Sources, StreamEvent, load};
 use agentese_server::world::Clock;
 use base64::Engine;
 use futures::future::BoxFuture;
@@ -13,7 +13,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::support::{
-    APIS, Home, Reply, Server, ask, definition, failure, hello, model, question, soon, text,
+    APIS, Reply, Server, TestHome, answer_events, definition, failure, hello, model, question, soon, text,
 };
 
 const OVERLOADED: &str = r#"529 {"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
@@ -23,24 +23,24 @@ fn overloaded(headers: &[(&str, &str)]) -> Reply {
 }
 
 #[tokio::test]
-async fn an_error_before_the_answer_is_worded_as_pi_words_it() {
+async fn error_before_the_answer_has_the_text_of_pi() {
     let stay = [("x-should-retry", "false")];
     let limited = || Reply::error(429, &stay, "rate_limit_error", "Rate limited");
     for (api, reply, kind, wording, begun) in [
-        ("anthropic-messages", overloaded(&stay), FailureKind::Overloaded, OVERLOADED, true),
-        ("openai-completions", limited(), FailureKind::RateLimited, "429 Rate limited", false),
-        ("openai-responses", limited(), FailureKind::RateLimited, "429 Rate limited", false),
+        ("anthropic-messages", overloaded(&stay), ProviderErrorKind::Overloaded, OVERLOADED, true),
+        ("openai-completions", limited(), ProviderErrorKind::RateLimited, "429 Rate limited", false),
+        ("openai-responses", limited(), ProviderErrorKind::RateLimited, "429 Rate limited", false),
         (
             "anthropic-messages",
             Reply::new(413, &stay, ""),
-            FailureKind::BadRequest,
+            ProviderErrorKind::BadRequest,
             "413 status code (no body)",
             true,
         ),
     ] {
         let server = Server::start([reply]).await;
-        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
-        let events = ask(&catalog, question(model(&catalog), "hi")).await;
+        let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
+        let events = answer_events(&catalog, question(model(&catalog), "hi")).await;
         let failure = failure(&events);
         assert_eq!((failure.kind, failure.text.as_str()), (kind, wording));
         assert_eq!(events.len(), if begun { 2 } else { 1 }, "{events:?}");
@@ -52,16 +52,16 @@ async fn an_error_before_the_answer_is_worded_as_pi_words_it() {
 async fn a_request_is_repeated_twice_before_its_failure_shows() {
     for api in APIS {
         let server = Server::start([overloaded(&[]), overloaded(&[]), overloaded(&[])]).await;
-        let home = Home::with_models(definition(api, &server.url()));
+        let home = TestHome::with_models(definition(api, &server.url()));
         let (catalog, _) = home.load();
-        let events = ask(&catalog, question(model(&catalog), "hi")).await;
-        assert_eq!(failure(&events).kind, FailureKind::Overloaded, "{api}");
+        let events = answer_events(&catalog, question(model(&catalog), "hi")).await;
+        assert_eq!(failure(&events).kind, ProviderErrorKind::Overloaded, "{api}");
         assert_eq!(server.received().len(), 3);
         assert_eq!(home.clock.waits(), [500, 1000]);
 
         let server = Server::start([overloaded(&[]), Reply::events(&hello(api))]).await;
-        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
-        let events = ask(&catalog, question(model(&catalog), "hi")).await;
+        let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
+        let events = answer_events(&catalog, question(model(&catalog), "hi")).await;
         assert_eq!(text(&events), "hello");
         let starts = events.iter().filter(|event| **event == StreamEvent::Start).count();
         assert_eq!(starts, 1, "a repeat does not show");
@@ -69,7 +69,7 @@ async fn a_request_is_repeated_twice_before_its_failure_shows() {
 }
 
 #[tokio::test]
-async fn fm_f60_a_wish_to_wait_is_kept_up_to_the_limit_and_told_beyond_it() {
+async fn fm_f60_retry_after_is_obeyed_up_to_the_limit_and_reported_beyond_it() {
     for (wish, waits, asked) in [
         ("3", vec![3000, 3000], Some(Duration::from_secs(3))),
         ("Sun, 22 Nov 2026 00:00:02 GMT", vec![2000, 2000], Some(Duration::from_secs(2))),
@@ -80,25 +80,25 @@ async fn fm_f60_a_wish_to_wait_is_kept_up_to_the_limit_and_told_beyond_it() {
     ] {
         let limited = Reply::error(429, &[("retry-after", wish)], "rate_limit_error", "Rate limited");
         let server = Server::start([limited.clone(), limited.clone(), limited]).await;
-        let home = Home::with_models(definition("openai-completions", &server.url()));
+        let home = TestHome::with_models(definition("openai-completions", &server.url()));
         let (catalog, _) = home.load();
-        let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
+        let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
         assert_eq!(failure.text, "429 Rate limited");
         assert_eq!((home.clock.waits(), failure.retry_after), (waits, asked), "{wish}");
     }
 }
 
 #[tokio::test]
-async fn fm_f62_what_was_paid_for_and_is_used_up_is_no_limit_that_passes() {
+async fn fm_f62_exhausted_quota_is_not_a_rate_limit() {
     let stay = [("x-should-retry", "false")];
     let server = Server::start([Reply::error(429, &stay, "insufficient_quota", "You have no credit")]).await;
-    let (catalog, _) = Home::with_models(definition("openai-completions", &server.url())).load();
-    let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
-    assert_eq!((failure.kind, failure.text.as_str()), (FailureKind::Quota, "429 You have no credit"));
+    let (catalog, _) = TestHome::with_models(definition("openai-completions", &server.url())).load();
+    let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
+    assert_eq!((failure.kind, failure.text.as_str()), (ProviderErrorKind::Quota, "429 You have no credit"));
 }
 
 #[tokio::test]
-async fn fm_f59_a_connection_that_is_not_made_is_tried_again_and_then_told() {
+async fn fm_f59_failed_connection_is_retried_then_reported() {
     let free = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let refused = format!("http://127.0.0.1:{}", free.local_addr().unwrap().port());
     drop(free);
@@ -112,10 +112,10 @@ async fn fm_f59_a_connection_that_is_not_made_is_tried_again_and_then_told() {
     // A label has at most 63 characters, so no name server receives this name.
     let nameless = format!("http://{}.localhost", "a".repeat(70));
     for address in [refused, nameless, untrusted] {
-        let home = Home::with_models(definition("anthropic-messages", &address));
+        let home = TestHome::with_models(definition("anthropic-messages", &address));
         let (catalog, _) = home.load();
-        let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
-        assert_eq!(failure.kind, FailureKind::Network);
+        let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
+        assert_eq!(failure.kind, ProviderErrorKind::Network);
         assert!(failure.text.starts_with("Connection error: "), "{}", failure.text);
         assert!(!failure.text.contains("http"), "{}", failure.text);
         assert_eq!(home.clock.waits(), [500, 1000], "{}", failure.text);
@@ -125,9 +125,9 @@ async fn fm_f59_a_connection_that_is_not_made_is_tried_again_and_then_told() {
 
 #[tokio::test]
 async fn fm_f71_a_proxy_that_is_not_there_is_named_by_its_variable() {
-    let home = Home::with_models(definition("anthropic-messages", "http://model.example"));
+    let home = TestHome::with_models(definition("anthropic-messages", "http://model.example"));
     let (catalog, _) = home.set("all_proxy", "http://user:canary@127.0.0.1:1").load();
-    let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
+    let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
     assert!(
         failure.text.starts_with("Connection error through the proxy of all_proxy: "),
         "{}",
@@ -147,19 +147,19 @@ async fn fm_f63_a_connection_that_is_cut_is_an_error_that_is_not_repeated_here()
             (Reply::unframed(half), "The stream ended before the answer was complete."),
         ] {
             let server = Server::start([reply]).await;
-            let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
-            let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
-            assert_eq!((failure.kind, failure.text.as_str()), (FailureKind::Network, wording), "{api}");
+            let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
+            let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
+            assert_eq!((failure.kind, failure.text.as_str()), (ProviderErrorKind::Network, wording), "{api}");
             assert_eq!(server.received().len(), 1);
         }
     }
 }
 
 #[tokio::test]
-async fn fm_f64_an_answer_that_stalls_is_given_up() {
+async fn fm_f64_stalled_answer_is_abandoned() {
     for reply in [Reply::silence(), Reply::beginning("data: {\"type\": \"ping\"}\n\n").then_hang()] {
         let server = Server::start([reply]).await;
-        let home = Home::with_models(definition("anthropic-messages", &server.url()));
+        let home = TestHome::with_models(definition("anthropic-messages", &server.url()));
         let (catalog, _) = home.load();
         let request = question(model(&catalog), "hi");
         let mut stream = catalog.provider_of(&request.model).unwrap().stream(request);
@@ -168,17 +168,17 @@ async fn fm_f64_an_answer_that_stalls_is_given_up() {
             while server.received().is_empty() {
                 tokio::task::yield_now().await;
             }
-            home.clock.turn();
+            home.clock.advance();
         };
         let (event, ()) = soon(futures::future::join(stream.next(), turn)).await;
         let failure = failure(&[event.expect("an error")]);
-        assert_eq!(failure.kind, FailureKind::Network);
+        assert_eq!(failure.kind, ProviderErrorKind::Network);
         assert_eq!(
             failure.text,
             "The provider timed out: no part of an answer came for 300 s. The setting httpIdleTimeoutMs sets this limit."
         );
         drop(stream);
-        server.client_gone().await;
+        server.client_disconnected().await;
         assert_eq!(server.received().len(), 1);
     }
 }
@@ -212,7 +212,7 @@ impl Clock for SharedTime {
 async fn slow_answer(events: Vec<String>, awaited: bool) -> Vec<StreamEvent> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let home = Home::with_models(definition("openai-completions", &url));
+    let home = TestHome::with_models(definition("openai-completions", &url));
     let time = Arc::new(SharedTime { seconds: watch::Sender::new(0), waits: watch::Sender::new(0) });
     let mut sources = Sources::new(Some(home.directory.path().to_owned()), Arc::new(|_: &str| None));
     sources.clock = time.clone();
@@ -239,7 +239,7 @@ async fn slow_answer(events: Vec<String>, awaited: bool) -> Vec<StreamEvent> {
         }
     };
     let (events, ()) =
-        soon(futures::future::join(ask(&catalog, question(model(&catalog), "hi")), serving)).await;
+        soon(futures::future::join(answer_events(&catalog, question(model(&catalog), "hi")), serving)).await;
     events
 }
 
@@ -254,7 +254,7 @@ async fn fm_f64_signs_of_life_do_not_keep_an_answer_alive() {
     ] {
         let events = slow_answer(vec![ping.to_owned(); 20], false).await;
         let failure = failure(&events);
-        assert_eq!(failure.kind, FailureKind::Network, "{ping}");
+        assert_eq!(failure.kind, ProviderErrorKind::Network, "{ping}");
         let stalled = "The provider timed out: no part of an answer came for 300 s.";
         assert!(failure.text.starts_with(stalled), "{ping}: {}", failure.text);
     }
@@ -273,10 +273,10 @@ async fn a_request_that_a_provider_has_read_is_not_sent_again() {
         // The server reads the whole body and disconnects.
         for reply in [Reply::silence().then_close(), Reply::silence().then_reset()] {
             let server = Server::start([reply.clone(), reply]).await;
-            let home = Home::with_models(definition(api, &server.url()));
+            let home = TestHome::with_models(definition(api, &server.url()));
             let (catalog, _) = home.load();
-            let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
-            assert_eq!(failure.kind, FailureKind::Network, "{api}");
+            let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
+            assert_eq!(failure.kind, ProviderErrorKind::Network, "{api}");
             assert!(failure.text.starts_with("Connection error: "), "{}", failure.text);
             assert_eq!((server.received().len(), home.clock.waits()), (1, vec![]), "{api}");
         }
@@ -289,9 +289,9 @@ async fn fm_f62_a_429_for_used_up_quota_is_sent_once() {
         let used_up =
             || Reply::error(429, &[("x-should-retry", "true")], kind, "You exceeded your current quota");
         let server = Server::start([used_up(), used_up(), used_up()]).await;
-        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
-        let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
-        assert_eq!((failure.kind, server.received().len()), (FailureKind::Quota, 1), "{api}");
+        let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
+        let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
+        assert_eq!((failure.kind, server.received().len()), (ProviderErrorKind::Quota, 1), "{api}");
     }
 }
 
@@ -299,18 +299,18 @@ async fn fm_f62_a_429_for_used_up_quota_is_sent_once() {
 async fn with_retries_off_a_request_is_sent_once() {
     for reply in [overloaded(&[]), Reply::error(429, &[], "rate_limit_error", "Rate limited")] {
         let server = Server::start([reply.clone(), reply.clone(), reply]).await;
-        let home = Home::with_models(definition("anthropic-messages", &server.url()));
+        let home = TestHome::with_models(definition("anthropic-messages", &server.url()));
         let (catalog, _) = home.load();
         let mut request = question(model(&catalog), "hi");
-        request.repeats = false;
-        failure(&ask(&catalog, request).await);
+        request.may_retry = false;
+        failure(&answer_events(&catalog, request).await);
         assert_eq!((server.received().len(), home.clock.waits()), (1, vec![]));
     }
-    let home = Home::with_models(definition("anthropic-messages", "http://127.0.0.1:1"));
+    let home = TestHome::with_models(definition("anthropic-messages", "http://127.0.0.1:1"));
     let (catalog, _) = home.load();
     let mut request = question(model(&catalog), "hi");
-    request.repeats = false;
-    failure(&ask(&catalog, request).await);
+    request.may_retry = false;
+    failure(&answer_events(&catalog, request).await);
     assert_eq!(home.clock.waits(), []);
 }
 
@@ -322,8 +322,8 @@ async fn an_answer_that_a_gateway_packed_is_unpacked() {
     for encoding in ["gzip", "x-gzip", "br"] {
         let headers = [("content-type", "text/event-stream"), ("content-encoding", encoding)];
         let server = Server::start([Reply::packed(200, &headers, &packed)]).await;
-        let (catalog, _) = Home::with_models(definition("openai-completions", &server.url())).load();
-        let events = ask(&catalog, question(model(&catalog), "hi")).await;
+        let (catalog, _) = TestHome::with_models(definition("openai-completions", &server.url())).load();
+        let events = answer_events(&catalog, question(model(&catalog), "hi")).await;
         match encoding {
             "gzip" => assert_eq!(text(&events), "packed", "{events:?}"),
             // An undecodable body is an error, and never read as text.
@@ -353,10 +353,10 @@ async fn fm_f65_a_page_instead_of_an_answer_is_an_error_with_its_beginning() {
             Reply::new(200, &[], &page),
         ])
         .await;
-        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
         let mut texts = Vec::new();
         for _ in 0..4 {
-            texts.push(failure(&ask(&catalog, question(model(&catalog), "hi")).await).text);
+            texts.push(failure(&answer_events(&catalog, question(model(&catalog), "hi")).await).text);
         }
         let start = "The provider answered with text/html instead of a stream of events: <!doctype html> <title>Sign in";
         assert!(texts[0].starts_with(start), "{}", texts[0]);
@@ -373,9 +373,9 @@ async fn fm_f65_a_page_instead_of_an_answer_is_an_error_with_its_beginning() {
 
 #[tokio::test]
 async fn a_model_without_a_key_fails_before_anything_is_sent() {
-    let (catalog, _) = Home::default().load();
+    let (catalog, _) = TestHome::default().load();
     let model = catalog.get("anthropic", "claude-sonnet-4-5").unwrap().clone();
-    let failure = failure(&ask(&catalog, question(model, "hi")).await);
-    assert_eq!(failure.kind, FailureKind::Auth);
+    let failure = failure(&answer_events(&catalog, question(model, "hi")).await);
+    assert_eq!(failure.kind, ProviderErrorKind::Auth);
     assert!(failure.text.starts_with("No API key found for anthropic.\n\n"), "{}", failure.text);
 }

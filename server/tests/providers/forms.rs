@@ -1,21 +1,22 @@
 //! Requests in the form that each host accepts.
 
-use agentese_server::providers::FailureKind;
+use agentese_server::providers::ProviderErrorKind;
 use serde_json::{Value, json};
 
 use crate::support::{
-    APIS, Home, Received, Reply, Server, ask, definition, failure, hello, model, question, text,
+    APIS, ReceivedRequest, Reply, Server, TestHome, answer_events, definition, failure, hello, model,
+    question, text,
 };
 
 const COMPLETIONS: &str = "openai-completions";
 
 /// Returns a request to a host with that `compat`.
-async fn sent(api: &str, compat: Value) -> Received {
+async fn sent_request(api: &str, compat: Value) -> ReceivedRequest {
     let server = Server::start([Reply::events(&hello(api))]).await;
     let mut providers = definition(api, &server.url());
     providers["fake"]["compat"] = compat;
-    let (catalog, _) = Home::with_models(providers).load();
-    assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello", "{api}");
+    let (catalog, _) = TestHome::with_models(providers).load();
+    assert_eq!(text(&answer_events(&catalog, question(model(&catalog), "hi")).await), "hello", "{api}");
     server.received()[0].clone()
 }
 
@@ -27,7 +28,7 @@ fn form(body: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_host_that_is_not_the_owner_of_its_api_gets_what_the_oldest_servers_take() {
+async fn third_party_host_receives_the_most_compatible_form() {
     let all = json!({"supportsStore": true, "supportsDeveloperRole": true, "supportsStrictMode": true,
                      "maxTokensField": "max_completion_tokens"});
     for (compat, expected) in [
@@ -36,10 +37,10 @@ async fn a_host_that_is_not_the_owner_of_its_api_gets_what_the_oldest_servers_ta
         (json!({"supportsStore": true}), json!(["system", ["store", "max_tokens"], false])),
         (all, json!(["developer", ["store", "max_completion_tokens"], true])),
     ] {
-        assert_eq!(form(&sent(COMPLETIONS, compat.clone()).await.body), expected, "{compat}");
+        assert_eq!(form(&sent_request(COMPLETIONS, compat.clone()).await.body), expected, "{compat}");
     }
     for (compat, role) in [(json!({}), "system"), (json!({"supportsDeveloperRole": true}), "developer")] {
-        assert_eq!(sent("openai-responses", compat).await.body["input"][0]["role"], role);
+        assert_eq!(sent_request("openai-responses", compat).await.body["input"][0]["role"], role);
     }
 }
 
@@ -51,14 +52,14 @@ async fn a_history_with_calls_is_sent_without_an_empty_list_of_tools() {
         let server = Server::start([Reply::events(&hello(COMPLETIONS))]).await;
         let mut providers = definition(COMPLETIONS, &server.url());
         providers["fake"]["compat"] = compat;
-        let (catalog, _) = Home::with_models(providers).load();
+        let (catalog, _) = TestHome::with_models(providers).load();
         let mut request = question(model(&catalog), "hi");
         let result = json!({"role": "toolResult", "toolCallId": "c", "toolName": "bash", "isError": false, "timestamp": 1,
                             "content": [{"type": "text", "text": "x"}]});
         let result = std::sync::Arc::new(serde_json::from_value(result).unwrap());
         request.messages = request.messages.iter().chain([result]).collect::<Vec<_>>().into();
         request.tools.clear();
-        ask(&catalog, request).await;
+        answer_events(&catalog, request).await;
         assert_eq!(server.received()[0].body.get("tools").cloned(), tools);
     }
 }
@@ -157,9 +158,13 @@ async fn a_part_that_a_server_refuses_is_sent_in_its_other_form_and_that_is_reme
         let server = Server::start([refusal(status, body), ok(), ok()]).await;
         let mut providers = definition(api, &server.url());
         providers["fake"]["compat"] = compat.clone();
-        let (catalog, _) = Home::with_models(providers).load();
+        let (catalog, _) = TestHome::with_models(providers).load();
         for _ in 0..2 {
-            assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello", "{body}");
+            assert_eq!(
+                text(&answer_events(&catalog, question(model(&catalog), "hi")).await),
+                "hello",
+                "{body}"
+            );
         }
         let found: Vec<Value> = server
             .received()
@@ -185,8 +190,8 @@ async fn a_server_that_refuses_several_parts_one_by_one_is_asked_until_it_takes_
     let mut providers = definition(COMPLETIONS, &server.url());
     providers["fake"]["compat"] =
         json!({"supportsStore": true, "supportsDeveloperRole": true, "supportsStrictMode": true});
-    let (catalog, _) = Home::with_models(providers).load();
-    assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello");
+    let (catalog, _) = TestHome::with_models(providers).load();
+    assert_eq!(text(&answer_events(&catalog, question(model(&catalog), "hi")).await), "hello");
     assert_eq!(form(&server.received()[3].body), json!(["system", ["max_tokens"], false]));
 }
 
@@ -196,13 +201,13 @@ async fn a_part_that_is_refused_in_both_forms_fails_with_the_first_refusal_and_i
     let second = r#"{"error":{"message":"max_completion_tokens is not known here"}}"#;
     let server =
         Server::start([refusal(400, first), refusal(400, second), Reply::events(&hello(COMPLETIONS))]).await;
-    let (catalog, _) = Home::with_models(definition(COMPLETIONS, &server.url())).load();
-    let refused = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
+    let (catalog, _) = TestHome::with_models(definition(COMPLETIONS, &server.url())).load();
+    let refused = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
     assert_eq!(
         (refused.kind, refused.text.as_str()),
-        (FailureKind::BadRequest, "400 max_tokens is not known here")
+        (ProviderErrorKind::BadRequest, "400 max_tokens is not known here")
     );
-    ask(&catalog, question(model(&catalog), "hi")).await;
+    answer_events(&catalog, question(model(&catalog), "hi")).await;
     let forms: Vec<bool> =
         server.received().iter().map(|request| request.body.get("max_tokens").is_some()).collect();
     assert_eq!(forms, [true, false, true]);
@@ -226,15 +231,15 @@ async fn a_refusal_that_names_no_part_is_not_answered_with_another_request() {
                 Server::start([refusal(status, &json!({"error": {"message": message}}).to_string())]).await;
             let mut providers = definition(api, &server.url());
             providers["fake"]["compat"] = json!({"supportsStore": true, "supportsDeveloperRole": true});
-            let (catalog, _) = Home::with_models(providers).load();
-            failure(&ask(&catalog, question(model(&catalog), "hi")).await);
+            let (catalog, _) = TestHome::with_models(providers).load();
+            failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
             assert_eq!(server.received().len(), 1, "{api} {message}");
         }
     }
 }
 
 #[tokio::test]
-async fn a_model_without_images_is_told_that_one_was_left_out() {
+async fn model_without_images_receives_a_placeholder() {
     let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
     let user = |content: Value| json!({"role": "user", "content": content, "timestamp": 1});
     let said = |text: &str| json!({"type": "text", "text": text});
@@ -254,11 +259,11 @@ async fn a_model_without_images_is_told_that_one_was_left_out() {
             let server = Server::start([Reply::events(&hello(api))]).await;
             let mut providers = definition(api, &server.url());
             providers["fake"]["models"][0]["input"] = json!(["text"]);
-            let (catalog, _) = Home::with_models(providers).load();
+            let (catalog, _) = TestHome::with_models(providers).load();
             let mut request = question(model(&catalog), "hi");
             let message = |value: &Value| std::sync::Arc::new(serde_json::from_value(value.clone()).unwrap());
             request.messages = messages.iter().map(message).collect::<Vec<_>>().into();
-            ask(&catalog, request).await;
+            answer_events(&catalog, request).await;
             let sent = &server.received()[0].text;
             let found = sent.matches("image omitted: this model does not support images)").count();
             assert_eq!((found, sent.contains("aGk=")), (notes, false), "{api} {sent}");

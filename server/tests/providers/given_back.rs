@@ -3,28 +3,30 @@
 use std::sync::Arc;
 
 use agentese::types::AgentMessage;
-use agentese_server::providers::{Assembler, Done, StreamEvent, history};
-use agentese_server::session::{Session, Start};
+use agentese_server::providers::{Assembler, FinishReason, StreamEvent, history};
+use agentese_server::session::{Session, SessionOptions};
 use agentese_server::world::{RandomIds, SystemClock};
 use serde_json::{Value, json};
 
-use crate::support::{Home, Received, Reply, Server, ask, definition, hello, model, question};
+use crate::support::{
+    ReceivedRequest, Reply, Server, TestHome, answer_events, definition, hello, model, question,
+};
 
 /// JSON that no parser reproduces unchanged: forms of numbers, escapes, spaces, order of members.
 const ODD: &str = r#""z":1.50e+3, "a":-0.0,"u":"\u00e9\/","n":[1E2 ]"#;
 
 /// Returns the second request of a conversation, after the answer `body`, which is stored in a file and forked.
-async fn second_request(api: &str, body: &str, change: impl FnOnce(&mut Value)) -> Received {
+async fn second_request(api: &str, body: &str, change: impl FnOnce(&mut Value)) -> ReceivedRequest {
     let server = Server::start([Reply::events(body), Reply::events(&hello(api))]).await;
     let mut providers = definition(api, &server.url());
     change(&mut providers);
-    let (catalog, complaints) = Home::with_models(providers).load();
+    let (catalog, complaints) = TestHome::with_models(providers).load();
     assert_eq!(complaints, []);
     let name = catalog.models().find(|model| model.id == "fake-model").unwrap().clone();
     let mut request = question(name, "hi");
-    let answer = assembled(ask(&catalog, request.clone()).await, Assembler::new(&request.model, 1));
+    let answer = assembled(answer_events(&catalog, request.clone()).await, Assembler::new(&request.model, 1));
     let place = tempfile::tempdir().unwrap();
-    let start = || Start::new(place.path(), Arc::new(SystemClock), Arc::new(RandomIds));
+    let start = || SessionOptions::new(place.path(), Arc::new(SystemClock), Arc::new(RandomIds));
     let file = place.path().join("session.jsonl");
     let mut session = Session::create_at(&file, start()).unwrap();
     session.append(request.messages.iter().next().unwrap());
@@ -37,12 +39,12 @@ async fn second_request(api: &str, body: &str, change: impl FnOnce(&mut Value)) 
     let (mut fork, _) = session.fork(entry.as_str(), None).unwrap();
     fork.append(Arc::new(more));
     request.messages = history::for_model(fork.messages().into_iter()).collect::<Vec<_>>().into();
-    ask(&catalog, request).await;
+    answer_events(&catalog, request).await;
     server.received()[1].clone()
 }
 
 fn assembled(events: Vec<StreamEvent>, mut assembler: Assembler) -> AgentMessage {
-    let mut end = Done::Stop;
+    let mut end = FinishReason::Stop;
     for event in events {
         match event {
             StreamEvent::Done(reason) => end = reason,
@@ -112,7 +114,7 @@ async fn fragments_of_a_detail_go_back_as_one() {
 }
 
 #[tokio::test]
-async fn what_comes_with_a_call_goes_back_with_it_byte_for_byte() {
+async fn extra_members_of_a_call_are_returned_unchanged() {
     let extra = |mark: &str| format!(r#"{{"google": {{"thought_signature":"{mark}"}},{ODD}}}"#);
     let call = |index: u64, extra: Option<&str>| {
         let extra = extra.map(|extra| format!(r#","extra_content":{extra}"#)).unwrap_or_default();
@@ -149,7 +151,7 @@ async fn what_comes_with_a_call_goes_back_with_it_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn reasoning_content_stands_in_each_message_for_hosts_that_ask_for_it() {
+async fn reasoning_content_is_in_each_message_for_hosts_that_require_it() {
     let thought = completion(&[r#"{"reasoning_content":"hm"}"#, r#"{"content":"done"}"#], "stop");
     let plain = completion(&[r#"{"content":"done"}"#], "stop");
     let asks = |value: bool| json!({"requiresReasoningContentOnAssistantMessages": value});
@@ -179,7 +181,7 @@ async fn reasoning_content_stands_in_each_message_for_hosts_that_ask_for_it() {
 }
 
 #[tokio::test]
-async fn what_the_other_apis_want_back_goes_back_byte_for_byte() {
+async fn signatures_of_other_apis_are_returned_unchanged() {
     let item = format!(
         r#"{{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"ZQ\u003d\u003d",{ODD}}}"#
     );
@@ -267,7 +269,7 @@ async fn what_the_other_apis_want_back_goes_back_byte_for_byte() {
 
 /// Sessions have details at the reasoning in the format of pi 1.5, and at the call in older versions.
 #[tokio::test]
-async fn sessions_of_pi_give_back_what_they_kept() {
+async fn sessions_of_pi_return_stored_reasoning() {
     let detail = format!(r#"{{"type":"reasoning.encrypted","data":"x","id":"c1",{ODD}}}"#);
     let list = format!(r#"[{{"type":"reasoning.text","text":"hm","signature":"s"}},{detail}]"#);
     let usage = json!({"input": 1, "output": 1, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 2,
@@ -276,7 +278,7 @@ async fn sessions_of_pi_give_back_what_they_kept() {
         [(list.as_str(), None, list.clone()), ("", Some(detail.as_str()), format!("[{detail}]"))]
     {
         let server = Server::start([Reply::events(&hello("openai-completions"))]).await;
-        let (catalog, _) = Home::with_models(definition("openai-completions", &server.url())).load();
+        let (catalog, _) = TestHome::with_models(definition("openai-completions", &server.url())).load();
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("session.jsonl");
         let mut called = json!({"type": "toolCall", "id": "c1", "name": "bash", "arguments": {}});
@@ -299,11 +301,11 @@ async fn sessions_of_pi_give_back_what_they_kept() {
             ),
         ];
         std::fs::write(&file, lines.map(|line| line.to_string() + "\n").concat()).unwrap();
-        let start = Start::new(place.path(), Arc::new(SystemClock), Arc::new(RandomIds));
+        let start = SessionOptions::new(place.path(), Arc::new(SystemClock), Arc::new(RandomIds));
         let session = Session::open(&file, start).unwrap();
         let mut request = question(model(&catalog), "hi");
         request.messages = history::for_model(session.messages().into_iter()).collect::<Vec<_>>().into();
-        ask(&catalog, request).await;
+        answer_events(&catalog, request).await;
         let sent = &server.received()[0];
         assert!(sent.text.contains(&format!("\"reasoning_details\":{expected}")), "{}", sent.text);
     }

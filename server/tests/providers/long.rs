@@ -5,11 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentese::types::{AgentMessage, TextContent, UserMessage};
-use agentese_server::providers::FailureKind;
+use agentese_server::providers::ProviderErrorKind;
 use serde_json::{Value, json};
 
 use crate::served::process::{Agent, Place};
-use crate::support::{APIS, Home, Reply, Server, ask, definition, failure, hello, model, question, text};
+use crate::support::{
+    APIS, Reply, Server, TestHome, answer_events, definition, failure, hello, model, question, text,
+};
 
 fn user(text: &str) -> Arc<AgentMessage> {
     Arc::new(UserMessage::new(vec![TextContent::new(text).into()], 1).into())
@@ -20,11 +22,11 @@ async fn a_long_request_is_sent_whole_and_again_if_it_was_refused() {
     for api in APIS {
         let refused = Reply::error(503, &[], "overloaded", "Not now.");
         let server = Server::start([refused, Reply::events(&hello(api))]).await;
-        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
+        let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
         let mut request = question(model(&catalog), "");
         let texts: Vec<String> = (0..6).map(|number| format!("<{number}>{}", "x".repeat(1 << 20))).collect();
         request.messages = texts.iter().map(|text| user(text)).collect::<Vec<_>>().into();
-        assert_eq!(text(&ask(&catalog, request).await), "hello", "{api}");
+        assert_eq!(text(&answer_events(&catalog, request).await), "hello", "{api}");
         let received = server.received();
         assert_eq!(received.len(), 2, "{api}");
         for one in received {
@@ -48,8 +50,8 @@ async fn a_long_request_is_sent_on_whole_within_its_host_and_refused_elsewhere()
     for (api, status) in APIS.into_iter().zip([307, 308, 307, 308]) {
         let moved = |to: &str| Reply::new(status, &[("location", to)], "");
         let server = Server::start([moved("/a"), moved("/b?c=d"), Reply::events(&hello(api))]).await;
-        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
-        assert_eq!(text(&ask(&catalog, long(&catalog)).await), "hello", "{api}");
+        let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
+        assert_eq!(text(&answer_events(&catalog, long(&catalog)).await), "hello", "{api}");
         let received = server.received();
         assert!(received[2].head.starts_with("POST /b?c=d "), "{}", received[2].head);
         assert!(received[0].text.len() > 6 << 20);
@@ -63,12 +65,12 @@ async fn a_long_request_is_sent_on_whole_within_its_host_and_refused_elsewhere()
         let away = format!("{}/v1/x", elsewhere.url());
         for (to, count) in [("/a", 6), (&*format!("{away}?key=x"), 1)] {
             let server = Server::start((0..20).map(|_| moved(to))).await;
-            let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
-            let refused = failure(&ask(&catalog, long(&catalog)).await);
+            let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
+            let refused = failure(&answer_events(&catalog, long(&catalog)).await);
             let address = if count == 1 { away.clone() } else { format!("{}/a", server.url()) };
             let expected =
                 format!("{status} The provider sends the request on to {address}, which is not followed.");
-            assert_eq!((refused.kind, refused.text), (FailureKind::BadRequest, expected), "{api}");
+            assert_eq!((refused.kind, refused.text), (ProviderErrorKind::BadRequest, expected), "{api}");
             assert_eq!(server.received().len(), count, "{api}");
         }
         assert!(elsewhere.received().is_empty());
@@ -81,8 +83,8 @@ async fn a_redirect_that_would_drop_the_body_is_refused() {
         let api = APIS[0];
         let moved = Reply::new(status, &[("location", "/v2/messages")], "");
         let server = Server::start([moved, Reply::events(&hello(api))]).await;
-        let (catalog, _) = Home::with_models(definition(api, &server.url())).load();
-        let refused = failure(&ask(&catalog, question(model(&catalog), &"x".repeat(length))).await);
+        let (catalog, _) = TestHome::with_models(definition(api, &server.url())).load();
+        let refused = failure(&answer_events(&catalog, question(model(&catalog), &"x".repeat(length))).await);
         let expected = format!(
             "{status} The provider sends the request on to {}/v2/messages, which is not followed.",
             server.url()
@@ -137,12 +139,12 @@ async fn a_long_session_is_sent_and_compacted_in_little_memory() {
     let talk = move || {
         let arguments = ["--mode", "rpc", "--model", "fake/fake-model", "--session", path.to_str().unwrap()];
         let mut agent = Agent::start(place.command(&arguments));
-        assert_eq!(agent.ask(json!({"type": "set_auto_compaction", "enabled": false}))["success"], true);
+        assert_eq!(agent.request(json!({"type": "set_auto_compaction", "enabled": false}))["success"], true);
         let before = memory(&agent, "VmRSS");
-        agent.ask(json!({"type": "prompt", "message": "go"}));
+        agent.request(json!({"type": "prompt", "message": "go"}));
         agent.until_event("agent_end");
         let prompted = memory(&agent, "VmHWM") - before;
-        let compacted = agent.ask(json!({"type": "compact"}));
+        let compacted = agent.request(json!({"type": "compact"}));
         assert_eq!(compacted["success"], true, "{compacted}");
         let grown = memory(&agent, "VmHWM") - before;
         // A conversation of any length takes about 60 MiB in a debug build; a whole conversation in memory takes 64 MB

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese_server::config::{NetworkSettings, ProxyUrl, TimeLimit};
-use agentese_server::providers::{Catalog, FailureKind, Settings};
+use agentese_server::providers::{Catalog, ProviderErrorKind, Settings};
 use agentese_server::world::{Clock, SystemClock};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -13,11 +13,11 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 
 use crate::support::{
-    APIS, Home, Reply, Server, ask, definition, failure, hello, model, question, soon, text,
+    APIS, Reply, Server, TestHome, answer_events, definition, failure, hello, model, question, soon, text,
 };
 
 /// Returns the models of a home with these settings of the network.
-fn catalog(home: &Home, network: &NetworkSettings) -> Catalog {
+fn catalog(home: &TestHome, network: &NetworkSettings) -> Catalog {
     let variables = home.variables.clone();
     let environment =
         move |name: &str| variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.into());
@@ -35,7 +35,7 @@ fn idle(limit: u64) -> NetworkSettings {
 }
 
 #[tokio::test]
-async fn a_server_that_never_answers_is_given_up_within_the_limit_and_the_error_names_it() {
+async fn unresponsive_server_times_out_with_the_limit_in_the_error() {
     let expected = |limit: &str| {
         format!(
             "The provider timed out: no part of an answer came for {limit} s. The setting httpIdleTimeoutMs sets this limit."
@@ -50,18 +50,21 @@ async fn a_server_that_never_answers_is_given_up_within_the_limit_and_the_error_
             Reply::beginning(beginning).then_hang(),
         ] {
             let server = Server::start([reply]).await;
-            let home = Home::with_models(definition(api, &server.url()));
+            let home = TestHome::with_models(definition(api, &server.url()));
             // The answer of Google is complete after its first event, except for the end of the stream.
             let catalog = catalog(&home, &idle(50));
-            let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
-            assert_eq!((failure.kind, failure.text), (FailureKind::Network, expected("0.05")), "{api}");
+            let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
+            assert_eq!((failure.kind, failure.text), (ProviderErrorKind::Network, expected("0.05")), "{api}");
         }
     }
     let server = Server::start([Reply::silence()]).await;
     let home =
-        Home::with_models(definition(APIS[1], &server.url())).set("AGENTESE_HTTP_IDLE_TIMEOUT_MS", "70");
+        TestHome::with_models(definition(APIS[1], &server.url())).set("AGENTESE_HTTP_IDLE_TIMEOUT_MS", "70");
     let catalog = catalog(&home, &idle(3_600_000));
-    assert_eq!(failure(&ask(&catalog, question(model(&catalog), "hi")).await).text, expected("0.07"));
+    assert_eq!(
+        failure(&answer_events(&catalog, question(model(&catalog), "hi")).await).text,
+        expected("0.07")
+    );
 }
 
 /// A clock that a test moves; a wait ends when the clock has moved by its duration.
@@ -85,7 +88,7 @@ impl Clock for MovedClock {
 }
 
 #[tokio::test]
-async fn a_slow_upload_is_no_silence_and_one_that_stalls_is() {
+async fn stalled_upload_times_out_and_a_slow_one_does_not() {
     // Each step exceeds the system's buffers of a connection.
     const STEP: usize = 5 << 20;
     const STEPS: usize = 4;
@@ -96,10 +99,10 @@ async fn a_slow_upload_is_no_silence_and_one_that_stalls_is() {
         let listener = socket.listen(1).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let clock = Arc::new(MovedClock::default());
-        let home = Home::with_models(definition(APIS[1], &url));
+        let home = TestHome::with_models(definition(APIS[1], &url));
         let (catalog, _) = home.load_with(|sources| sources.clock = clock.clone());
         let pass = |seconds| clock.now.send_modify(|now| *now += Duration::from_secs(seconds));
-        let asked = ask(&catalog, question(model(&catalog), &"x".repeat(STEP * (STEPS + 3))));
+        let asked = answer_events(&catalog, question(model(&catalog), &"x".repeat(STEP * (STEPS + 3))));
         let served = async {
             let (mut stream, _) = listener.accept().await.unwrap();
             let mut part = vec![0; STEP];
@@ -135,19 +138,19 @@ async fn a_slow_upload_is_no_silence_and_one_that_stalls_is() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_not_made_is_given_up_within_the_limit_and_the_error_names_it() {
+async fn connect_times_out_with_the_limit_in_the_error() {
     // The listener accepts connections and never sends data, so that no TLS handshake begins.
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let address = format!("https://{}", listener.local_addr().unwrap());
     let network = NetworkSettings { connect_timeout: Some(TimeLimit(50)), ..NetworkSettings::default() };
     for (variable, limit) in [("", "0.05"), ("80", "0.08")] {
-        let home = Home::with_models(definition(APIS[1], &address))
+        let home = TestHome::with_models(definition(APIS[1], &address))
             .set("AGENTESE_HTTP_CONNECT_TIMEOUT_MS", variable);
         let catalog = catalog(&home, &network);
         let mut request = question(model(&catalog), "hi");
-        request.repeats = false;
-        let failure = failure(&ask(&catalog, request).await);
-        assert_eq!(failure.kind, FailureKind::Network);
+        request.may_retry = false;
+        let failure = failure(&answer_events(&catalog, request).await);
+        assert_eq!(failure.kind, ProviderErrorKind::Network);
         let told = format!(
             "No connection was made within {limit} s, the limit of the setting httpConnectTimeoutMs."
         );
@@ -160,7 +163,7 @@ async fn a_connection_that_is_not_made_is_given_up_within_the_limit_and_the_erro
 }
 
 #[test]
-fn limits_may_be_disabled_and_what_is_no_limit_is_told() {
+fn limits_may_be_disabled_and_invalid_limits_are_reported() {
     let limits = |value: &'static str, setting: Option<TimeLimit>| {
         let environment = move |name: &str| (name == "AGENTESE_HTTP_IDLE_TIMEOUT_MS").then(|| value.into());
         let network = NetworkSettings { idle_timeout: setting, ..NetworkSettings::default() };
@@ -183,11 +186,11 @@ fn limits_may_be_disabled_and_what_is_no_limit_is_told() {
 #[tokio::test]
 async fn a_limit_that_is_disabled_stops_nothing() {
     let server = Server::start([Reply::events(&hello(APIS[1]))]).await;
-    let home = Home::with_models(definition(APIS[1], &server.url()));
+    let home = TestHome::with_models(definition(APIS[1], &server.url()));
     let none = Some(TimeLimit(0));
     let network = NetworkSettings { connect_timeout: none, idle_timeout: none, ..NetworkSettings::default() };
     let catalog = catalog(&home, &network);
-    assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello");
+    assert_eq!(text(&answer_events(&catalog, question(model(&catalog), "hi")).await), "hello");
 }
 
 #[tokio::test]
@@ -195,13 +198,13 @@ async fn a_proxy_of_the_settings_is_used_as_is_one_of_the_environment_in_either_
     for name in ["", "http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
         let proxy = Server::start([Reply::events(&hello(APIS[1]))]).await;
         let url = proxy.url().replace("http://", "http://user:c4n4ry@");
-        let home = Home::with_models(definition(APIS[1], "http://model.example/v1"));
+        let home = TestHome::with_models(definition(APIS[1], "http://model.example/v1"));
         let (home, network) = match name {
             "" => (home, NetworkSettings { proxy: Some(ProxyUrl(url)), ..NetworkSettings::default() }),
             name => (home.set(name, &url), NetworkSettings::default()),
         };
         let catalog = catalog(&home, &network);
-        assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello", "{name}");
+        assert_eq!(text(&answer_events(&catalog, question(model(&catalog), "hi")).await), "hello", "{name}");
         let received = &proxy.received()[0];
         assert!(received.head.starts_with("POST http://model.example/v1/chat/completions "), "{name}");
         assert_eq!(received.header("proxy-authorization"), Some("Basic dXNlcjpjNG40cnk="), "{name}");
@@ -220,14 +223,14 @@ async fn hosts_of_no_proxy_are_reached_without_it_and_a_proxy_that_fails_shows_n
         ("other.example, model.example", false),
         ("xmodel.example", true),
     ] {
-        let home = Home::with_models(definition(APIS[1], "http://model.example/v1"))
+        let home = TestHome::with_models(definition(APIS[1], "http://model.example/v1"))
             .set("HTTP_PROXY", "http://user:c4n4ry@127.0.0.1:1")
             .set("no_proxy", hosts);
         let catalog = catalog(&home, &NetworkSettings::default());
         let mut request = question(model(&catalog), "hi");
-        request.repeats = false;
+        request.may_retry = false;
         // The host does not exist, so its name is not found without the proxy.
-        let failure = failure(&ask(&catalog, request).await);
+        let failure = failure(&answer_events(&catalog, request).await);
         assert_eq!(
             failure.text.contains("through the proxy of HTTP_PROXY"),
             through,

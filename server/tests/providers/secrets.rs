@@ -3,11 +3,13 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use agentese_server::providers::{AuthFile, FailureKind};
+use agentese_server::providers::{AuthFile, ProviderErrorKind};
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::support::{Home, Reply, Server, ask, definition, failure, hello, model, question, text};
+use crate::support::{
+    Reply, Server, TestHome, answer_events, definition, failure, hello, model, question, text,
+};
 
 /// The part of every key here, and of no other value.
 const CANARY: &str = "c4n4ry";
@@ -85,7 +87,7 @@ async fn fm_f118_a_key_is_in_the_request_and_nowhere_else() {
             "models" => secret.clone().into(),
             _ => "another".into(),
         };
-        let home = Home::with_models(providers).set("SOME_KEY", &secret);
+        let home = TestHome::with_models(providers).set("SOME_KEY", &secret);
         if of == "file" {
             let file = AuthFile::in_dir(home.directory.path());
             file.set_key("fake", &secret.clone().into()).unwrap();
@@ -98,13 +100,13 @@ async fn fm_f118_a_key_is_in_the_request_and_nowhere_else() {
         shown.push_str(&format!("{catalog:?} {complaints:?} {:?}", catalog.select(Default::default())));
         shown.push_str(&serde_json::to_string(&catalog.available()).unwrap());
         for _ in 0..5 {
-            let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
+            let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
             assert!(failure.text.contains("[redacted]"), "{}", failure.text);
             shown.push_str(&format!("{failure:?}"));
         }
         let request = question(model(&catalog), "hi");
         shown.push_str(&format!("{request:?}"));
-        assert_eq!(text(&ask(&catalog, request).await), "hello");
+        assert_eq!(text(&answer_events(&catalog, request).await), "hello");
         for request in server.received() {
             assert_eq!(request.header("x-api-key"), Some(secret.as_str()), "{of}");
             assert_eq!(request.header("x-second"), Some(key("header").as_str()));
@@ -126,7 +128,7 @@ async fn fm_f119_models_carry_no_headers() {
     providers["fake"]["headers"] = json!({"x-secret": CANARY});
     providers["fake"]["models"][0]["headers"] = json!({"x-secret": CANARY});
     providers["fake"]["models"][0]["compat"] = json!({"secret": CANARY});
-    let (catalog, _) = Home::with_models(providers).load();
+    let (catalog, _) = TestHome::with_models(providers).load();
     let shown = serde_json::to_string(&catalog.models().collect::<Vec<_>>()).unwrap();
     assert!(shown.contains("fake-model") && !shown.contains(CANARY) && !shown.contains("headers"));
 }
@@ -137,9 +139,9 @@ async fn fm_f70_a_request_is_not_sent_on_to_another_host() {
     let to = format!("{}/v1/messages?key=x", elsewhere.url());
     for status in [301, 302, 303, 307, 308] {
         let server = Server::start([Reply::new(status, &[("location", &to)], "")]).await;
-        let (catalog, _) = Home::with_models(definition("anthropic-messages", &server.url())).load();
-        let failure = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
-        assert_eq!(failure.kind, FailureKind::BadRequest);
+        let (catalog, _) = TestHome::with_models(definition("anthropic-messages", &server.url())).load();
+        let failure = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
+        assert_eq!(failure.kind, ProviderErrorKind::BadRequest);
         let wording = format!(
             "{status} The provider sends the request on to {}/v1/messages, which is not followed.",
             elsewhere.url()
@@ -153,8 +155,8 @@ async fn fm_f70_a_request_is_not_sent_on_to_another_host() {
 async fn fm_f70_a_request_is_sent_on_within_its_host() {
     let moved = Reply::new(307, &[("location", "/v2/messages")], "");
     let server = Server::start([moved, Reply::events(&hello("anthropic-messages"))]).await;
-    let (catalog, _) = Home::with_models(definition("anthropic-messages", &server.url())).load();
-    let events = ask(&catalog, question(model(&catalog), "hi")).await;
+    let (catalog, _) = TestHome::with_models(definition("anthropic-messages", &server.url())).load();
+    let events = answer_events(&catalog, question(model(&catalog), "hi")).await;
     assert_eq!(text(&events), "hello");
     let second = &server.received()[1];
     assert!(second.head.starts_with("POST /v2/messages "));
@@ -163,15 +165,15 @@ async fn fm_f70_a_request_is_sent_on_within_its_host() {
 }
 
 #[tokio::test]
-async fn fm_f117_only_the_user_s_own_files_say_where_keys_go() {
+async fn fm_f117_only_files_of_the_user_select_the_hosts_of_keys() {
     let elsewhere = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
     let server = Server::start([Reply::events(&hello("anthropic-messages"))]).await;
-    let (catalog, _) = Home::with_models(definition("anthropic-messages", &server.url())).load();
+    let (catalog, _) = TestHome::with_models(definition("anthropic-messages", &server.url())).load();
     // As a session or a project's settings might define it.
     let mut stolen = model(&catalog);
     stolen.base_url = elsewhere.url();
     stolen.api = "openai-completions".to_owned();
-    let events = ask(&catalog, question(stolen, "hi")).await;
+    let events = answer_events(&catalog, question(stolen, "hi")).await;
     assert_eq!(text(&events), "hello");
     assert!(elsewhere.received().is_empty());
     assert_eq!(server.received().len(), 1);

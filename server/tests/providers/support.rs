@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use agentese::types::{AgentMessage, Model, TextContent, ThinkingLevel, UserMessage};
 use agentese_server::providers::{
-    Catalog, Complaint, Failure, Request, Sources, StreamEvent, ToolDescription, load,
+    Catalog, ConfigWarning, ProviderError, Request, Sources, StreamEvent, ToolDescription, load,
 };
 use agentese_server::world::Clock;
 use futures::future::BoxFuture;
@@ -119,14 +119,14 @@ fn head(status: u16, headers: &[(&str, &str)]) -> Vec<u8> {
 
 /// A request that a server received.
 #[derive(Debug, Clone)]
-pub struct Received {
+pub struct ReceivedRequest {
     pub head: String,
     pub body: Value,
     /// The body of the request, unchanged.
     pub text: String,
 }
 
-impl Received {
+impl ReceivedRequest {
     /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
@@ -139,8 +139,8 @@ impl Received {
 /// A server that answers each request with the next reply.
 pub struct Server {
     port: u16,
-    received: Arc<Mutex<Vec<Received>>>,
-    gone: Arc<Notify>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
+    disconnected: Arc<Notify>,
     task: tokio::task::JoinHandle<()>,
 }
 
@@ -179,7 +179,7 @@ impl Server {
                 }
             }
         });
-        Self { port, received, gone, task }
+        Self { port, received, disconnected: gone, task }
     }
 
     pub fn url(&self) -> String {
@@ -187,17 +187,17 @@ impl Server {
     }
 
     /// Returns all requests so far.
-    pub fn received(&self) -> Vec<Received> {
+    pub fn received(&self) -> Vec<ReceivedRequest> {
         self.received.lock().unwrap().clone()
     }
 
     /// Waits until the client disconnects from a connection that hangs.
-    pub async fn client_gone(&self) {
-        soon(self.gone.notified()).await;
+    pub async fn client_disconnected(&self) {
+        soon(self.disconnected.notified()).await;
     }
 }
 
-async fn read(stream: &mut TcpStream) -> Option<Received> {
+async fn read(stream: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut bytes = Vec::new();
     let end = loop {
         if let Some(end) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
@@ -208,7 +208,7 @@ async fn read(stream: &mut TcpStream) -> Option<Received> {
         }
     };
     let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    let received = Received { head, body: Value::Null, text: String::new() };
+    let received = ReceivedRequest { head, body: Value::Null, text: String::new() };
     let length: usize = received.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     while bytes.len() < end + 4 + length {
         if stream.read_buf(&mut bytes).await.ok()? == 0 {
@@ -217,32 +217,32 @@ async fn read(stream: &mut TcpStream) -> Option<Received> {
     }
     let body = serde_json::from_slice(&bytes[end + 4..]).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes[end + 4..]).into_owned();
-    Some(Received { body, text, ..received })
+    Some(ReceivedRequest { body, text, ..received })
 }
 
 /// A stopped clock: short waits end at once and are recorded, long ones end when the test turns the clock.
 #[derive(Default)]
-pub struct TurnedClock {
+pub struct ManualClock {
     waits: Mutex<Vec<Duration>>,
-    turned: Arc<Notify>,
+    advanced: Arc<Notify>,
 }
 
 /// The limit of the waits that end at once: the pause between two attempts.
 const SHORT: Duration = Duration::from_secs(8);
 
-impl TurnedClock {
+impl ManualClock {
     /// Returns the waits that ended at once, in milliseconds.
     pub fn waits(&self) -> Vec<u128> {
         self.waits.lock().unwrap().iter().map(Duration::as_millis).collect()
     }
 
     /// Ends the current long wait, or the next one.
-    pub fn turn(&self) {
-        self.turned.notify_one();
+    pub fn advance(&self) {
+        self.advanced.notify_one();
     }
 }
 
-impl Clock for TurnedClock {
+impl Clock for ManualClock {
     fn now_ms(&self) -> i64 {
         1_795_305_600_000
     }
@@ -252,25 +252,25 @@ impl Clock for TurnedClock {
             self.waits.lock().unwrap().push(duration);
             return futures::future::ready(()).boxed();
         }
-        let turned = self.turned.clone();
+        let turned = self.advanced.clone();
         async move { turned.notified().await }.boxed()
     }
 }
 
 /// Files and variables of the user.
-pub struct Home {
+pub struct TestHome {
     pub directory: tempfile::TempDir,
     pub variables: Vec<(String, String)>,
-    pub clock: Arc<TurnedClock>,
+    pub clock: Arc<ManualClock>,
 }
 
-impl Default for Home {
+impl Default for TestHome {
     fn default() -> Self {
         Self { directory: tempfile::tempdir().unwrap(), variables: Vec::new(), clock: Arc::default() }
     }
 }
 
-impl Home {
+impl TestHome {
     /// Returns a home with those providers in `models.json`.
     pub fn with_models(providers: Value) -> Self {
         let home = Self::default();
@@ -287,12 +287,12 @@ impl Home {
         self
     }
 
-    pub fn load(&self) -> (Catalog, Vec<Complaint>) {
+    pub fn load(&self) -> (Catalog, Vec<ConfigWarning>) {
         self.load_with(|_| {})
     }
 
     /// Loads the catalogue like `load`, with changed sources.
-    pub fn load_with(&self, change: impl FnOnce(&mut Sources)) -> (Catalog, Vec<Complaint>) {
+    pub fn load_with(&self, change: impl FnOnce(&mut Sources)) -> (Catalog, Vec<ConfigWarning>) {
         let variables = self.variables.clone();
         let environment = move |name: &str| {
             variables.iter().find(|(known, _)| known == name).map(|(_, value)| OsString::from(value))
@@ -329,19 +329,19 @@ pub fn question(model: Model, text: &str) -> Request {
         }],
         thinking: ThinkingLevel::Medium,
         session_id: "session".to_owned(),
-        repeats: true,
+        may_retry: true,
     }
 }
 
 /// Returns all events of the answer to a request.
-pub async fn ask(catalog: &Catalog, request: Request) -> Vec<StreamEvent> {
+pub async fn answer_events(catalog: &Catalog, request: Request) -> Vec<StreamEvent> {
     let provider = catalog.provider_of(&request.model).expect("the provider is there");
     soon(provider.stream(request).collect()).await
 }
 
 /// Returns the failure at the end of an answer.
 #[track_caller]
-pub fn failure(events: &[StreamEvent]) -> Failure {
+pub fn failure(events: &[StreamEvent]) -> ProviderError {
     match events.last() {
         Some(StreamEvent::Error(failure)) => failure.clone(),
         other => panic!("the answer ends with {other:?}"),

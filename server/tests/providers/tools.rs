@@ -6,7 +6,7 @@ use agentese::types::{AgentMessage, AssistantBlock};
 use agentese_server::providers::{Assembler, Request, StreamEvent, ToolDescription, history};
 use serde_json::{Value, json};
 
-use crate::support::{APIS, Home, Reply, Server, ask, definition, hello, model, question};
+use crate::support::{APIS, Reply, Server, TestHome, answer_events, definition, hello, model, question};
 
 fn tool(name: &str, parameters: Value) -> ToolDescription {
     ToolDescription { name: name.to_owned(), description: "Does it.".to_owned(), parameters }
@@ -102,11 +102,11 @@ fn takes_name(api: &str, name: &str) -> bool {
 #[tokio::test]
 async fn a_tool_that_an_api_refuses_is_sent_in_another_form_and_called_by_its_own_names() {
     for api in APIS {
-        let home = |url: &str| Home::with_models(definition(api, url)).load().0;
+        let home = |url: &str| TestHome::with_models(definition(api, url)).load().0;
         let server = Server::start([Reply::events(&hello(api))]).await;
         let catalog = home(&server.url());
         let mut request = Request { tools: odd_tools(), ..question(model(&catalog), "hi") };
-        ask(&catalog, request.clone()).await;
+        answer_events(&catalog, request.clone()).await;
         let sent = tools_of(api, &server.received()[0].body);
         assert_eq!(sent.len(), 4, "{api}: {sent:?}");
         assert!(sent.iter().all(|(name, _)| takes_name(api, name)), "{api}: {sent:?}");
@@ -133,7 +133,7 @@ async fn a_tool_that_an_api_refuses_is_sent_in_another_form_and_called_by_its_ow
         request.model = model(&catalog);
         let mut assembler = Assembler::new(&request.model, 0);
         let mut answer = None;
-        for event in ask(&catalog, request.clone()).await {
+        for event in answer_events(&catalog, request.clone()).await {
             if let StreamEvent::Done(reason) = event {
                 answer = Some(assembler.done(reason));
                 break;
@@ -159,7 +159,7 @@ async fn a_tool_that_an_api_refuses_is_sent_in_another_form_and_called_by_its_ow
         let result = Arc::new(serde_json::from_value(result).unwrap());
         let messages = request.messages.iter().chain([Arc::new(answer), result]);
         request.messages = history::for_model(messages).collect::<Vec<_>>().into();
-        ask(&catalog, request).await;
+        answer_events(&catalog, request).await;
         let again = server.received()[1].body.to_string();
         assert!(!again.contains("1starts digit") && again.contains(&sent[1].0), "{api}: {again}");
         assert!(again.contains(weird.as_str()), "{api}: {again}");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentese_server::providers::FailureKind;
+use agentese_server::providers::ProviderErrorKind;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
@@ -10,7 +10,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 
-use crate::support::{Home, Reply, ask, definition, failure, hello, model, question, text};
+use crate::support::{Reply, TestHome, answer_events, definition, failure, hello, model, question, text};
 
 #[tokio::test]
 async fn fm_f71_certificates_of_the_environment_are_trusted_and_unknown_ones_are_not() {
@@ -38,10 +38,10 @@ async fn fm_f71_certificates_of_the_environment_are_trusted_and_unknown_ones_are
             let _ = stream.shutdown().await;
         }
     });
-    let mut home = Home::with_models(definition("openai-completions", &address));
+    let mut home = TestHome::with_models(definition("openai-completions", &address));
     let (catalog, _) = home.load();
-    let unknown = failure(&ask(&catalog, question(model(&catalog), "hi")).await);
-    assert_eq!(unknown.kind, FailureKind::Network);
+    let unknown = failure(&answer_events(&catalog, question(model(&catalog), "hi")).await);
+    assert_eq!(unknown.kind, ProviderErrorKind::Network);
     assert!(unknown.text.starts_with("Connection error: "), "{}", unknown.text);
 
     home.write("own.pem", &own.cert.pem());
@@ -50,10 +50,10 @@ async fn fm_f71_certificates_of_the_environment_are_trusted_and_unknown_ones_are
         let place = if name == "SSL_CERT_DIR" { home.directory.path() } else { &path };
         home.variables = vec![(name.to_owned(), place.to_str().unwrap().to_owned())];
         let (catalog, _) = home.load();
-        assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello", "{name}");
+        assert_eq!(text(&answer_events(&catalog, question(model(&catalog), "hi")).await), "hello", "{name}");
     }
     home.variables.clear();
     let (catalog, _) = home.load_with(|sources| sources.settings.ca_file = Some(path.clone()));
-    assert_eq!(text(&ask(&catalog, question(model(&catalog), "hi")).await), "hello");
+    assert_eq!(text(&answer_events(&catalog, question(model(&catalog), "hi")).await), "hello");
     serving.abort();
 }

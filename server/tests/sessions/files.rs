@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use agentese::types::ThinkingLevel;
-use agentese_server::session::{OpenError, Scope, Session, Start, Store};
+use agentese_server::session::{OpenError, Scope, Session, SessionOptions, Store};
 use agentese_server::world::{Clock, RandomIds};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -21,15 +21,15 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[tokio::test]
-async fn the_file_comes_with_the_words_of_the_user_and_with_all_before_them() {
+async fn file_is_created_with_the_first_user_message_and_all_earlier_entries() {
     let place = tempfile::tempdir().unwrap();
     let store = Store::new(&place.path().join("agent"), Path::new("/some/dir"));
     let mut session = Session::create(&store, start(Path::new("/some/dir")));
     let file = session.file().unwrap().to_owned();
     assert_eq!(file.parent().unwrap(), place.path().join("agent/sessions/--some-dir--"));
     assert!(file.to_str().unwrap().ends_with("Z_00000000-0000-0000-0000-000000000001.jsonl"), "{file:?}");
-    session.model_changed("p", "m");
-    session.thinking_changed(ThinkingLevel::Low);
+    session.record_model("p", "m");
+    session.record_thinking_level(ThinkingLevel::Low);
     session.rename("early").unwrap();
     assert_eq!(session.flush().await, Ok(()));
     assert!(!place.path().join("agent").exists() && !session.is_persisted());
@@ -48,13 +48,13 @@ async fn the_file_comes_with_the_words_of_the_user_and_with_all_before_them() {
 fn nothing_is_kept_of_a_session_in_memory() {
     let mut session = Session::in_memory(start(Path::new("/")));
     session.append(user("hello"));
-    assert_eq!((session.file(), session.is_persisted(), session.storage_trouble()), (None, false, None));
+    assert_eq!((session.file(), session.is_persisted(), session.storage_error()), (None, false, None));
     let (fork, _) = session.fork(session.leaf().unwrap().id().as_str(), None).unwrap();
     assert_eq!((fork.file(), fork.parent()), (None, None));
 }
 
 #[test]
-fn fm_f110_files_are_the_users_alone_whatever_the_umask() {
+fn fm_f110_files_are_private_for_any_umask() {
     let place = tempfile::tempdir().unwrap();
     let store = Store::new(&place.path().join("agent"), Path::new("/w"));
     let before = rustix::process::umask(rustix::fs::Mode::empty());
@@ -68,7 +68,7 @@ fn fm_f110_files_are_the_users_alone_whatever_the_umask() {
 }
 
 #[test]
-fn fm_f99_what_is_no_session_is_refused_and_untouched() {
+fn fm_f99_non_session_file_is_rejected_and_untouched() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("x.jsonl");
     for text in ["this is not json\n{\"type\":\"message\"}\n", "\u{0}\u{0}", "{\"type\":\"session\",\"ver"] {
@@ -102,7 +102,7 @@ fn an_empty_file_becomes_a_session() {
     let path = place.path().join("s.jsonl");
     fs::write(&path, "").unwrap();
     let mut session = Session::open(&path, start(place.path())).unwrap();
-    session.thinking_changed(ThinkingLevel::Low);
+    session.record_thinking_level(ThinkingLevel::Low);
     assert_eq!(fs::read_to_string(&path).unwrap(), "");
     session.append(user("hello"));
     assert_eq!(lines(&path).len(), 3);
@@ -164,7 +164,7 @@ fn fm_f107_a_file_that_was_removed_is_written_anew() {
     assert_eq!(lines(&path)[1..], entries(&session));
     fs::remove_dir_all(place.path().join("a")).unwrap();
     session.append(user("three"));
-    assert_eq!(session.storage_trouble(), None);
+    assert_eq!(session.storage_error(), None);
     assert_eq!(lines(&path)[1..], entries(&session));
     assert_eq!(mode(&path), 0o600);
 }
@@ -179,7 +179,7 @@ async fn fm_f107_nothing_is_written_to_a_file_that_took_its_place() {
     fs::write(&path, "foreign").unwrap();
     session.append(user("two"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "foreign");
-    let trouble = session.storage_trouble().unwrap();
+    let trouble = session.storage_error().unwrap();
     assert!(trouble.to_string().contains("another file has taken its place"), "{trouble}");
     assert_eq!(session.flush().await, Err(trouble));
     assert_eq!(session.messages().len(), 2);
@@ -190,7 +190,7 @@ async fn fm_f107_nothing_is_written_to_a_file_that_took_its_place() {
 }
 
 #[test]
-fn what_somebody_else_adds_is_not_fused_with() {
+fn foreign_partial_line_is_not_merged_with_later_entries() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("s.jsonl");
     let mut session = Session::create_at(&path, start(place.path())).unwrap();
@@ -214,7 +214,7 @@ fn fm_f113_a_link_in_the_way_is_not_followed() {
     let mut session = Session::create_at(&path, start(place.path())).unwrap();
     session.append(user("one"));
     assert!(!elsewhere.exists());
-    assert!(session.storage_trouble().is_some());
+    assert!(session.storage_error().is_some());
     assert_eq!(session.messages().len(), 1);
 }
 
@@ -227,17 +227,17 @@ fn fm_f100_a_directory_that_takes_no_files_stops_nothing() {
     let mut session = Session::create(&store, start(Path::new("/w")));
     session.append(user("one"));
     session.append(user("two"));
-    assert!(session.storage_trouble().unwrap().to_string().contains("3 lines wait"));
+    assert!(session.storage_error().unwrap().to_string().contains("3 lines wait"));
     fs::remove_file(place.path().join("agent")).unwrap();
     session.append(user("three"));
-    assert_eq!(session.storage_trouble(), None);
+    assert_eq!(session.storage_error(), None);
     assert_eq!(lines(session.file().unwrap()).len(), 4);
 }
 
 /// A clock that goes backwards.
-struct Backwards(AtomicI64);
+struct BackwardsClock(AtomicI64);
 
-impl Clock for Backwards {
+impl Clock for BackwardsClock {
     fn now_ms(&self) -> i64 {
         self.0.fetch_sub(1000, Ordering::Relaxed)
     }
@@ -248,9 +248,9 @@ impl Clock for Backwards {
 }
 
 /// A stopped clock.
-struct Stands;
+struct StoppedClock;
 
-impl Clock for Stands {
+impl Clock for StoppedClock {
     fn now_ms(&self) -> i64 {
         1_767_323_045_678
     }
@@ -261,11 +261,11 @@ impl Clock for Stands {
 }
 
 #[test]
-fn fm_f108_order_is_the_order_of_the_file_whatever_the_clock_says() {
+fn fm_f108_entries_have_the_order_of_the_file_for_any_clock() {
     let place = tempfile::tempdir().unwrap();
     let store = Store::at(place.path(), place.path());
-    let clock = Arc::new(Backwards(AtomicI64::new(1_767_323_045_678)));
-    let begin = Start::new(place.path(), clock, Arc::new(RandomIds));
+    let clock = Arc::new(BackwardsClock(AtomicI64::new(1_767_323_045_678)));
+    let begin = SessionOptions::new(place.path(), clock, Arc::new(RandomIds));
     let mut session = Session::create(&store, begin);
     let words = ["one", "two", "three"].map(user);
     for message in &words {
@@ -283,12 +283,13 @@ fn fm_f108_order_is_the_order_of_the_file_whatever_the_clock_says() {
 fn fm_f108_sessions_of_one_time_have_files_of_their_own() {
     let place = tempfile::tempdir().unwrap();
     let store = Store::at(place.path(), place.path());
-    let stands = Arc::new(Stands);
-    let create = || Session::create(&store, Start::new(place.path(), stands.clone(), Arc::new(RandomIds)));
+    let stands = Arc::new(StoppedClock);
+    let create =
+        || Session::create(&store, SessionOptions::new(place.path(), stands.clone(), Arc::new(RandomIds)));
     let mut sessions = [create(), create()];
     for session in &mut sessions {
         session.append(user("one"));
-        assert_eq!(session.storage_trouble(), None);
+        assert_eq!(session.storage_error(), None);
     }
     assert_ne!(sessions[0].file(), sessions[1].file());
     assert_eq!(store.list(Scope::Here).len(), 2);

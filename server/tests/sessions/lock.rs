@@ -25,7 +25,7 @@ fn other_process() {
     let path = Path::new(&path);
     // Enough other sessions to close its own file.
     let others = std::env::var(MANY).map_or(0, |many| many.parse().unwrap());
-    let begin = || random(Path::new("/")).beside();
+    let begin = || random(Path::new("/")).write_in_background();
     let said = |name: String| {
         let mut session = Session::open_or_create(&path.with_file_name(name), begin()).unwrap();
         session.append(user("from the other process"));
@@ -39,9 +39,9 @@ fn other_process() {
 }
 
 /// Another process that holds the session until the end of its stdin or of its life.
-struct Other(Child);
+struct OtherProcess(Child);
 
-impl Other {
+impl OtherProcess {
     fn holding(path: &Path) -> Self {
         Self::with_others(path, 0)
     }
@@ -62,7 +62,7 @@ impl Other {
     }
 }
 
-impl Drop for Other {
+impl Drop for OtherProcess {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -70,10 +70,10 @@ impl Drop for Other {
 }
 
 #[test]
-fn fm_f101_a_second_server_is_refused_and_told_by_whom() {
+fn fm_f101_second_server_is_rejected_with_the_holder() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("s.jsonl");
-    let other = Other::holding(&path);
+    let other = OtherProcess::holding(&path);
     let before = std::fs::read(&path).unwrap();
     let error = Session::open(&path, random(place.path())).unwrap_err();
     let OpenError::Locked { holder: Holder(holder), .. } = error else { panic!("{error}") };
@@ -89,19 +89,19 @@ fn fm_f102_a_session_whose_holder_was_killed_is_free() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("s.jsonl");
     // SIGKILL, without a chance to clean up.
-    drop(Other::holding(&path));
+    drop(OtherProcess::holding(&path));
     let mut session = Session::open(&path, random(place.path())).unwrap();
     assert_eq!(session.messages(), [user("from the other process")]);
     session.append(user("on"));
-    assert_eq!(session.storage_trouble(), None);
+    assert_eq!(session.storage_error(), None);
     assert_eq!(lines(&path).len(), 3);
 }
 
 #[test]
-fn fm_f101_a_session_whose_file_is_closed_is_refused_until_its_holder_is_gone() {
+fn fm_f101_session_is_locked_until_its_holder_ends() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("s.jsonl");
-    let other = Other::with_others(&path, 40);
+    let other = OtherProcess::with_others(&path, 40);
     if cfg!(target_os = "linux") {
         let open = std::fs::read_dir(format!("/proc/{}/fd", other.0.id())).unwrap();
         let open: Vec<_> = open.filter_map(|entry| std::fs::read_link(entry.unwrap().path()).ok()).collect();
@@ -128,7 +128,7 @@ fn fm_f101_a_session_whose_file_is_closed_is_refused_until_its_holder_is_gone() 
     let mut session = Session::open(&path, random(place.path())).unwrap();
     assert_eq!(session.messages(), [user("from the other process")]);
     session.append(user("on"));
-    assert_eq!(session.storage_trouble(), None);
+    assert_eq!(session.storage_error(), None);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn fm_f101_of_many_that_open_at_once_one_gets_it() {
 }
 
 #[test]
-fn a_session_that_ends_gives_its_file_free() {
+fn ended_session_releases_its_file() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("s.jsonl");
     let mut session = Session::create_at(&path, random(place.path())).unwrap();

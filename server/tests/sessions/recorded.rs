@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agentese_server::session::{Body, Repairs, Session, Start};
+use agentese_server::session::{Body, Repairs, Session, SessionOptions};
 use agentese_server::world::{Clock, Ids};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -23,7 +23,7 @@ fn recorded() -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_line_is_an_entry_and_stays_what_it_is() {
+fn every_line_is_an_entry_and_unchanged() {
     let place = tempfile::tempdir().unwrap();
     for file in recorded() {
         let copy = place.path().join(file.file_name().unwrap());
@@ -50,12 +50,12 @@ fn every_line_is_an_entry_and_stays_what_it_is() {
 
 /// The time and ids at the recording of a file.
 #[derive(Default)]
-struct Then {
+struct ReplaySource {
     now: AtomicI64,
     next: Mutex<String>,
 }
 
-impl Clock for Then {
+impl Clock for ReplaySource {
     fn now_ms(&self) -> i64 {
         self.now.load(Ordering::Relaxed)
     }
@@ -65,7 +65,7 @@ impl Clock for Then {
     }
 }
 
-impl Ids for Then {
+impl Ids for ReplaySource {
     fn uuid(&self) -> String {
         self.next.lock().unwrap().clone()
     }
@@ -75,8 +75,8 @@ impl Ids for Then {
     }
 }
 
-impl Then {
-    fn be(&self, line: &Value) {
+impl ReplaySource {
+    fn set(&self, line: &Value) {
         let time: jiff::Timestamp = line["timestamp"].as_str().unwrap().parse().unwrap();
         self.now.store(time.as_millisecond(), Ordering::Relaxed);
         line["id"].as_str().unwrap().clone_into(&mut self.next.lock().unwrap());
@@ -85,30 +85,30 @@ impl Then {
 
 /// Repeated operations produce the same bytes as pi.
 #[test]
-fn what_is_written_is_what_pi_writes() {
+fn written_bytes_match_pi() {
     let place = tempfile::tempdir().unwrap();
     for file in recorded() {
         let text = std::fs::read_to_string(&file).unwrap();
-        let then = Arc::new(Then::default());
+        let then = Arc::new(ReplaySource::default());
         let original = place.path().join("original.jsonl");
         std::fs::write(&original, &text).unwrap();
         let original = Session::open(&original, start(place.path())).unwrap();
 
         let header: Value = serde_json::from_str(original.header().json()).unwrap();
-        then.be(&header);
+        then.set(&header);
         let again = place.path().join(file.file_name().unwrap());
-        let begin = Start::new(original.cwd(), then.clone(), then.clone())
+        let begin = SessionOptions::new(original.cwd(), then.clone(), then.clone())
             .parent(original.parent().map(str::to_owned));
         let mut session = Session::create_at(&again, begin).unwrap();
         for entry in original.entries() {
-            then.be(&serde_json::from_str(entry.json().as_str()).unwrap());
+            then.set(&serde_json::from_str(entry.json().as_str()).unwrap());
             match entry.body() {
                 Body::Message(_) | Body::CustomMessage { .. } => {
                     drop(session.append(entry.message().unwrap().clone()));
                 }
-                Body::ThinkingLevelChange { level } => session.thinking_changed(level.parse().unwrap()),
-                Body::ModelChange { provider, model_id } => session.model_changed(provider, model_id),
-                Body::Compaction(compaction) => drop(session.compacted(compaction.clone())),
+                Body::ThinkingLevelChange { level } => session.record_thinking_level(level.parse().unwrap()),
+                Body::ModelChange { provider, model_id } => session.record_model(provider, model_id),
+                Body::Compaction(compaction) => drop(session.add_compaction(compaction.clone())),
                 Body::Custom { custom_type } => {
                     let data = entry.member("data").map(|data| serde_json::from_str(&data).unwrap());
                     session.custom(custom_type, data.as_ref());
@@ -119,7 +119,7 @@ fn what_is_written_is_what_pi_writes() {
         }
         assert_eq!(std::fs::read_to_string(&again).unwrap(), text, "{file:?}");
         assert_eq!(session.messages(), original.messages());
-        assert_eq!(session.restored(), original.restored());
+        assert_eq!(session.branch_settings(), original.branch_settings());
         drop(session);
         std::fs::remove_file(again).unwrap();
     }

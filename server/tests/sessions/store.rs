@@ -32,7 +32,7 @@ fn message(id: &str, role: &str, text: &str, timestamp: i64) -> String {
 }
 
 #[test]
-fn a_list_says_what_each_session_is() {
+fn list_describes_each_session() {
     let place = tempfile::tempdir().unwrap();
     let (here, there) = (Path::new("/here"), Path::new("/there"));
     let store = Store::new(place.path(), here);
@@ -87,7 +87,7 @@ fn an_identifier_is_looked_for_here_and_then_everywhere() {
     assert_eq!(store.resolve("abc").unwrap(), exact);
     assert_eq!(store.resolve("a").unwrap(), young);
     let error = store.resolve("abd").unwrap_err();
-    let ResolveError::Elsewhere { path, cwd, .. } = &error else { panic!("{error}") };
+    let ResolveError::OtherDirectory { path, cwd, .. } = &error else { panic!("{error}") };
     assert_eq!((path, cwd.as_str()), (&elsewhere, "/there"));
     assert_eq!(store.resolve("x").unwrap_err().to_string(), "no session begins with \"x\"");
     assert_eq!(

@@ -18,7 +18,7 @@ fn fm_f105_older_versions_are_replaced_and_kept() {
         let original = golden(&format!("{version}.jsonl"));
         std::fs::copy(&original, &path).unwrap();
         let mut session = Session::open(&path, start(place.path())).unwrap();
-        assert_eq!(session.storage_trouble(), None);
+        assert_eq!(session.storage_error(), None);
         let expected = lines(&golden(&format!("{version}.migrated.jsonl")));
         assert_eq!(lines(&path), expected);
         let backup = place.path().join(format!("s.jsonl.{version}.bak"));
@@ -60,11 +60,11 @@ fn fm_f105_a_later_version_is_read_and_not_written() {
     std::fs::write(&path, &text).unwrap();
     let mut session = Session::open(&path, start(place.path())).unwrap();
     assert_eq!(session.fork_messages().len(), 1);
-    let error = session.writable().unwrap_err().to_string();
+    let error = session.check_writable().unwrap_err().to_string();
     assert!(error.contains("has version 4"), "{error}");
     session.append(user("lost to the file"));
     assert_eq!(session.messages().len(), 3);
-    assert_eq!(session.storage_trouble().unwrap().to_string(), error);
+    assert_eq!(session.storage_error().unwrap().to_string(), error);
     drop(session);
     assert_eq!(std::fs::read_to_string(&path).unwrap(), text);
 }

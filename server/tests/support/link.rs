@@ -4,7 +4,7 @@ use agentese::serve::{Options, ServeEnd};
 use agentese::spec::Dialect;
 use agentese::transport::{BoxReader, BoxWriter, memory_pair};
 use agentese_server::config::RetrySettings;
-use agentese_server::fronts::Frontend;
+use agentese_server::fronts::DialectEntry;
 use agentese_server::{Builder, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
@@ -23,11 +23,11 @@ pub struct Link {
 }
 
 impl Link {
-    pub fn to(server: Server) -> Self {
-        Self::with(server, Options::default(), 1 << 20)
+    pub fn serving(server: Server) -> Self {
+        Self::serving_with(server, Options::default(), 1 << 20)
     }
 
-    pub fn with(server: Server, options: Options, buffer: usize) -> Self {
+    pub fn serving_with(server: Server, options: Options, buffer: usize) -> Self {
         let (ours, theirs) = memory_pair(buffer);
         let served = tokio::spawn(server.serve_with(theirs, options));
         let (reader, writer, _) = ours.into_parts();
@@ -38,28 +38,28 @@ impl Link {
     /// Starts an agent with a model script, in an empty directory.
     pub fn scripted(json: Value) -> (Self, tempfile::TempDir) {
         let (builder, place) = builder(json);
-        (Self::to(builder.build()), place)
+        (Self::serving(builder.build()), place)
     }
 
     /// Starts an agent of a dialect other than pi.
-    pub fn speaking<D: Dialect>(builder: Builder) -> Self {
-        Self::speaking_in::<D>(&D::SPEC.id(), builder)
+    pub fn for_dialect<D: Dialect>(builder: Builder) -> Self {
+        Self::for_revision::<D>(&D::SPEC.id(), builder)
     }
 
     /// Starts an agent of a revision.
-    pub fn speaking_in<D: Dialect>(revision: &str, builder: Builder) -> Self {
-        Self::speaking_with::<D>(revision, builder, Options::default(), 1 << 20)
+    pub fn for_revision<D: Dialect>(revision: &str, builder: Builder) -> Self {
+        Self::for_revision_with::<D>(revision, builder, Options::default(), 1 << 20)
     }
 
     /// Starts an agent of a revision, with these options and this capacity of the pipe.
-    pub fn speaking_with<D: Dialect>(
+    pub fn for_revision_with<D: Dialect>(
         revision: &str,
         builder: Builder,
         options: Options,
         buffer: usize,
     ) -> Self {
-        let frontend = Frontend::find(revision).unwrap();
-        let link = Self::with(builder.dialect(frontend).build(), options, buffer);
+        let frontend = DialectEntry::find(revision).unwrap();
+        let link = Self::serving_with(builder.dialect(frontend).build(), options, buffer);
         Self { check: super::trace::check_frame_of::<D>, ..link }
     }
 
@@ -99,7 +99,7 @@ impl Link {
     }
 
     /// Sends a command and returns its response; earlier frames stay in `seen`.
-    pub async fn ask(&mut self, command: Value) -> Value {
+    pub async fn request(&mut self, command: Value) -> Value {
         let id = format!("ask-{}", self.seen.len());
         let mut command = command;
         command["id"] = json!(id);
@@ -115,7 +115,7 @@ impl Link {
 
     /// Like `ask`, for a command that must succeed; returns the data.
     pub async fn data(&mut self, command: Value) -> Value {
-        let answer = self.ask(command).await;
+        let answer = self.request(command).await;
         assert_eq!(answer["success"], true, "{answer}");
         answer["data"].clone()
     }
@@ -182,7 +182,7 @@ impl Link {
     }
 
     /// Stops reading and writing.
-    pub fn vanish(self) -> JoinHandle<ServeEnd> {
+    pub fn disconnect(self) -> JoinHandle<ServeEnd> {
         self.served
     }
 }

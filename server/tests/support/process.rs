@@ -94,13 +94,13 @@ pub struct Agent {
 
 impl Agent {
     pub fn start(command: Command) -> Self {
-        let mut agent = Self::unread(command);
+        let mut agent = Self::start_without_stdout_reader(command);
         agent.read_stdout();
         agent
     }
 
     /// Starts the binary without a reader of stdout at first.
-    pub fn unread(command: Command) -> Self {
+    pub fn start_without_stdout_reader(command: Command) -> Self {
         let mut agent = Self::spawn(command);
         let mut stderr = agent.child.stderr.take().unwrap();
         agent.stderr = Some(std::thread::spawn(move || {
@@ -112,7 +112,7 @@ impl Agent {
     }
 
     /// Starts the binary without a reader of stderr.
-    pub fn unheard(command: Command) -> Self {
+    pub fn start_without_stderr_reader(command: Command) -> Self {
         let mut agent = Self::spawn(command);
         agent.read_stdout();
         agent
@@ -201,7 +201,7 @@ impl Agent {
         self.until(kind, |frame| frame["type"] == kind)
     }
 
-    pub fn ask(&mut self, mut command: Value) -> Value {
+    pub fn request(&mut self, mut command: Value) -> Value {
         let id = format!("ask-{}", self.seen.len());
         command["id"] = json!(id);
         self.send(command);

@@ -13,13 +13,13 @@ use super::{agentese, soon};
 
 /// The used rows and received frames of a dialect.
 #[derive(Debug, Default)]
-struct Seen {
+struct RowCoverage {
     commands: BTreeSet<String>,
     events: BTreeSet<String>,
 }
 
 /// Names of the received dialogs.
-pub type Asked = Arc<Mutex<BTreeSet<String>>>;
+pub type ShownDialogs = Arc<Mutex<BTreeSet<String>>>;
 
 fn json(path: &str) -> Value {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -28,19 +28,19 @@ fn json(path: &str) -> Value {
 
 /// Plays all rows of a dialect. `make` returns a client whose handlers answer according to the table, and
 /// record their calls.
-pub async fn every_row<D: Dialect>(make: impl Fn(&Value, Asked) -> Builder<D>) {
-    let (mut seen, asked) = (Seen::default(), Asked::default());
+pub async fn every_row<D: Dialect>(make: impl Fn(&Value, ShownDialogs) -> Builder<D>) {
+    let (mut seen, asked) = (RowCoverage::default(), ShownDialogs::default());
     for play in json("conformance/vectors/served.json")[D::SPEC.name].as_array().unwrap() {
         let place = tempfile::tempdir().unwrap();
         let child = child(play, D::SPEC.name, place.path());
         let client = make(&play["answers"], asked.clone()).spawn(child).unwrap();
-        let mut stage = Stage {
+        let mut stage = RowPlayer {
             events: client.events().unwrap(),
             client,
             work: place.path().join("work"),
-            words: HashMap::new(),
+            variables: HashMap::new(),
         };
-        stage.words.insert("WORK".to_owned(), stage.work.to_str().unwrap().to_owned());
+        stage.variables.insert("WORK".to_owned(), stage.work.to_str().unwrap().to_owned());
         for step in play["steps"].as_array().unwrap() {
             stage.step(step, &mut seen).await;
         }
@@ -89,16 +89,16 @@ fn child(play: &Value, dialect: &str, place: &Path) -> ChildOptions {
     gone.into_iter().fold(child.cwd(work).env("HOME", home), ChildOptions::env_remove)
 }
 
-struct Stage<D: Dialect> {
+struct RowPlayer<D: Dialect> {
     client: RpcClient<D>,
     events: Events<D>,
     work: PathBuf,
     /// Values from responses, for `${NAME}`.
-    words: HashMap<String, String>,
+    variables: HashMap<String, String>,
 }
 
-impl<D: Dialect> Stage<D> {
-    async fn step(&mut self, step: &Value, seen: &mut Seen) {
+impl<D: Dialect> RowPlayer<D> {
+    async fn step(&mut self, step: &Value, seen: &mut RowCoverage) {
         if let Some(kind) = step["until"].as_str() {
             loop {
                 let event = soon(kind, self.events.next_raw()).await.unwrap().unwrap();
@@ -115,7 +115,7 @@ impl<D: Dialect> Stage<D> {
         let name = step["call"].as_str().or(step["start"].as_str()).unwrap();
         seen.commands.insert(name.to_owned());
         let wire = D::SPEC.commands.iter().find(|command| command.name == name).unwrap().wire;
-        let params = self.filled(&step["params"]);
+        let params = self.substitute(&step["params"]);
         let empty = Map::new();
         let params = params.as_object().unwrap_or(&empty);
         if step["start"].is_string() {
@@ -132,20 +132,20 @@ impl<D: Dialect> Stage<D> {
         }
         let result = answer.unwrap_or_else(|error| panic!("{name}: {error}"));
         for (path, value) in step["gives"].as_object().into_iter().flatten() {
-            assert_eq!(*member(&result, path), self.filled(value), "{name}: {path}");
+            assert_eq!(*member(&result, path), self.substitute(value), "{name}: {path}");
         }
         for (word, path) in step["keep"].as_object().into_iter().flatten() {
             let value = member(&result, path.as_str().unwrap()).as_str().unwrap();
-            self.words.insert(word.clone(), value.to_owned());
+            self.variables.insert(word.clone(), value.to_owned());
         }
     }
 
-    fn filled(&self, value: &Value) -> Value {
+    fn substitute(&self, value: &Value) -> Value {
         let fill = |text: String, (word, value): (&String, &String)| {
             let value = Value::from(value.as_str()).to_string();
             text.replace(&format!("${{{word}}}"), &value[1..value.len() - 1])
         };
-        serde_json::from_str(&self.words.iter().fold(value.to_string(), fill)).unwrap()
+        serde_json::from_str(&self.variables.iter().fold(value.to_string(), fill)).unwrap()
     }
 }
 

@@ -2,7 +2,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::{Arc, Mutex};
 
-use agentese_server::tools::{CommandLine, Running, Spawner, ToolUpdate, Updates};
+use agentese_server::tools::{CommandLine, ProcessHandle, Spawner, ToolUpdate, Updates};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -41,7 +41,7 @@ async fn results_read_as_recorded() {
 }
 
 #[tokio::test]
-async fn a_long_output_shows_its_end_and_says_where_the_rest_is() {
+async fn long_output_shows_its_end_and_the_path_of_the_rest() {
     let place = Place::new();
     let output = call(&place.context(), "bash", json!({"command": "seq 1 3000"})).await;
     let details = output.details.clone().unwrap();
@@ -225,7 +225,7 @@ async fn fm_f80_odd_timeouts_are_none() {
 }
 
 #[tokio::test]
-async fn fm_f81_a_working_directory_that_is_gone_is_named() {
+async fn fm_f81_missing_working_directory_is_named() {
     let place = Place::new();
     let mut context = place.context();
     context.cwd = place.work().join("gone");
@@ -243,10 +243,10 @@ async fn fm_f81_a_working_directory_that_is_gone_is_named() {
     assert_eq!(succeeds(&place.context(), "bash", json!({"command": "echo lives"})).await, "lives\n");
 }
 
-struct Failing(i32);
+struct FailingSpawner(i32);
 
-impl Spawner for Failing {
-    fn spawn<'a>(&'a self, _: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn Running>>> {
+impl Spawner for FailingSpawner {
+    fn spawn<'a>(&'a self, _: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn ProcessHandle>>> {
         async { Err(io::Error::from_raw_os_error(self.0)) }.boxed()
     }
 }
@@ -259,7 +259,7 @@ async fn fm_f82_f83_a_start_that_fails_is_an_error_result() {
         (rustix::io::Errno::AGAIN, "EAGAIN: resource temporarily unavailable"),
         (rustix::io::Errno::MFILE, "EMFILE: too many open files"),
     ] {
-        context.spawner = Arc::new(Failing(code.raw_os_error()));
+        context.spawner = Arc::new(FailingSpawner(code.raw_os_error()));
         let text = fails(&context, "bash", json!({"command": "pwd"})).await;
         assert!(
             text.starts_with("The command did not run: cannot start ") && text.ends_with(words),

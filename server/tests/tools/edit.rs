@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 use proptest::prelude::*;
 use serde_json::json;
 
-use agentese_server::tools::{Edit, Tool, ToolContext, ToolOutput, ToolSet};
+use agentese_server::tools::{EditTool, Tool, ToolContext, ToolOutput, ToolSet};
 
 use crate::support::{Place, call, fails, succeeds};
 
@@ -27,7 +27,7 @@ async fn results_read_as_recorded() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused_and_changes_nothing() {
+async fn ambiguous_and_invalid_edits_are_rejected_without_a_change() {
     let place = Place::new();
     let context = place.context();
     place.file("a", "x y x “z” 'z' \"z\"");
@@ -140,7 +140,7 @@ async fn fm_f86_the_match_is_done_on_the_current_content() {
 /// Calls the tool with a list of edits.
 async fn list(context: &ToolContext, arguments: serde_json::Value) -> ToolOutput {
     let mut tools = ToolSet::builtin();
-    tools.exchange(std::sync::Arc::new(Edit::List));
+    tools.exchange(std::sync::Arc::new(EditTool::List));
     tools.call(context, "edit", arguments).await
 }
 
@@ -188,7 +188,7 @@ async fn a_list_is_refused_as_a_whole_and_the_replacement_at_fault_is_named() {
 }
 
 #[tokio::test]
-async fn what_models_give_in_place_of_a_list_is_read_as_one() {
+async fn single_edits_and_encoded_lists_are_accepted_as_lists() {
     let place = Place::new();
     let context = place.context();
     let edit = json!({"oldText": "a", "newText": "x"});
@@ -204,7 +204,7 @@ async fn what_models_give_in_place_of_a_list_is_read_as_one() {
         assert_eq!(output.all_text(), "Replaced 1 piece of f.", "{arguments}");
         assert_eq!(place.content("f"), b"x\n");
     }
-    assert_eq!(Edit::One.prepared(json!({"edits": "[]"})), json!({"edits": "[]"}));
+    assert_eq!(EditTool::One.normalize_arguments(json!({"edits": "[]"})), json!({"edits": "[]"}));
 }
 
 #[tokio::test]

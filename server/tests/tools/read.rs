@@ -2,7 +2,7 @@ use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 
-use agentese_server::tools::{Structured, ToolContent, ToolOutput};
+use agentese_server::tools::{StructuredOutput, ToolContent, ToolOutput};
 use base64::Engine;
 use serde_json::json;
 
@@ -100,7 +100,7 @@ async fn images_are_known_by_their_content() {
     let output = call(&context, "read", json!({"path": "dot.txt"})).await;
     let image = ToolContent::Image { data: DOT.into(), mime_type: "image/png".into() };
     let label = ToolContent::Text("Read image file [image/png]".into());
-    let structured = Some(Structured::AsShown);
+    let structured = Some(StructuredOutput::FromContent);
     let content = vec![label, image];
     assert_eq!(output, ToolOutput { content, details: None, is_error: false, took: None, structured });
     let data = output.data().unwrap();
@@ -134,7 +134,7 @@ async fn large_images_are_made_smaller_unless_that_is_off() {
 }
 
 #[tokio::test]
-async fn fm_f90_the_model_is_told_of_images_that_cannot_be_shown() {
+async fn fm_f90_unsupported_image_is_reported_to_the_model() {
     let place = Place::new();
     let context = place.context();
     place.file("broken.png", &png(50, 50)[..60]);
@@ -161,7 +161,7 @@ async fn fm_f90_the_model_is_told_of_images_that_cannot_be_shown() {
 }
 
 #[tokio::test]
-async fn fm_f84_what_is_no_file_is_refused() {
+async fn fm_f84_non_regular_file_is_rejected() {
     let place = Place::new();
     let context = place.context();
     let fifo = place.work().join("fifo");
@@ -201,7 +201,7 @@ async fn fm_f84_a_sparse_file_of_a_terabyte_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_file_nobody_may_read_is_an_error() {
+async fn unreadable_file_is_an_error() {
     let place = Place::new();
     let path = place.file("secret", "x");
     fs::set_permissions(&path, Permissions::from_mode(0o000)).unwrap();

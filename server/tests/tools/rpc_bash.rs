@@ -59,7 +59,7 @@ async fn a_start_that_fails_is_an_error() {
 }
 
 #[tokio::test]
-async fn commands_run_side_by_side_and_an_abort_keeps_what_was_written() {
+async fn commands_run_concurrently_and_an_abort_keeps_their_output() {
     let place = Place::new();
     let context = place.context();
     let abort = context.abort.clone();

@@ -60,7 +60,7 @@ async fn grep_finds_lines_in_the_order_of_paths() {
 }
 
 #[tokio::test]
-async fn a_glob_narrows_and_nothing_else() {
+async fn glob_selects_files() {
     let place = project();
     let context = place.context();
     for (glob, expected) in [
@@ -82,7 +82,7 @@ async fn a_glob_narrows_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn grep_says_where_it_stopped() {
+async fn grep_reports_its_limit() {
     let place = Place::new();
     let context = place.context();
     place.file("a", "x\n".repeat(60));
@@ -178,7 +178,7 @@ async fn ls_sorts_without_regard_to_case() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_an_error_that_names_it() {
+async fn missing_path_is_an_error_with_its_name() {
     let place = Place::new();
     let context = place.context();
     place.file("file", "");
@@ -237,7 +237,7 @@ async fn links_are_not_followed_and_special_files_not_opened() {
 }
 
 #[tokio::test]
-async fn names_make_up_no_lines() {
+async fn line_breaks_in_file_names_are_escaped() {
     let place = Place::new();
     let context = place.context();
     place.file("a\nb", "x\n");

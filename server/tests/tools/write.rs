@@ -37,7 +37,7 @@ async fn a_link_stays_and_its_target_keeps_its_mode() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_is_refused() {
+async fn non_regular_file_is_rejected() {
     let place = Place::new();
     let context = place.context();
     place.file("file", "");

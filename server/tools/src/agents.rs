@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use super::output::ToolOutput;
 
 /// Callback for the steps of a child. Must not block.
-pub type Watch = Arc<dyn Fn(ChildStep<'_>) + Send + Sync>;
+pub type StepCallback = Arc<dyn Fn(ChildStep<'_>) + Send + Sync>;
 
 /// A step of a child.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +27,7 @@ pub enum ChildStep<'a> {
 
 /// Events about a child for subscribers of the parent, except its start.
 #[derive(Debug, Clone, Copy)]
-pub enum ChildNews<'a> {
+pub enum SubagentEvent<'a> {
     /// An attempt to verify its work started.
     VerificationStarted(&'a SubagentVerificationStart),
     /// A command of the verification is about to run.
@@ -61,7 +61,7 @@ pub struct ChildAnswer {
 /// Reason for a failed start or a rejected prompt.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum AgentsError {
+pub enum SubagentError {
     /// The parent is at the maximum depth.
     #[error("a subagent at depth {0} cannot start subagents")]
     TooDeep(usize),
@@ -77,12 +77,12 @@ pub enum AgentsError {
     Unusable(String),
     /// The child rejected the prompt.
     #[error("{0}")]
-    Refused(String),
+    PromptRejected(String),
 }
 
 /// A child: an agent with a conversation of its own. Dropping it aborts its work.
 pub trait Child: Send + Sync {
     /// Sends a prompt and waits for the response. An abort of the call that started the child, or dropping
     /// the future, stops the child.
-    fn say<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<ChildAnswer, AgentsError>>;
+    fn prompt<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<ChildAnswer, SubagentError>>;
 }

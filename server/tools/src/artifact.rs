@@ -9,33 +9,33 @@ use super::os_error;
 use super::truncate::format_size;
 
 /// Default limit for the output in a file, in bytes.
-pub const DEFAULT_ARTIFACT_LIMIT: u64 = 256 * 1024 * 1024;
+pub const DEFAULT_OUTPUT_FILE_LIMIT: u64 = 256 * 1024 * 1024;
 
 /// A file that only its owner can read, created under an unpredictable name. A failed write ends the file,
-/// but never the command: the written part stays, and [`Artifact::note`] describes the missing part.
+/// but never the command: the written part stays, and [`OutputFile::note`] describes the missing part.
 #[derive(Debug)]
-pub struct Artifact {
+pub struct OutputFile {
     path: PathBuf,
     file: Option<File>,
-    room: u64,
+    bytes_left: u64,
     limit: u64,
     note: Option<String>,
 }
 
-impl Artifact {
+impl OutputFile {
     /// Creates `pi-bash-<16 hex digits>.log`. Fails if the directory does not accept new files.
     pub fn create(directory: &Path, limit: u64) -> io::Result<Self> {
-        Self::named("pi-bash", directory, limit)
+        Self::create_named("pi-bash", directory, limit)
     }
 
-    /// Works as [`Artifact::create`], for the output of something else: `NAME-<16 hex digits>.log`.
-    pub fn named(name: &str, directory: &Path, limit: u64) -> io::Result<Self> {
+    /// Works as [`OutputFile::create`], for the output of something else: `NAME-<16 hex digits>.log`.
+    pub fn create_named(name: &str, directory: &Path, limit: u64) -> io::Result<Self> {
         let mut attempts = 0;
         loop {
             let path = directory.join(format!("{name}-{}.log", random_hex()?));
             // Exclusive creation rejects any existing file, including a symlink placed in the way.
             match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path) {
-                Ok(file) => return Ok(Self { path, file: Some(file), room: limit, limit, note: None }),
+                Ok(file) => return Ok(Self { path, file: Some(file), bytes_left: limit, limit, note: None }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempts < 8 => attempts += 1,
                 Err(error) => return Err(error),
             }
@@ -55,9 +55,9 @@ impl Artifact {
     /// Appends bytes, up to the limit.
     pub fn write(&mut self, bytes: &[u8]) {
         let Some(file) = &mut self.file else { return };
-        let fits = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        let fits = usize::try_from(self.bytes_left).unwrap_or(usize::MAX).min(bytes.len());
         let mut written = file.write_all(&bytes[..fits]);
-        self.room -= fits as u64;
+        self.bytes_left -= fits as u64;
         if written.is_ok() && fits < bytes.len() {
             let limit = format_size(self.limit);
             written = file
@@ -91,7 +91,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut names = std::collections::HashSet::new();
         for _ in 0..50 {
-            let artifact = Artifact::create(directory.path(), 10).unwrap();
+            let artifact = OutputFile::create(directory.path(), 10).unwrap();
             let name = artifact.path().file_name().unwrap().to_str().unwrap().to_owned();
             let digits = name.strip_prefix("pi-bash-").unwrap().strip_suffix(".log").unwrap();
             assert!(digits.len() == 16 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()), "{name}");
@@ -101,9 +101,9 @@ mod tests {
     }
 
     #[test]
-    fn the_file_stops_at_its_limit_and_says_so() {
+    fn the_file_stops_at_its_limit_with_a_note() {
         let directory = tempfile::tempdir().unwrap();
-        let mut artifact = Artifact::create(directory.path(), 10).unwrap();
+        let mut artifact = OutputFile::create(directory.path(), 10).unwrap();
         artifact.write(b"0123456789");
         assert_eq!(artifact.note(), None);
         artifact.write(b"abc");
@@ -115,6 +115,6 @@ mod tests {
 
     #[test]
     fn a_directory_that_is_gone_is_an_error() {
-        assert!(Artifact::create(Path::new("/nowhere/at/all"), 10).is_err());
+        assert!(OutputFile::create(Path::new("/nowhere/at/all"), 10).is_err());
     }
 }

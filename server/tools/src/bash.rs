@@ -6,22 +6,22 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::process::{Capture, Ending, Request, StartError, run};
-use super::{Exit, NOT_STARTED, Structured, Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
+use super::process::{CommandOutcome, OutputCapture, Request, StartError, run};
+use super::{Exit, NOT_STARTED, StructuredOutput, Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
 
 /// Runs a command in the shell and returns its output.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Bash;
+pub struct BashTool;
 
 /// Maximum size of a command's output as data, in bytes.
 const LARGEST_DATA: usize = 1 << 20;
 
-impl Bash {
+impl BashTool {
     /// The name of the tool.
     pub const NAME: &str = "bash";
 }
 
-impl Tool for Bash {
+impl Tool for BashTool {
     fn name(&self) -> &str {
         Self::NAME
     }
@@ -63,7 +63,7 @@ impl Tool for Bash {
 async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
     let command = arguments["command"].as_str().unwrap_or_default();
     let timeout = arguments["timeout"].as_f64();
-    let mut observe = |output: &Capture| {
+    let mut observe = |output: &OutputCapture| {
         if context.updates.wanted() {
             let tail = output.tail();
             let details = details(output).unwrap_or_else(|| json!({}));
@@ -80,8 +80,8 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
     };
 
     let tail = finished.output.tail();
-    let structured = match finished.ending {
-        Ending::Exited(Exit::Code(code)) if context.as_data => {
+    let structured = match finished.outcome {
+        CommandOutcome::Exited(Exit::Code(code)) if context.wants_structured => {
             Some(structured(&finished.output, code, began.elapsed()).await)
         }
         _ => None,
@@ -92,11 +92,11 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
         text.push_str(&notice);
     }
     // pi omits this note if the command was stopped from outside.
-    let ended_by_itself = matches!(finished.ending, Ending::Exited(_));
+    let ended_by_itself = matches!(finished.outcome, CommandOutcome::Exited(_));
     if text.is_empty() && ended_by_itself {
         text.push_str("(no output)");
     }
-    let mut output = match finished.ending.failure(timeout) {
+    let mut output = match finished.outcome.failure_message(timeout) {
         None => {
             let output = ToolOutput::text(text);
             match details(&finished.output) {
@@ -107,18 +107,18 @@ async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
         Some(failure) if text.is_empty() => ToolOutput::error(failure),
         Some(failure) => ToolOutput::error(format!("{text}\n\n{failure}")),
     };
-    output.structured = structured.map(Structured::Data);
+    output.structured = structured.map(StructuredOutput::Data);
     output
 }
 
 /// Returns the result of a command as data: output, exit code, and duration in seconds.
-async fn structured(output: &Capture, code: i32, took: Duration) -> Value {
-    let whole = output.whole(LARGEST_DATA).await;
+async fn structured(output: &OutputCapture, code: i32, took: Duration) -> Value {
+    let whole = output.full_output(LARGEST_DATA).await;
     let seconds = took.as_millis() as f64 / 100.0;
     let mut data = Map::new();
     data.insert("output".into(), whole.text.into());
-    data.insert("truncated".into(), whole.cut.into());
-    if let Some(path) = output.path().filter(|_| whole.cut) {
+    data.insert("truncated".into(), whole.truncated.into());
+    if let Some(path) = output.path().filter(|_| whole.truncated) {
         data.insert("full_output_path".into(), path.to_string_lossy().into());
     }
     data.insert("exit_code".into(), code.into());
@@ -127,7 +127,7 @@ async fn structured(output: &Capture, code: i32, took: Duration) -> Value {
 }
 
 /// Returns the details of a truncated output for clients, or `None` if the output is complete.
-fn details(output: &Capture) -> Option<Value> {
+fn details(output: &OutputCapture) -> Option<Value> {
     let tail = output.tail();
     if !tail.truncated() {
         return None;

@@ -3,30 +3,30 @@
 use std::path::{Path, PathBuf};
 
 use super::Cleaner;
-use super::artifact::Artifact;
-use super::decode::Decoder;
+use super::artifact::OutputFile;
+use super::decode::Utf8Decoder;
 use super::os_error;
-use super::terminal::{Screen, Size};
-use super::truncate::{Limits, Totals, Truncation, char_boundary_from, format_size, truncate_tail_of};
+use super::terminal::{Screen, SizeTracker};
+use super::truncate::{Limits, TextSize, Truncation, char_boundary_from, format_size, truncate_tail_of};
 
 /// Number of bytes kept beyond the limit, so that the cut can see that a line began before the limit.
 const MARGIN: usize = 8;
 
 /// A capture of chunks of output, with the tail of the text so far and a file with everything. Never fails:
-/// [`Capture::place`] reports problems with the file.
+/// [`OutputCapture::place`] reports problems with the file.
 #[derive(Debug)]
-pub struct Capture {
+pub struct OutputCapture {
     limits: Limits,
-    decoder: Decoder,
+    decoder: Utf8Decoder,
     cleaner: Option<Cleaner>,
     /// End of the text: all of it up to twice the limit, then at least the limit and the margin.
     window: String,
-    size: Size,
+    size: SizeTracker,
     /// Output as a terminal shows it.
     screen: Screen,
     file: FileState,
     temp_dir: PathBuf,
-    artifact_limit: u64,
+    file_limit: u64,
 }
 
 #[derive(Debug)]
@@ -34,23 +34,23 @@ enum FileState {
     /// The output fits the limits, so there is no file. These bytes would begin the file; they are not longer than the
     /// text, because decoding shortens nothing.
     NotNeeded(Vec<u8>),
-    Open(Artifact),
+    Open(OutputFile),
     Failed(String),
 }
 
-impl Capture {
+impl OutputCapture {
     /// Creates an empty capture. With `clean`, escape sequences and control characters are removed, also from the file.
-    pub fn new(temp_dir: &Path, artifact_limit: u64, limits: Limits, clean: bool) -> Self {
+    pub fn new(temp_dir: &Path, file_limit: u64, limits: Limits, clean: bool) -> Self {
         Self {
             limits,
-            decoder: Decoder::default(),
+            decoder: Utf8Decoder::default(),
             cleaner: clean.then(Cleaner::default),
             window: String::new(),
-            size: Size::new(),
+            size: SizeTracker::new(),
             screen: Screen::new(limits.max_bytes),
             file: FileState::NotNeeded(Vec::new()),
             temp_dir: temp_dir.to_owned(),
-            artifact_limit,
+            file_limit,
         }
     }
 
@@ -61,7 +61,7 @@ impl Capture {
                 // Every byte may be a newline, or become a replacement character of three bytes. The same is true for
                 // three bytes of an incomplete character.
                 let lines = self.size.total.lines + bytes as u64;
-                let most = Totals { lines, bytes: self.size.total.bytes + 3 * (bytes as u64 + 3) };
+                let most = TextSize { lines, bytes: self.size.total.bytes + 3 * (bytes as u64 + 3) };
                 !most.fit(self.limits)
             }
             FileState::Open(_) => true,
@@ -97,7 +97,7 @@ impl Capture {
                 beginning.extend_from_slice(kept);
                 if !self.size.total.fit(self.limits) {
                     let beginning = std::mem::take(beginning);
-                    self.file = match Artifact::create(&self.temp_dir, self.artifact_limit) {
+                    self.file = match OutputFile::create(&self.temp_dir, self.file_limit) {
                         Ok(mut artifact) => {
                             artifact.write(&beginning);
                             FileState::Open(artifact)
@@ -162,7 +162,7 @@ impl Capture {
     }
 
     /// Returns a description of the part that the file with the full output lacks, if any.
-    pub(super) fn lacks(&self) -> Option<&str> {
+    pub(super) fn missing_part(&self) -> Option<&str> {
         match &self.file {
             FileState::Open(artifact) => artifact.note(),
             FileState::NotNeeded(_) | FileState::Failed(_) => None,
@@ -170,11 +170,11 @@ impl Capture {
     }
 
     /// Returns a sentence with the location of the full output and its missing part, or `None` if nothing is omitted.
-    pub fn place(&self) -> Option<String> {
+    pub fn location_note(&self) -> Option<String> {
         match &self.file {
             FileState::NotNeeded(_) => None,
             FileState::Open(artifact) => {
-                let note = self.lacks().map(|note| format!(" ({note})")).unwrap_or_default();
+                let note = self.missing_part().map(|note| format!(" ({note})")).unwrap_or_default();
                 Some(format!("Full output: {}{note}", artifact.path().display()))
             }
             FileState::Failed(reason) => Some(format!("The full output could not be kept: {reason}")),
@@ -185,7 +185,7 @@ impl Capture {
     /// location of the rest.
     pub fn notice(&self, tail: &Truncation) -> Option<String> {
         use super::truncate::TruncatedBy::{Bytes, Lines};
-        let place = self.place().unwrap_or_default();
+        let place = self.location_note().unwrap_or_default();
         let (total, first) = (tail.total_lines, tail.total_lines + 1 - tail.output_lines);
         Some(match tail.truncated_by? {
             Bytes if tail.last_line_partial => format!(
@@ -209,8 +209,8 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn capture(directory: &Path, max_lines: usize, max_bytes: usize, clean: bool) -> Capture {
-        Capture::new(directory, 1000, Limits { max_lines, max_bytes }, clean)
+    fn capture(directory: &Path, max_lines: usize, max_bytes: usize, clean: bool) -> OutputCapture {
+        OutputCapture::new(directory, 1000, Limits { max_lines, max_bytes }, clean)
     }
 
     #[test]
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_created_is_told() {
+    fn a_file_that_cannot_be_created_is_reported() {
         let mut capture = capture(Path::new("/nowhere"), 1, 100, false);
         capture.push(b"a\nb");
         let notice = capture.notice(&capture.tail()).unwrap();
@@ -270,7 +270,7 @@ mod tests {
     fn a_long_output_is_drawn_before_it_is_cut_and_its_file_has_every_byte() {
         let directory = tempfile::tempdir().unwrap();
         let limits = Limits { max_lines: 10, max_bytes: 100 };
-        let mut capture = Capture::new(directory.path(), 1 << 20, limits, false);
+        let mut capture = OutputCapture::new(directory.path(), 1 << 20, limits, false);
         let frames: String = (0..500).map(|frame| format!("\x1b[2K\r{frame}/499")).collect();
         let output = format!("one\n{frames}\ntwo\n");
         capture.push(output.as_bytes());
@@ -291,7 +291,7 @@ mod tests {
         ) {
             let directory = tempfile::tempdir().unwrap();
             let limits = Limits { max_lines: 5, max_bytes: 20 };
-            let mut capture = Capture::new(directory.path(), 1000, limits, clean);
+            let mut capture = OutputCapture::new(directory.path(), 1000, limits, clean);
             let bytes = parts.concat();
             for chunk in bytes.chunks(size) {
                 let could = capture.may_block(chunk.len());
@@ -303,7 +303,7 @@ mod tests {
             let raw = String::from_utf8_lossy(&bytes).into_owned();
             let text = if clean { super::super::clean(&raw) } else { raw.clone() };
             let all = if clean { text.clone().into_bytes() } else { bytes };
-            let fits = Totals::of(&text).fit(limits);
+            let fits = TextSize::of(&text).fit(limits);
             let mut screen = Screen::new(1000);
             screen.push(&raw);
             let drawn = clean || (!fits && screen.is_redrawn());

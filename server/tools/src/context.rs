@@ -59,16 +59,16 @@ pub trait Conversation: Send + Sync {
     fn last_details(&self, tool: &str) -> Option<Value>;
 
     /// Returns true if the conversation is kept in a file.
-    fn is_kept(&self) -> bool;
+    fn has_file(&self) -> bool;
 }
 
 /// Access to the files of an editor. Failures are messages for the model.
-pub trait TextFiles: Send + Sync {
+pub trait EditorFiles: Send + Sync {
     /// Returns true if the editor can read files.
-    fn reads(&self) -> bool;
+    fn can_read(&self) -> bool;
 
     /// Returns true if the editor can write files.
-    fn writes(&self) -> bool;
+    fn can_write(&self) -> bool;
 
     /// Returns the text of a file.
     fn read<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<String, String>>;

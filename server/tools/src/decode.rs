@@ -3,12 +3,12 @@
 /// Decodes bytes into text as they arrive. A character split over chunks is reassembled, and each maximal
 /// invalid sequence becomes one U+FFFD. Never fails.
 #[derive(Debug, Default)]
-pub struct Decoder {
+pub struct Utf8Decoder {
     /// The start of an incomplete character: at most three bytes.
     pending: Vec<u8>,
 }
 
-impl Decoder {
+impl Utf8Decoder {
     /// Decodes `bytes` and appends their text.
     pub fn push(&mut self, bytes: &[u8], text: &mut String) {
         if self.pending.is_empty() {
@@ -61,7 +61,7 @@ mod tests {
             size in 1usize..7,
         ) {
             let bytes = parts.concat();
-            let (mut decoder, mut text) = (Decoder::default(), String::new());
+            let (mut decoder, mut text) = (Utf8Decoder::default(), String::new());
             for chunk in bytes.chunks(size) {
                 decoder.push(chunk, &mut text);
                 prop_assert!(decoder.pending.len() <= 3);

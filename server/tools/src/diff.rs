@@ -8,11 +8,11 @@ use similar::{Algorithm, ChangeTag, TextDiff};
 /// Lines shown around a change.
 const CONTEXT: usize = 4;
 /// Time limit of a comparison. A coarse diff suffices for texts that differ everywhere.
-const LONGEST: Duration = Duration::from_millis(200);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A range of a text and its replacement.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct TextEdit {
     pub range: Range<usize>,
     pub new: String,
 }
@@ -38,7 +38,7 @@ impl Diff {
 
 /// Returns the diff for replacements in the order of the text, without overlaps. Only the surrounding lines
 /// are compared, so the cost is independent of the size of the text.
-pub(crate) fn diff(old: &str, pieces: &[Piece]) -> Diff {
+pub(crate) fn diff(old: &str, pieces: &[TextEdit]) -> Diff {
     let (mut removed, mut added) = (0, 0);
     for piece in pieces {
         removed += lines(&old[piece.range.clone()]);
@@ -48,16 +48,16 @@ pub(crate) fn diff(old: &str, pieces: &[Piece]) -> Diff {
     let width = (all.max(all + added - removed) + 1).to_string().len();
     let mut out = Printer { text: String::new(), hunks: String::new(), width, first: None };
     let (mut seen, mut left_out) = (0, false);
-    let mut before = Numbers { old: 1, new: 1 };
+    let mut before = LineNumbers { old: 1, new: 1 };
     for (window, pieces) in windows(old, pieces) {
         let skipped = lines(&old[seen..window.start]);
         left_out |= window.start > seen;
-        before = Numbers { old: before.old + skipped, new: before.new + skipped };
+        before = LineNumbers { old: before.old + skipped, new: before.new + skipped };
         seen = window.end;
         let old_part = &old[window.clone()];
         let new_part = replaced(old, window.clone(), pieces);
         left_out = out.part(old_part, &new_part, before, left_out);
-        before = Numbers { old: before.old + lines(old_part), new: before.new + lines(&new_part) };
+        before = LineNumbers { old: before.old + lines(old_part), new: before.new + lines(&new_part) };
     }
     if left_out || seen < old.len() {
         out.gap();
@@ -66,11 +66,11 @@ pub(crate) fn diff(old: &str, pieces: &[Piece]) -> Diff {
 }
 
 /// Returns the ranges of whole lines around replacements, each with its replacements.
-fn windows<'a>(old: &str, pieces: &'a [Piece]) -> Vec<(Range<usize>, &'a [Piece])> {
+fn windows<'a>(old: &str, pieces: &'a [TextEdit]) -> Vec<(Range<usize>, &'a [TextEdit])> {
     let mut windows: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
-        let start = back(old, piece.range.start, CONTEXT);
-        let end = forth(old, piece.range.end, CONTEXT);
+        let start = context_start(old, piece.range.start, CONTEXT);
+        let end = context_end(old, piece.range.end, CONTEXT);
         match windows.last_mut() {
             Some((window, within)) if start <= window.end => {
                 (window.end, within.end) = (window.end.max(end), at + 1);
@@ -82,7 +82,7 @@ fn windows<'a>(old: &str, pieces: &'a [Piece]) -> Vec<(Range<usize>, &'a [Piece]
 }
 
 /// Returns a range of the text with its replacements applied.
-fn replaced(old: &str, window: Range<usize>, pieces: &[Piece]) -> String {
+fn replaced(old: &str, window: Range<usize>, pieces: &[TextEdit]) -> String {
     let (mut text, mut at) = (String::new(), window.start);
     for piece in pieces {
         text += &old[at..piece.range.start];
@@ -94,7 +94,7 @@ fn replaced(old: &str, window: Range<usize>, pieces: &[Piece]) -> String {
 
 /// The numbers of a line in both texts, from one on.
 #[derive(Debug, Clone, Copy)]
-struct Numbers {
+struct LineNumbers {
     old: u64,
     new: u64,
 }
@@ -109,12 +109,12 @@ struct Printer {
 impl Printer {
     /// Prints the differences between two parts that begin at the given lines. `left_out` is true if the
     /// preceding lines were omitted; the result is true if the following lines were omitted.
-    fn part(&mut self, old: &str, new: &str, start: Numbers, mut left_out: bool) -> bool {
+    fn part(&mut self, old: &str, new: &str, start: LineNumbers, mut left_out: bool) -> bool {
         let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
         let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
         let compared = TextDiff::configure()
             .algorithm(Algorithm::Myers)
-            .timeout(LONGEST)
+            .timeout(DIFF_TIMEOUT)
             .diff_slices(&old_lines, &new_lines);
         let changes: Vec<_> = compared.iter_all_changes().collect();
         let changed = |at: usize| changes[at].tag() != ChangeTag::Equal;
@@ -202,13 +202,13 @@ fn lines(text: &str) -> u64 {
 }
 
 /// Returns the start of the line `count` lines before the line of this position.
-fn back(text: &str, at: usize, count: usize) -> usize {
+fn context_start(text: &str, at: usize, count: usize) -> usize {
     let mut newlines = memchr::memrchr_iter(b'\n', &text.as_bytes()[..at]);
     newlines.nth(count).map_or(0, |newline| newline + 1)
 }
 
 /// Returns the end of the line `count` lines after the line of this position.
-fn forth(text: &str, at: usize, count: usize) -> usize {
+fn context_end(text: &str, at: usize, count: usize) -> usize {
     // A range that ends with a newline ends at the start of the next line, which is then the first line of
     // the context.
     let count = if at > 0 && text.as_bytes()[at - 1] == b'\n' { count.saturating_sub(1) } else { count };
@@ -221,9 +221,9 @@ fn forth(text: &str, at: usize, count: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn piece(old: &str, from: &str, to: &str) -> Piece {
+    fn piece(old: &str, from: &str, to: &str) -> TextEdit {
         let at = old.find(from).unwrap();
-        Piece { range: at..at + from.len(), new: to.to_owned() }
+        TextEdit { range: at..at + from.len(), new: to.to_owned() }
     }
 
     #[track_caller]
@@ -255,7 +255,7 @@ mod tests {
     fn the_middle_of_a_large_replacement_is_left_out_where_it_is_equal() {
         let old: String = (1..=20).map(|n| format!("{n}\n")).collect();
         let new = old.replacen("1\n", "one\n", 1).replace("20\n", "twenty\n");
-        let diff = diff(&old, &[Piece { range: 0..old.len(), new }]);
+        let diff = diff(&old, &[TextEdit { range: 0..old.len(), new }]);
         assert!(diff.text.contains("  5 5\n    ...\n 16 16"), "{}", diff.text);
         assert_eq!(diff.first_changed_line, Some(1));
     }

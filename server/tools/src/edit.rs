@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 use super::diff::Diff;
 use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
 use agentese_server_base::replace as files;
-use job::{Job, Replacement};
+use job::{EditJob, Replacement};
 
 /// Replaces parts of a text file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Edit {
+pub enum EditTool {
     /// One replacement: `{path, oldText, newText}`.
     #[default]
     One,
@@ -22,7 +22,7 @@ pub enum Edit {
     List,
 }
 
-impl Tool for Edit {
+impl Tool for EditTool {
     fn name(&self) -> &str {
         "edit"
     }
@@ -75,9 +75,9 @@ impl Tool for Edit {
         false
     }
 
-    fn prepared(&self, arguments: Value) -> Value {
+    fn normalize_arguments(&self, arguments: Value) -> Value {
         match (self, arguments) {
-            (Self::List, Value::Object(members)) => Value::Object(listed(members)),
+            (Self::List, Value::Object(members)) => Value::Object(normalize_edits(members)),
             (_, arguments) => arguments,
         }
     }
@@ -87,23 +87,24 @@ impl Tool for Edit {
     }
 }
 
-impl Edit {
+impl EditTool {
     async fn run(self, context: &ToolContext, arguments: &Value) -> Result<ToolOutput, String> {
         let given = arguments["path"].as_str().unwrap_or_default().to_owned();
         let edits = self.replacements(arguments)?;
         let path = paths::resolve_existing(&context.cwd, &given);
-        let target = files::target(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
-        let _alone = locks::lock_unless(&target, &context.abort).await?;
+        let target =
+            files::resolve_symlinks(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
+        let _alone = locks::lock_unless_aborted(&target, &context.abort).await?;
         let count = edits.len();
-        let job = Job {
+        let job = EditJob {
             target,
             scratch: context.temp_dir.clone(),
             edits,
             abort: context.abort.clone(),
             given: given.clone(),
         };
-        let diff = match context.changes_elsewhere() {
-            true => in_an_editor(context, job).await?,
+        let diff = match context.edits_in_editor() {
+            true => edit_in_editor(context, job).await?,
             // Not raced against the abort: the result reports the actual change of the file.
             false => blocking::run(move || job.run()).await?,
         };
@@ -140,7 +141,7 @@ impl Edit {
 
 /// Returns the list of replacements in its declared form. Some models write it as text, omit the list around
 /// a single replacement, or place its two texts beside the path.
-fn listed(mut arguments: Map<String, Value>) -> Map<String, Value> {
+fn normalize_edits(mut arguments: Map<String, Value>) -> Map<String, Value> {
     let is_one = |value: &Value| value["oldText"].is_string() && value["newText"].is_string();
     let mut edits = arguments.get("edits").cloned();
     if let Some(Value::String(text)) = &edits
@@ -172,12 +173,12 @@ fn listed(mut arguments: Map<String, Value>) -> Map<String, Value> {
 
 /// Replaces the text in the editor of a client. If the editor cannot read the file, the file of this machine
 /// is changed.
-async fn in_an_editor(context: &ToolContext, job: Job) -> Result<Diff, String> {
-    let Some(text) = context.read_elsewhere(&job.target).await? else {
+async fn edit_in_editor(context: &ToolContext, job: EditJob) -> Result<Diff, String> {
+    let Some(text) = context.read_in_editor(&job.target).await? else {
         return blocking::run(move || job.run()).await;
     };
-    let change = job.place(&text)?;
+    let change = job.locate(&text)?;
     let diff = change.diff(&text);
-    context.write_elsewhere(&job.target, change.slices(&text).concat()).await?;
+    context.write_in_editor(&job.target, change.slices(&text).concat()).await?;
     Ok(diff)
 }

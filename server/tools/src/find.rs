@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::listing::Listing;
 use super::truncate::format_size;
-use super::walk::{Found, Walk};
+use super::walk::{Walk, WalkEntry};
 use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
 
 /// Default number of paths in a result.
@@ -22,9 +22,9 @@ const LONGEST_GLOB: usize = 4096;
 
 /// Finds files and directories whose name or path matches a glob.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Find;
+pub struct FindTool;
 
-impl Tool for Find {
+impl Tool for FindTool {
     fn name(&self) -> &str {
         "find"
     }
@@ -54,7 +54,7 @@ impl Tool for Find {
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         let text = |name: &str| arguments[name].as_str().map(str::to_owned);
         let given = text("path").unwrap_or_else(|| ".".to_owned());
-        let job = Job {
+        let job = FindJob {
             root: paths::resolve_existing(&context.cwd, &given),
             given,
             pattern: text("pattern").unwrap_or_default(),
@@ -65,22 +65,22 @@ impl Tool for Find {
     }
 }
 
-struct Job {
+struct FindJob {
     given: String,
     root: PathBuf,
     pattern: String,
     limit: u64,
 }
 
-impl Job {
+impl FindJob {
     fn run(self, stop: &CancellationToken) -> Result<ToolOutput, String> {
-        let wanted = Wanted::new(&self.pattern)?;
-        only_directories(&self.root, &self.given)?;
+        let wanted = GlobFilter::new(&self.pattern)?;
+        check_is_directory(&self.root, &self.given)?;
         let mut listing = Listing::default();
         let (mut count, mut full) = (0, false);
         let mut walk = Walk::new(&self.root, |_| true);
         for found in walk.by_ref() {
-            locks::unless_aborted(stop)?;
+            locks::check_not_aborted(stop)?;
             if !wanted.includes(&found) {
                 continue;
             }
@@ -90,7 +90,7 @@ impl Job {
             }
             count += 1;
             let slash = if found.kind.is_dir() { "/" } else { "" };
-            listing.push(&format!("{}{slash}", paths::in_line(&found.relative)));
+            listing.push(&format!("{}{slash}", paths::to_single_line(&found.relative)));
         }
         if full {
             let (limit, more) = (self.limit, self.limit.saturating_mul(2));
@@ -107,7 +107,7 @@ impl Job {
 }
 
 /// Fails with a text for the model if the path is missing or not a directory.
-pub(crate) fn only_directories(path: &Path, given: &str) -> Result<(), String> {
+pub(crate) fn check_is_directory(path: &Path, given: &str) -> Result<(), String> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => Err(format!("Not a directory: {given}")),
@@ -117,7 +117,7 @@ pub(crate) fn only_directories(path: &Path, given: &str) -> Result<(), String> {
 }
 
 /// Fails with a text for the model if a glob exceeds the maximum length.
-pub(crate) fn check_length(glob: &str) -> Result<(), String> {
+pub(crate) fn check_glob_length(glob: &str) -> Result<(), String> {
     if glob.len() <= LONGEST_GLOB {
         return Ok(());
     }
@@ -125,15 +125,15 @@ pub(crate) fn check_length(glob: &str) -> Result<(), String> {
     Err(format!("The glob has {size}, more than the {limit} that can be used."))
 }
 
-struct Wanted {
+struct GlobFilter {
     glob: GlobMatcher,
     whole_path: bool,
     only_directories: bool,
 }
 
-impl Wanted {
+impl GlobFilter {
     fn new(pattern: &str) -> Result<Self, String> {
-        check_length(pattern)?;
+        check_glob_length(pattern)?;
         let (rest, only_directories) = match pattern.strip_suffix('/') {
             Some(rest) => (rest, true),
             None => (pattern, false),
@@ -145,7 +145,7 @@ impl Wanted {
         Ok(Self { glob: glob.compile_matcher(), whole_path: rest.contains('/'), only_directories })
     }
 
-    fn includes(&self, found: &Found) -> bool {
+    fn includes(&self, found: &WalkEntry) -> bool {
         let path = if self.whole_path {
             found.relative.as_path()
         } else {

@@ -20,9 +20,9 @@ const DEFAULT_LIMIT: u64 = 100;
 
 /// Finds lines that match a pattern.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Grep;
+pub struct GrepTool;
 
-impl Tool for Grep {
+impl Tool for GrepTool {
     fn name(&self) -> &str {
         "grep"
     }
@@ -55,14 +55,14 @@ impl Tool for Grep {
 
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
-            let job = Job::new(context, &arguments);
+            let job = GrepJob::new(context, &arguments);
             blocking::run_unless_aborted(&context.abort, move |stop| job.run(stop)).await.into()
         }
         .boxed()
     }
 }
 
-struct Job {
+struct GrepJob {
     given: String,
     root: PathBuf,
     pattern: String,
@@ -73,7 +73,7 @@ struct Job {
     limit: u64,
 }
 
-impl Job {
+impl GrepJob {
     fn new(context: &ToolContext, arguments: &Value) -> Self {
         let text = |name: &str| arguments[name].as_str().map(str::to_owned);
         let flag = |name: &str| arguments[name].as_bool().unwrap_or_default();
@@ -127,18 +127,18 @@ impl Job {
 
     /// Searches a directory; returns the notice about unreadable files.
     fn directory(&self, search: &mut Search, stop: &CancellationToken) -> Result<Option<String>, String> {
-        let chosen = self.chosen()?;
+        let chosen = self.glob_override()?;
         let entered = chosen.clone();
         let mut walk = Walk::new(&self.root, move |directory| !entered.matched(directory, true).is_ignore());
         while let Some(found) = walk.next() {
-            locks::unless_aborted(stop)?;
+            locks::check_not_aborted(stop)?;
             if !found.kind.is_file() || chosen.matched(&found.relative, false).is_ignore() {
                 continue;
             }
-            let name = paths::in_line(&found.relative);
+            let name = paths::to_single_line(&found.relative);
             if let Err(error) = search.file(&found.path, &name, stop) {
-                locks::unless_aborted(stop)?;
-                walk.leave_out(&found, os_error::reason(&error));
+                locks::check_not_aborted(stop)?;
+                walk.record_skipped(&found, os_error::reason(&error));
             }
             if search.is_full() {
                 break;
@@ -150,7 +150,7 @@ impl Job {
     fn one_file(&self, search: &mut Search, stop: &CancellationToken) -> Result<(), String> {
         // The links to the file were followed already.
         let path = self.root.canonicalize().unwrap_or_else(|_| self.root.clone());
-        let name = paths::in_line(Path::new(self.root.file_name().unwrap_or_default()));
+        let name = paths::to_single_line(Path::new(self.root.file_name().unwrap_or_default()));
         search.file(&path, &name, stop).map_err(|error| {
             if stop.is_cancelled() {
                 ABORTED.to_owned()
@@ -161,12 +161,12 @@ impl Job {
     }
 
     /// Returns the files that match the glob. The glob only narrows the search: ignored files stay excluded.
-    fn chosen(&self) -> Result<Override, String> {
+    fn glob_override(&self) -> Result<Override, String> {
         let Some(glob) = &self.glob else { return Ok(Override::empty()) };
         let problem = |error: ignore::Error| format!("The glob cannot be used: {error}");
         // Relative paths are matched, so the base directory is empty.
         let mut builder = OverrideBuilder::new("");
-        super::find::check_length(glob)?;
+        super::find::check_glob_length(glob)?;
         builder.add(glob).map_err(problem)?;
         builder.build().map_err(problem)
     }

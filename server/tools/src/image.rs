@@ -27,19 +27,19 @@ pub struct PreparedImage {
     /// The MIME type, which a resize may have changed.
     pub mime_type: &'static str,
     /// Set if the number of pixels was reduced.
-    pub resized: Option<Resized>,
+    pub resized: Option<ResizeInfo>,
 }
 
 /// The numbers of pixels before and after a reduction, as width and height.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Resized {
+pub struct ResizeInfo {
     /// Before.
     pub original: (u32, u32),
     /// After.
     pub shown: (u32, u32),
 }
 
-impl Resized {
+impl ResizeInfo {
     /// Returns the factor from coordinates in the shown image to coordinates in the original.
     pub fn factor(&self) -> f64 {
         let (original, shown) = (self.original.0.max(self.original.1), self.shown.0.max(self.shown.1));
@@ -59,7 +59,7 @@ impl Resized {
 
 /// Maximum size of an image for a model.
 #[derive(Clone, Copy, Debug)]
-struct Bounds {
+struct ImageLimits {
     /// Maximum number of pixels on a side; `None` without resizing.
     side: Option<u32>,
     /// Maximum length of the base64 text. Model services reject more.
@@ -71,7 +71,7 @@ const LARGEST_SIZE: u64 = 4_718_592;
 /// Maximum size in bytes of a file that is treated as an image.
 pub(crate) const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
-impl Bounds {
+impl ImageLimits {
     fn new(auto_resize: bool) -> Self {
         Self { side: auto_resize.then_some(LARGEST_SIDE), size: LARGEST_SIZE }
     }
@@ -93,19 +93,19 @@ pub fn prepare_image(data: &str, mime_type: &str, auto_resize: bool) -> Result<P
     if declared != kind.mime_type() && !(declared == "image/jpg" && kind == Kind::Jpeg) {
         return Err(ImageError::Declared { declared: mime_type.to_owned(), found: kind.mime_type() });
     }
-    prepare(&bytes, kind, Bounds::new(auto_resize))
+    prepare(&bytes, kind, ImageLimits::new(auto_resize))
 }
 
 /// Works as [`prepare_image`], for the bytes of a file.
 pub(crate) fn prepare_file(bytes: &[u8], kind: Kind, auto_resize: bool) -> Result<PreparedImage, ImageError> {
-    prepare(bytes, kind, Bounds::new(auto_resize))
+    prepare(bytes, kind, ImageLimits::new(auto_resize))
 }
 
 /// Lock for one image at a time in the whole process: concurrent tools and sessions would multiply the memory.
-static ALONE: Mutex<()> = Mutex::new(());
+static DECODE_LOCK: Mutex<()> = Mutex::new(());
 
-fn prepare(bytes: &[u8], kind: Kind, bounds: Bounds) -> Result<PreparedImage, ImageError> {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+fn prepare(bytes: &[u8], kind: Kind, bounds: ImageLimits) -> Result<PreparedImage, ImageError> {
+    let _alone = DECODE_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     // Even an unchanged image is decoded: a service rejects a broken image, and with it every conversation
     // that contains the image.
     let image = decode::decode(bytes, kind)?;
@@ -119,7 +119,7 @@ fn prepare(bytes: &[u8], kind: Kind, bounds: Bounds) -> Result<PreparedImage, Im
     let Some(side) = bounds.side else { return Err(ImageError::Size { size, limit: bounds.size }) };
     let small = shrink::shrink(image, kind, side, |length| base64_size(length) <= bounds.size)?;
     let Some(small) = small else { return Err(ImageError::Size { size, limit: bounds.size }) };
-    let resized = Resized { original, shown: small.pixels };
+    let resized = ResizeInfo { original, shown: small.pixels };
     Ok(PreparedImage {
         data: STANDARD.encode(small.bytes),
         mime_type: small.kind.mime_type(),

@@ -16,17 +16,17 @@ const LIMIT: u64 = 1 << 20;
 /// The state after a command. The variables may contain keys, so the state is in a file only while a command
 /// runs, and only its owner can read the file.
 #[derive(Debug, Default)]
-pub struct KeptShell(Mutex<Left>);
+pub struct ShellSession(Mutex<ShellState>);
 
 #[derive(Debug, Clone, Default)]
-struct Left {
+struct ShellState {
     directory: Option<PathBuf>,
     /// A script that restores the variables.
     variables: Option<Vec<u8>>,
 }
 
-impl KeptShell {
-    fn left(&self) -> MutexGuard<'_, Left> {
+impl ShellSession {
+    fn state(&self) -> MutexGuard<'_, ShellState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -34,12 +34,12 @@ impl KeptShell {
     /// itself updates the state; of concurrent commands the last one applies. If the state cannot be stored,
     /// the command runs nevertheless.
     pub async fn run(&self, context: &ToolContext, command: &str) -> Result<RpcBashOutput, RpcBashError> {
-        let left = self.left().clone();
+        let left = self.state().clone();
         let mut context = context.clone();
         if let Some(directory) = left.directory.filter(|directory| directory.is_dir()) {
             context.cwd = directory;
         }
-        let place = match Place::new(&context.temp_dir, left.variables.as_deref()) {
+        let place = match StateFiles::new(&context.temp_dir, left.variables.as_deref()) {
             Ok(place) => place,
             Err(error) => {
                 tracing::warn!(%error, "what a command leaves is not kept");
@@ -57,19 +57,19 @@ impl KeptShell {
             let mut directory = directory;
             directory.pop_if(|last| *last == b'\n');
             let directory = PathBuf::from(std::ffi::OsString::from_vec(directory));
-            *self.left() = Left { directory: Some(directory), variables: Some(variables) };
+            *self.state() = ShellState { directory: Some(directory), variables: Some(variables) };
         }
         result
     }
 }
 
 /// A temporary directory for one command.
-struct Place {
+struct StateFiles {
     directory: tempfile::TempDir,
-    begins_with: bool,
+    has_variables: bool,
 }
 
-impl Place {
+impl StateFiles {
     fn new(temp_dir: &Path, variables: Option<&[u8]>) -> std::io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("agentese-shell-").tempdir_in(temp_dir)?;
         if let Some(variables) = variables {
@@ -80,7 +80,7 @@ impl Place {
                 .open(directory.path().join("before"))?;
             file.write_all(variables)?;
         }
-        Ok(Self { directory, begins_with: variables.is_some() })
+        Ok(Self { directory, has_variables: variables.is_some() })
     }
 
     /// Returns the command with the additions on its first line, so that line numbers stay unchanged.
@@ -88,7 +88,7 @@ impl Place {
         let file = |name: &str| quoted(&self.directory.path().join(name).to_string_lossy());
         // Read-only variables of the shell cause errors, which are ignored.
         let begin =
-            if self.begins_with { format!(". {} 2>/dev/null; ", file("before")) } else { String::new() };
+            if self.has_variables { format!(". {} 2>/dev/null; ", file("before")) } else { String::new() };
         let end = format!(
             "umask 077; if [ -n \"$BASH_VERSION\" ]; then {{ declare -p; declare -f; }} else export -p; fi >{} 2>/dev/null; \
              pwd >{} 2>/dev/null",
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::{LocalSpawner, ShellSettings};
 
-    async fn run(kept: &KeptShell, context: &ToolContext, command: &str) -> (String, Option<i32>) {
+    async fn run(kept: &ShellSession, context: &ToolContext, command: &str) -> (String, Option<i32>) {
         let output = kept.run(context, command).await.unwrap();
         (output.output, output.exit_code)
     }
@@ -133,7 +133,7 @@ mod tests {
     async fn directory_variables_and_functions_stay() {
         let place = tempfile::tempdir().unwrap();
         std::fs::create_dir(place.path().join("it's")).unwrap();
-        let (kept, context) = (KeptShell::default(), context(&place));
+        let (kept, context) = (ShellSession::default(), context(&place));
         let first =
             "cd \"it's\"; export FOO=\"a'b\nc\"; plain=1; list=(x 'y z'); f() { echo \"f$1\"; }; exit 3";
         assert_eq!(run(&kept, &context, first).await, (String::new(), Some(3)));
@@ -148,9 +148,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_command_that_is_stopped_leaves_nothing_and_takes_nothing() {
+    async fn a_stopped_command_does_not_change_the_state() {
         let place = tempfile::tempdir().unwrap();
-        let (kept, context) = (KeptShell::default(), context(&place));
+        let (kept, context) = (ShellSession::default(), context(&place));
         run(&kept, &context, "x=1").await;
         let mut stopped = context.clone();
         stopped.abort = tokio_util::sync::CancellationToken::new();
@@ -167,9 +167,9 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_shell_keeps_what_is_exported() {
+    async fn another_shell_keeps_exported_variables() {
         let place = tempfile::tempdir().unwrap();
-        let (kept, mut context) = (KeptShell::default(), context(&place));
+        let (kept, mut context) = (ShellSession::default(), context(&place));
         context.shell = ShellSettings { program: Some("/bin/sh".into()), ..ShellSettings::default() };
         run(&kept, &context, "cd /; export FOO='a b'").await;
         assert_eq!(run(&kept, &context, "pwd; echo \"$FOO\"").await.0, "/\na b\n");

@@ -73,26 +73,26 @@ use agentese_server_base::{os_error, sequences};
 
 pub use agentese_server_base::clean::{Cleaner, clean};
 pub use agentese_server_base::processes::{
-    CommandLine, Exit, LocalSpawner, Running, Spawner, Talking, guard, open_files,
+    CommandLine, Exit, LocalSpawner, PipedProcess, ProcessHandle, Spawner, guard, open_files,
 };
-pub use agents::{AgentsError, Child, ChildAnswer, ChildNews, ChildStep, Watch};
+pub use agents::{Child, ChildAnswer, ChildStep, StepCallback, SubagentError, SubagentEvent};
+pub use artifact::DEFAULT_OUTPUT_FILE_LIMIT;
 #[doc(hidden)]
-pub use artifact::Artifact;
-pub use artifact::DEFAULT_ARTIFACT_LIMIT;
-pub use bash::Bash;
-pub use context::{Conversation, TextFiles, ToolUpdate, Updates};
-pub use edit::Edit;
-pub use find::Find;
-pub use grep::Grep;
-pub use image::{ImageError, PreparedImage, Resized, prepare_image};
-pub use kept_shell::KeptShell;
-pub use ls::Ls;
+pub use artifact::OutputFile;
+pub use bash::BashTool;
+pub use context::{Conversation, EditorFiles, ToolUpdate, Updates};
+pub use edit::EditTool;
+pub use find::FindTool;
+pub use grep::GrepTool;
+pub use image::{ImageError, PreparedImage, ResizeInfo, prepare_image};
+pub use kept_shell::ShellSession;
+pub use ls::LsTool;
 #[doc(hidden)]
-pub use noise::{Everything, Noise, Shows};
-pub use output::{Structured, ToolContent, ToolOutput};
+pub use noise::{NoFilter, StderrFilter, StderrForwarder};
+pub use output::{StructuredOutput, ToolContent, ToolOutput};
 #[doc(hidden)]
 pub use paths::{resolve as resolve_path, resolve_existing as resolve_existing_path};
-pub use read::Read;
+pub use read::ReadTool;
 #[doc(hidden)]
 pub use read::lines_of_file;
 pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
@@ -101,11 +101,11 @@ pub use shell::ShellSettings;
 pub use signals::signal_name;
 #[doc(hidden)]
 pub use terminal::render as as_terminal_shows;
-pub use todo::Todo;
+pub use todo::TodoTool;
 pub use todo_list::TodoList;
 #[doc(hidden)]
 pub use tool::NOT_STARTED;
-pub use tool::{Agents, Order, Parent, Tool, ToolContext, ToolSet};
+pub use tool::{Parent, SpawnRequest, SubagentHost, Tool, ToolContext, ToolSet};
 #[doc(hidden)]
-pub use work::{Work, work};
-pub use write::Write;
+pub use work::{ToolKind, tool_kind};
+pub use write::WriteTool;

@@ -3,14 +3,14 @@
 use serde_json::{Map, Value};
 
 use super::ToolOutput;
-use super::truncate::{Limits, Totals, TruncatedBy, format_size, truncate_head_of};
+use super::truncate::{Limits, TextSize, TruncatedBy, format_size, truncate_head_of};
 
 /// Collects lines one by one in constant memory. Lines beyond the common limits are only counted.
 #[derive(Debug, Default)]
 pub(crate) struct Listing {
     /// The beginning: all lines, or more than the byte limit.
     window: String,
-    total: Totals,
+    total: TextSize,
     details: Map<String, Value>,
     notices: Vec<String>,
 }

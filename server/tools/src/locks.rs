@@ -30,7 +30,7 @@ pub(crate) async fn lock(path: &Path) -> OwnedMutexGuard<()> {
 }
 
 /// Works as [`lock`], but fails with a text for the model as soon as the call is aborted.
-pub(crate) async fn lock_unless(
+pub(crate) async fn lock_unless_aborted(
     path: &Path,
     abort: &CancellationToken,
 ) -> Result<OwnedMutexGuard<()>, String> {
@@ -42,7 +42,7 @@ pub(crate) async fn lock_unless(
 }
 
 /// Fails with a text for the model if the call is aborted.
-pub(crate) fn unless_aborted(abort: &CancellationToken) -> Result<(), String> {
+pub(crate) fn check_not_aborted(abort: &CancellationToken) -> Result<(), String> {
     if abort.is_cancelled() { Err(ABORTED.to_owned()) } else { Ok(()) }
 }
 

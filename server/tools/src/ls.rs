@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::find::only_directories;
+use super::find::check_is_directory;
 use super::listing::Listing;
 use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
 
@@ -19,9 +19,9 @@ const DEFAULT_LIMIT: u64 = 500;
 
 /// Lists the contents of a directory.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ls;
+pub struct LsTool;
 
-impl Tool for Ls {
+impl Tool for LsTool {
     fn name(&self) -> &str {
         "ls"
     }
@@ -50,37 +50,37 @@ impl Tool for Ls {
         let given = arguments["path"].as_str().unwrap_or(".").to_owned();
         let path = paths::resolve_existing(&context.cwd, &given);
         let limit = arguments["limit"].as_u64().unwrap_or(DEFAULT_LIMIT);
-        let job = Job { given, path, limit };
+        let job = LsJob { given, path, limit };
         async move { blocking::run_unless_aborted(&context.abort, move |stop| job.run(stop)).await.into() }
             .boxed()
     }
 }
 
-struct Job {
+struct LsJob {
     given: String,
     path: PathBuf,
     limit: u64,
 }
 
-impl Job {
+impl LsJob {
     fn run(self, stop: &CancellationToken) -> Result<ToolOutput, String> {
-        only_directories(&self.path, &self.given)?;
+        check_is_directory(&self.path, &self.given)?;
         let entries =
             fs::read_dir(&self.path).map_err(|error| os_error::describe(&error, "scandir", &self.path))?;
         let mut first =
-            First { limit: usize::try_from(self.limit).unwrap_or(usize::MAX), ..First::default() };
+            FirstNames { limit: usize::try_from(self.limit).unwrap_or(usize::MAX), ..FirstNames::default() };
         for entry in entries {
-            locks::unless_aborted(stop)?;
+            locks::check_not_aborted(stop)?;
             let entry = entry.map_err(|error| os_error::describe(&error, "scandir", &self.path))?;
             first.add(entry.file_name());
         }
         let mut listing = Listing::default();
         for (_, name) in &first.names {
-            locks::unless_aborted(stop)?;
+            locks::check_not_aborted(stop)?;
             // A link to a directory is shown as a directory; a broken link is shown unchanged.
             let is_directory = fs::metadata(self.path.join(name)).is_ok_and(|metadata| metadata.is_dir());
             let slash = if is_directory { "/" } else { "" };
-            listing.push(&format!("{}{slash}", paths::in_line(Path::new(name))));
+            listing.push(&format!("{}{slash}", paths::to_single_line(Path::new(name))));
         }
         if first.total > self.limit {
             let (limit, total) = (self.limit, first.total);
@@ -93,13 +93,13 @@ impl Job {
 
 /// The first names in order, in bounded memory.
 #[derive(Default)]
-struct First {
+struct FirstNames {
     limit: usize,
     total: u64,
     names: BTreeSet<(String, OsString)>,
 }
 
-impl First {
+impl FirstNames {
     fn add(&mut self, name: OsString) {
         self.total += 1;
         self.names.insert((name.to_string_lossy().to_lowercase(), name));

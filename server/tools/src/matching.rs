@@ -5,11 +5,11 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::normalize::{Line, normalize};
+use super::normalize::{NormalizedLine, normalize};
 
 /// Reason for a failed search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoMatch {
+pub(crate) enum MatchError {
     Missing,
     /// The number of matches.
     Ambiguous(usize),
@@ -17,23 +17,23 @@ pub(crate) enum NoMatch {
 
 /// Returns the only match of `old` in `text`. Line endings are ignored. Other differences in typography and
 /// in white space at line ends are ignored only if there is no match otherwise.
-pub(crate) fn find(text: &str, old: &str) -> Result<Range<usize>, NoMatch> {
+pub(crate) fn find(text: &str, old: &str) -> Result<Range<usize>, MatchError> {
     let old = old.replace("\r\n", "\n");
     // A carriage return in the file is part of a line ending, or both searches would find it.
     let exact = if text.contains("\r\n") {
         View::find(text, false, &old, |view, range| view.range(range, false))
     } else {
-        one(places(text, &old).map(|at| at..at + old.len()))
+        only_match(occurrences(text, &old).map(|at| at..at + old.len()))
     };
     exact.or_else(
-        |no_match| if no_match == NoMatch::Missing { find_normalised(text, &old) } else { Err(no_match) },
+        |no_match| if no_match == MatchError::Missing { find_normalised(text, &old) } else { Err(no_match) },
     )
 }
 
-fn find_normalised(text: &str, old: &str) -> Result<Range<usize>, NoMatch> {
+fn find_normalised(text: &str, old: &str) -> Result<Range<usize>, MatchError> {
     let found = View::find(text, true, &normalize(old, true), |view, range| view.range(range, false));
     let ends_in_space = old.trim_end_matches(|c: char| c != '\n' && c.is_whitespace()).len() < old.len();
-    if found != Err(NoMatch::Missing) || !ends_in_space {
+    if found != Err(MatchError::Missing) || !ends_in_space {
         return found;
     }
     // White space at the end of `old` may match other white space, but only at the end of a line.
@@ -69,11 +69,11 @@ fn parts(text: &str, reach: usize) -> impl Iterator<Item = (Range<usize>, usize)
 struct View<'a> {
     original: &'a str,
     text: String,
-    lines: Vec<Start>,
+    lines: Vec<LineStart>,
     normalised: bool,
 }
 
-struct Start {
+struct LineStart {
     original: usize,
     view: usize,
 }
@@ -85,12 +85,12 @@ impl<'a> View<'a> {
         let mut at = 0;
         // The last piece is empty if the text ends with a newline: a position of its own, at the end.
         for line in original.split('\n') {
-            view.lines.push(Start { original: at, view: view.text.len() });
+            view.lines.push(LineStart { original: at, view: view.text.len() });
             at += line.len() + 1;
             let ended = at <= original.len();
             let line = if ended { line.strip_suffix('\r').unwrap_or(line) } else { line };
             if normalised {
-                view.text.push_str(&Line::new(line).text);
+                view.text.push_str(&NormalizedLine::new(line).text);
             } else {
                 view.text.push_str(line);
             }
@@ -107,15 +107,15 @@ impl<'a> View<'a> {
         normalised: bool,
         old: &str,
         range: impl Fn(&Self, Range<usize>) -> Option<Range<usize>>,
-    ) -> Result<Range<usize>, NoMatch> {
+    ) -> Result<Range<usize>, MatchError> {
         // One line more than a match has, so that the part includes the text after the match.
         let reach = memchr::memchr_iter(b'\n', old.as_bytes()).count() + 2;
-        one(parts(text, reach).flat_map(|(part, own)| {
+        only_match(parts(text, reach).flat_map(|(part, own)| {
             let view = Self::new(&text[part.clone()], normalised);
             // Start of the first line that belongs only to the next part.
             let end =
                 view.lines.iter().find(|start| start.original >= own).map_or(usize::MAX, |start| start.view);
-            let found = places(&view.text, old)
+            let found = occurrences(&view.text, old)
                 .take_while(|at| *at < end)
                 .filter_map(|at| range(&view, at..at + old.len()))
                 .map(|range| part.start + range.start..part.start + range.end)
@@ -127,22 +127,22 @@ impl<'a> View<'a> {
     /// Returns the range in the original; with `with_space` it includes the white space at the end of the
     /// last line.
     fn range(&self, range: Range<usize>, with_space: bool) -> Option<Range<usize>> {
-        let (line, start) = self.place(range.start)?;
+        let (line, start) = self.original_position(range.start)?;
         // A match that begins with a line end excludes the white space before it.
         let at_line_end = self.text[range.start..].starts_with('\n');
         let start = if at_line_end { self.line_end(line) } else { start };
-        let (line, end) = self.place(range.end)?;
+        let (line, end) = self.original_position(range.end)?;
         let end = if with_space { self.line_end(line) } else { end };
         (start <= end).then_some(start..end)
     }
 
     /// Returns the line of a position in the view, and the position in the original.
-    fn place(&self, at: usize) -> Option<(usize, usize)> {
+    fn original_position(&self, at: usize) -> Option<(usize, usize)> {
         let line = self.lines.partition_point(|start| start.view <= at) - 1;
         let start = &self.lines[line];
         let offset = at - start.view;
         let offset = if self.normalised {
-            Line::new(&self.original[start.original..self.line_end(line)]).original(offset)?
+            NormalizedLine::new(&self.original[start.original..self.line_end(line)]).original(offset)?
         } else {
             offset
         };
@@ -158,7 +158,7 @@ impl<'a> View<'a> {
 }
 
 /// Returns every match of `old`, including overlapping ones.
-fn places<'a>(text: &'a str, old: &'a str) -> impl Iterator<Item = usize> + 'a {
+fn occurrences<'a>(text: &'a str, old: &'a str) -> impl Iterator<Item = usize> + 'a {
     let finder = memmem::Finder::new(old.as_bytes());
     let step = old.chars().next().map_or(1, char::len_utf8);
     let mut from = 0;
@@ -173,11 +173,11 @@ fn places<'a>(text: &'a str, old: &'a str) -> impl Iterator<Item = usize> + 'a {
 /// Maximum number of counted matches: the exact number of empty lines in a large file is of no interest.
 const MOST_COUNTED: usize = 1000;
 
-fn one(mut ranges: impl Iterator<Item = Range<usize>>) -> Result<Range<usize>, NoMatch> {
-    let first = ranges.next().ok_or(NoMatch::Missing)?;
+fn only_match(mut ranges: impl Iterator<Item = Range<usize>>) -> Result<Range<usize>, MatchError> {
+    let first = ranges.next().ok_or(MatchError::Missing)?;
     match ranges.take(MOST_COUNTED - 1).count() {
         0 => Ok(first),
-        more => Err(NoMatch::Ambiguous(more + 1)),
+        more => Err(MatchError::Ambiguous(more + 1)),
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn fails(text: &str, old: &str, expected: NoMatch) {
+    fn fails(text: &str, old: &str, expected: MatchError) {
         assert_eq!(find(text, old), Err(expected));
     }
 
@@ -206,10 +206,10 @@ mod tests {
         finds("a\nb", "a\r\nb", "a\nb");
         finds("a\rb", "\r", "\r");
         finds("x\n", "\n", "\n");
-        fails("abc", "d", NoMatch::Missing);
-        fails("a a", "a", NoMatch::Ambiguous(2));
-        fails("aaa", "aa", NoMatch::Ambiguous(2));
-        fails("“a” ‘a’ “a”", "\"a\"", NoMatch::Ambiguous(2));
+        fails("abc", "d", MatchError::Missing);
+        fails("a a", "a", MatchError::Ambiguous(2));
+        fails("aaa", "aa", MatchError::Ambiguous(2));
+        fails("“a” ‘a’ “a”", "\"a\"", MatchError::Ambiguous(2));
     }
 
     #[test]
@@ -221,10 +221,10 @@ mod tests {
         finds("a  \nb”", "\nb\"", "\nb”");
         finds("foo()\t\nbar", "foo()  ", "foo()\t");
         finds("foo()\t", "foo() ", "foo()\t");
-        fails("foobar", "foo ", NoMatch::Missing);
+        fails("foobar", "foo ", MatchError::Missing);
         // A part of an expanded character is not a position in the file.
-        fails("a…b", "a..", NoMatch::Missing);
-        fails("ﬁ", "f", NoMatch::Missing);
+        fails("a…b", "a..", MatchError::Missing);
+        fails("ﬁ", "f", MatchError::Missing);
         finds("a…b", "a...", "a…");
     }
 
@@ -240,13 +240,13 @@ mod tests {
                 finds(&text.replace("\r\n", " \n"), &old, &lines[from..to].concat().replace("\r\n", " \n"));
             }
         }
-        fails(&text, "\nline 1", NoMatch::Ambiguous(11));
-        fails(&text.repeat(100), "\nline 1", NoMatch::Ambiguous(MOST_COUNTED));
+        fails(&text, "\nline 1", MatchError::Ambiguous(11));
+        fails(&text.repeat(100), "\nline 1", MatchError::Ambiguous(MOST_COUNTED));
     }
 
     proptest! {
         #[test]
-        fn whatever_is_in_the_text_is_found_where_it_is(
+        fn every_part_of_a_text_is_found_at_its_position(
             text in "[a-c “”\u{a0}…\r\n]{1,30}", from in any::<prop::sample::Index>(), length in 1usize..10,
         ) {
             let starts: Vec<_> = text.char_indices().map(|(at, _)| at).collect();
@@ -258,12 +258,12 @@ mod tests {
             }
             match find(&text, &old) {
                 Ok(range) => prop_assert_eq!(&text[range], old),
-                Err(no_match) => prop_assert!(matches!(no_match, NoMatch::Ambiguous(_))),
+                Err(no_match) => prop_assert!(matches!(no_match, MatchError::Ambiguous(_))),
             }
         }
 
         #[test]
-        fn retyped_text_is_found_with_the_words_it_had(text in "[a-c“”\u{a0}…é \n]{1,30}") {
+        fn retyped_text_matches_its_original(text in "[a-c“”\u{a0}…é \n]{1,30}") {
             let retyped = normalize(&text, true);
             prop_assume!(!retyped.is_empty());
             if let Ok(range) = find(&text, &retyped) {

@@ -5,7 +5,7 @@ use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// One normalised line without its line ending, with the mapping to the original.
-pub(crate) struct Line {
+pub(crate) struct NormalizedLine {
     /// NFKC, with plain quotes, hyphens and spaces, and without the white space at the end.
     pub text: String,
     /// Starts of pieces in the original and in the normalised text. The last pair is the end of both, without
@@ -13,7 +13,7 @@ pub(crate) struct Line {
     pieces: Vec<(usize, usize)>,
 }
 
-impl Line {
+impl NormalizedLine {
     pub(crate) fn new(line: &str) -> Self {
         let line = line.trim_end();
         if line.is_ascii() {
@@ -46,7 +46,7 @@ impl Line {
 
 /// Normalises several lines; `keep_last_space` keeps the white space at the end of the last line.
 pub(crate) fn normalize(text: &str, keep_last_space: bool) -> String {
-    let mut lines = text.split('\n').map(|line| Line::new(line).text).collect::<Vec<_>>();
+    let mut lines = text.split('\n').map(|line| NormalizedLine::new(line).text).collect::<Vec<_>>();
     if keep_last_space && let Some(last) = lines.last_mut() {
         let line = text.rsplit('\n').next().unwrap_or_default();
         push(&line[line.trim_end().len()..], last);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn typography_becomes_plain() {
-        let plain = |text| Line::new(text).text;
+        let plain = |text| NormalizedLine::new(text).text;
         assert_eq!(plain("“a” ‘b’ – — − x\u{a0}y  "), "\"a\" 'b' - - - x y");
         assert_eq!(plain("ﬁn … ½"), "fin ... 1⁄2");
         assert_eq!(plain("e\u{301}"), "é");
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn places_lead_back_to_the_original() {
-        let line = Line::new("a…b  ");
+        let line = NormalizedLine::new("a…b  ");
         assert_eq!(line.text, "a...b");
         let back: Vec<_> = (0..=5).map(|at| line.original(at)).collect();
         assert_eq!(back, [Some(0), Some(1), None, None, Some(4), Some(5)]);
@@ -108,7 +108,7 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_normalise_to_the_whole(line in "[ae\u{301}\u{327}\u{fb01}\u{1100}\u{1161}\u{11a8}\u{ac00}\u{2026}\u{201c}\u{a0} ]{0,20}") {
-            let normalised = Line::new(&line);
+            let normalised = NormalizedLine::new(&line);
             let whole: String = line.trim_end().nfkc().map(plain).collect();
             prop_assert_eq!(&normalised.text, &whole);
             for &(original, place) in &normalised.pieces {

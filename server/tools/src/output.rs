@@ -41,14 +41,14 @@ pub struct ToolOutput {
     /// Running time of the tool; `None` if it did not run.
     pub took: Option<Duration>,
     /// The result as data, for clients that read more than text; `None` if the text is the whole result.
-    pub structured: Option<Structured>,
+    pub structured: Option<StructuredOutput>,
 }
 
 /// The result of a call as data.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Structured {
+pub enum StructuredOutput {
     /// The content for the model: a text as that text, an image as the image with its note.
-    AsShown,
+    FromContent,
     /// Other data.
     Data(Value),
 }
@@ -83,16 +83,16 @@ impl ToolOutput {
     }
 
     /// Returns the output with its content as its data.
-    pub fn as_shown(mut self) -> Self {
-        self.structured = Some(Structured::AsShown);
+    pub fn with_content_as_data(mut self) -> Self {
+        self.structured = Some(StructuredOutput::FromContent);
         self
     }
 
     /// Returns the result as data.
     pub fn data(&self) -> Option<Value> {
         match self.structured.as_ref()? {
-            Structured::Data(data) => Some(data.clone()),
-            Structured::AsShown => Some(match self.content.as_slice() {
+            StructuredOutput::Data(data) => Some(data.clone()),
+            StructuredOutput::FromContent => Some(match self.content.as_slice() {
                 [ToolContent::Text(note), ToolContent::Image { data, mime_type }] => {
                     json!({"type": "image", "data": data, "mimeType": mime_type, "note": note})
                 }

@@ -77,7 +77,7 @@ pub fn shell_word(path: &Path) -> String {
 
 /// Returns the path as part of a line, with `/` as the separator. Control characters in a name are escaped,
 /// so that no name adds lines of its own.
-pub fn in_line(path: &Path) -> String {
+pub fn to_single_line(path: &Path) -> String {
     let text = path.to_string_lossy();
     if !text.contains(char::is_control) {
         return text.into_owned();
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_name_stays_in_its_line() {
-        assert_eq!(in_line(Path::new("a/b c.txt")), "a/b c.txt");
-        assert_eq!(in_line(Path::new("é\nb\u{1b}")), r"é\nb\u{1b}");
+        assert_eq!(to_single_line(Path::new("a/b c.txt")), "a/b c.txt");
+        assert_eq!(to_single_line(Path::new("é\nb\u{1b}")), r"é\nb\u{1b}");
     }
 }

@@ -11,13 +11,13 @@ use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use super::os_error;
-use super::pusher::{Pusher, Store};
+use super::pusher::{CaptureBuffer, DiskWriter};
 use super::signals::signal_name;
 use super::tool::ToolContext;
 use super::truncate::Limits;
-use super::{Exit, Running};
+use super::{Exit, ProcessHandle};
 
-pub use super::capture::Capture;
+pub use super::capture::OutputCapture;
 
 /// Waiting time for the output of background processes after the end of the shell. A daemon that keeps the
 /// pipe open would otherwise keep the call open.
@@ -28,7 +28,7 @@ pub const UPDATE_INTERVAL: Duration = Duration::from_millis(100);
 /// clocks.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// Maximum waiting time at the end for a write to the file with the full output.
-const SLOWEST_DISK: Duration = Duration::from_secs(5);
+const DISK_TIMEOUT: Duration = Duration::from_secs(5);
 /// Capacity of a pipe in bytes.
 const CHUNK: usize = 64 * 1024;
 
@@ -59,7 +59,7 @@ pub enum StartError {
 
 /// The end of a started command.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ending {
+pub enum CommandOutcome {
     /// The command ended by itself.
     Exited(Exit),
     /// The command exceeded its time limit and its process group was ended.
@@ -70,9 +70,9 @@ pub enum Ending {
     Lost(String),
 }
 
-impl Ending {
+impl CommandOutcome {
     /// Returns the line about a failure for the model; `None` for success.
-    pub fn failure(&self, timeout: Option<f64>) -> Option<String> {
+    pub fn failure_message(&self, timeout: Option<f64>) -> Option<String> {
         match self {
             Self::Exited(Exit::Code(0)) => None,
             Self::Exited(Exit::Code(code)) => Some(format!("Command exited with code {code}")),
@@ -101,21 +101,21 @@ pub struct Request<'a> {
 
 /// A command that has ended.
 #[derive(Debug)]
-pub struct Finished {
+pub struct CommandResult {
     /// The end of the command.
-    pub ending: Ending,
+    pub outcome: CommandOutcome,
     /// The output of the command.
-    pub output: Capture,
+    pub output: OutputCapture,
 }
 
 /// Runs a command. `observe` receives the growing output at intervals. Fails if the command did not start;
-/// every other problem is an [`Ending`]. Returns at most [`AFTER_EXIT`] after the end of the shell, and
+/// every other problem is an [`CommandOutcome`]. Returns at most [`AFTER_EXIT`] after the end of the shell, and
 /// within seconds after a timeout or an abort. Dropping the future ends the process group.
 pub async fn run(
     context: &ToolContext,
     request: Request<'_>,
-    observe: &mut (dyn FnMut(&Capture) + Send),
-) -> Result<Finished, StartError> {
+    observe: &mut (dyn FnMut(&OutputCapture) + Send),
+) -> Result<CommandResult, StartError> {
     check_directory(&context.cwd)?;
     let line = context.shell.command_line(request.command, &context.cwd);
     let spawned = tokio::select! {
@@ -127,14 +127,14 @@ pub async fn run(
         program: line.program.to_string_lossy().into_owned(),
         source,
     })?;
-    let mut output = Output::new(running.take_output(), context, request.clean);
+    let mut output = OutputReader::new(running.take_output(), context, request.clean);
     let mut seen = false;
-    let mut note = |capture: &Capture| {
+    let mut note = |capture: &OutputCapture| {
         seen = true;
         observe(capture);
     };
-    let ending = until_end(context, request.timeout, &mut *running, &mut output, &mut note).await;
-    if matches!(ending, Ending::TimedOut | Ending::Aborted) {
+    let ending = wait_for_end(context, request.timeout, &mut *running, &mut output, &mut note).await;
+    if matches!(ending, CommandOutcome::TimedOut | CommandOutcome::Aborted) {
         // The pipe is drained meanwhile: an ending process may still have output to write.
         let mut ended = running.end().fuse();
         while !ended.is_terminated() {
@@ -151,16 +151,16 @@ pub async fn run(
     if !seen && !output.is_empty() {
         observe(&output);
     }
-    Ok(Finished { ending, output })
+    Ok(CommandResult { outcome: ending, output })
 }
 
-async fn until_end(
+async fn wait_for_end(
     context: &ToolContext,
     timeout: Option<f64>,
-    running: &mut dyn Running,
-    output: &mut Output,
-    observe: &mut (dyn FnMut(&Capture) + Send),
-) -> Ending {
+    running: &mut dyn ProcessHandle,
+    output: &mut OutputReader,
+    observe: &mut (dyn FnMut(&OutputCapture) + Send),
+) -> CommandOutcome {
     let deadline = time_limit(timeout).map(|limit| Instant::now() + limit);
     let mut next_update = Instant::now();
     let mut shown = true;
@@ -168,16 +168,16 @@ async fn until_end(
         tokio::select! {
             // In this order: continuous output must not delay the other events.
             biased;
-            () = context.abort.cancelled() => return Ending::Aborted,
-            () = at(deadline) => return Ending::TimedOut,
+            () = context.abort.cancelled() => return CommandOutcome::Aborted,
+            () = wait_until(deadline) => return CommandOutcome::TimedOut,
             exit = running.wait() => return match exit {
-                Ok(exit) => Ending::Exited(exit),
-                Err(error) => Ending::Lost(error.to_string()),
+                Ok(exit) => CommandOutcome::Exited(exit),
+                Err(error) => CommandOutcome::Lost(error.to_string()),
             },
-            () = sleep_until(next_update), if !shown && output.seen().is_some() => {}
+            () = sleep_until(next_update), if !shown && output.capture().is_some() => {}
             () = output.step(), if !output.closed => shown = false,
         }
-        if let Some(capture) = output.seen()
+        if let Some(capture) = output.capture()
             && !shown
             && Instant::now() >= next_update
         {
@@ -194,31 +194,31 @@ async fn until_end(
 ///
 /// A step may be dropped at any await without loss of bytes. Between steps the capture is either here or
 /// owned by a job that writes a chunk that may block on the disk.
-struct Output {
+struct OutputReader {
     stream: Box<dyn AsyncRead + Send + Unpin>,
-    store: Option<Box<Store>>,
-    job: Option<oneshot::Receiver<Box<Store>>>,
-    pusher: Pusher,
+    buffer: Option<Box<CaptureBuffer>>,
+    job: Option<oneshot::Receiver<Box<CaptureBuffer>>>,
+    writer: DiskWriter,
     closed: bool,
-    fresh: Box<dyn Fn() -> Capture + Send + Sync>,
+    new_capture: Box<dyn Fn() -> OutputCapture + Send + Sync>,
 }
 
-impl Output {
+impl OutputReader {
     fn new(stream: Box<dyn AsyncRead + Send + Unpin>, context: &ToolContext, clean: bool) -> Self {
-        let (temp_dir, limit) = (context.temp_dir.clone(), context.artifact_limit);
-        let fresh = Box::new(move || Capture::new(&temp_dir, limit, Limits::default(), clean));
-        let store = Some(Box::new(Store { capture: fresh(), chunk: vec![0; CHUNK] }));
-        Self { stream, store, job: None, pusher: Pusher::default(), closed: false, fresh }
+        let (temp_dir, limit) = (context.temp_dir.clone(), context.output_file_limit);
+        let new_capture = Box::new(move || OutputCapture::new(&temp_dir, limit, Limits::default(), clean));
+        let buffer = Some(Box::new(CaptureBuffer { capture: new_capture(), chunk: vec![0; CHUNK] }));
+        Self { stream, buffer, job: None, writer: DiskWriter::default(), closed: false, new_capture }
     }
 
     /// Performs one step: the end of a job, a chunk of output, or the end of the output.
     async fn step(&mut self) {
         if let Some(job) = &mut self.job {
-            self.store = job.await.ok();
+            self.buffer = job.await.ok();
             self.job = None;
             return;
         }
-        let Some(store) = &mut self.store else {
+        let Some(store) = &mut self.buffer else {
             // The job failed, which means a panic.
             self.closed = true;
             return;
@@ -227,22 +227,22 @@ impl Output {
             // An error ends the output too.
             Ok(0) | Err(_) => self.closed = true,
             Ok(count) if store.capture.may_block(count) => {
-                self.job = self.store.take().map(|store| self.pusher.push(store, count));
+                self.job = self.buffer.take().map(|store| self.writer.push(store, count));
             }
             Ok(count) => store.capture.push(&store.chunk[..count]),
         }
     }
 
     /// Returns the current capture, if it is not owned by a job.
-    fn seen(&self) -> Option<&Capture> {
-        self.store.as_ref().map(|store| &store.capture)
+    fn capture(&self) -> Option<&OutputCapture> {
+        self.buffer.as_ref().map(|store| &store.capture)
     }
 
-    async fn finish(mut self) -> Capture {
+    async fn finish(mut self) -> OutputCapture {
         if let Some(job) = self.job.take() {
-            self.store = timeout(SLOWEST_DISK, job).await.ok().and_then(Result::ok);
+            self.buffer = timeout(DISK_TIMEOUT, job).await.ok().and_then(Result::ok);
         }
-        let mut capture = self.store.map_or_else(&self.fresh, |store| store.capture);
+        let mut capture = self.buffer.map_or_else(&self.new_capture, |store| store.capture);
         capture.finish();
         capture
     }
@@ -267,7 +267,7 @@ fn time_limit(seconds: Option<f64>) -> Option<Duration> {
     (!limit.is_zero() && limit < LONGEST_TIMEOUT).then_some(limit)
 }
 
-async fn at(deadline: Option<Instant>) {
+async fn wait_until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => sleep_until(deadline).await,
         None => std::future::pending().await,
@@ -299,13 +299,22 @@ mod tests {
 
     #[test]
     fn endings_read_as_in_pi() {
-        assert_eq!(Ending::Exited(Exit::Code(0)).failure(None), None);
-        assert_eq!(Ending::Exited(Exit::Code(3)).failure(None).unwrap(), "Command exited with code 3");
-        assert_eq!(Ending::TimedOut.failure(Some(1.0)).unwrap(), "Command timed out after 1 seconds");
-        assert_eq!(Ending::TimedOut.failure(Some(0.5)).unwrap(), "Command timed out after 0.5 seconds");
-        assert_eq!(Ending::Aborted.failure(None).unwrap(), "Command aborted");
+        assert_eq!(CommandOutcome::Exited(Exit::Code(0)).failure_message(None), None);
         assert_eq!(
-            Ending::Exited(Exit::Signal(9)).failure(None).unwrap(),
+            CommandOutcome::Exited(Exit::Code(3)).failure_message(None).unwrap(),
+            "Command exited with code 3"
+        );
+        assert_eq!(
+            CommandOutcome::TimedOut.failure_message(Some(1.0)).unwrap(),
+            "Command timed out after 1 seconds"
+        );
+        assert_eq!(
+            CommandOutcome::TimedOut.failure_message(Some(0.5)).unwrap(),
+            "Command timed out after 0.5 seconds"
+        );
+        assert_eq!(CommandOutcome::Aborted.failure_message(None).unwrap(), "Command aborted");
+        assert_eq!(
+            CommandOutcome::Exited(Exit::Signal(9)).failure_message(None).unwrap(),
             "Command was killed by signal SIGKILL"
         );
     }

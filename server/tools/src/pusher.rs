@@ -5,44 +5,48 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-use super::capture::Capture;
+use super::capture::OutputCapture;
 
 /// A capture with its read buffer, owned by either the reader or the thread.
 #[derive(Debug)]
-pub(crate) struct Store {
-    pub capture: Capture,
+pub(crate) struct CaptureBuffer {
+    pub capture: OutputCapture,
     pub chunk: Vec<u8>,
 }
 
 /// Passes stores to a thread of its own, which ends when this value is dropped. The pool of the runtime is
 /// not suitable, because it panics if the system refuses a thread.
 #[derive(Debug, Default)]
-pub(crate) struct Pusher {
-    thread: Option<mpsc::Sender<Job>>,
+pub(crate) struct DiskWriter {
+    thread: Option<mpsc::Sender<WriteJob>>,
 }
 
 #[derive(Debug)]
-struct Job {
-    store: Box<Store>,
+struct WriteJob {
+    buffer: Box<CaptureBuffer>,
     count: usize,
-    done: oneshot::Sender<Box<Store>>,
+    done: oneshot::Sender<Box<CaptureBuffer>>,
 }
 
-impl Job {
+impl WriteJob {
     fn run(mut self) {
-        self.store.capture.push(&self.store.chunk[..self.count]);
+        self.buffer.capture.push(&self.buffer.chunk[..self.count]);
         // A dropped receiver no longer needs the output.
-        let _ = self.done.send(self.store);
+        let _ = self.done.send(self.buffer);
     }
 }
 
-impl Pusher {
+impl DiskWriter {
     /// Adds the first `count` bytes of the chunk to the capture, and returns the store afterwards. If no
     /// thread is available, the current thread does the work: waiting for a disk is better than losing
     /// output.
-    pub(crate) fn push(&mut self, store: Box<Store>, count: usize) -> oneshot::Receiver<Box<Store>> {
+    pub(crate) fn push(
+        &mut self,
+        buffer: Box<CaptureBuffer>,
+        count: usize,
+    ) -> oneshot::Receiver<Box<CaptureBuffer>> {
         let (done, receiver) = oneshot::channel();
-        let job = Job { store, count, done };
+        let job = WriteJob { buffer, count, done };
         if self.thread.is_none() {
             self.thread = start();
         }
@@ -58,8 +62,8 @@ impl Pusher {
     }
 }
 
-fn start() -> Option<mpsc::Sender<Job>> {
-    let (sender, jobs) = mpsc::channel::<Job>();
-    let work = move || jobs.iter().for_each(Job::run);
+fn start() -> Option<mpsc::Sender<WriteJob>> {
+    let (sender, jobs) = mpsc::channel::<WriteJob>();
+    let work = move || jobs.iter().for_each(WriteJob::run);
     thread::Builder::new().name("output".to_owned()).spawn(work).is_ok().then_some(sender)
 }

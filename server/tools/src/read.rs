@@ -13,17 +13,17 @@ use tokio_util::sync::CancellationToken;
 use super::image::{self, ImageError, Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
 use super::text_files::LARGEST_FILE;
-use super::truncate::{Limits, Totals, TruncatedBy, Truncation, format_size, truncate_head_of};
-use super::{Structured, Tool, ToolContent, ToolContext, ToolOutput, blocking, os_error, paths};
+use super::truncate::{Limits, TextSize, TruncatedBy, Truncation, format_size, truncate_head_of};
+use super::{StructuredOutput, Tool, ToolContent, ToolContext, ToolOutput, blocking, os_error, paths};
 use agentese_server_base::encoding::{Encoding, Utf8Converter};
 
 const CHUNK: usize = 64 * 1024;
 
 /// Reads a text file, whole or in parts, or an image.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Read;
+pub struct ReadTool;
 
-impl Tool for Read {
+impl Tool for ReadTool {
     fn name(&self) -> &str {
         "read"
     }
@@ -56,23 +56,23 @@ impl Tool for Read {
 }
 
 async fn execute(context: &ToolContext, arguments: Value) -> ToolOutput {
-    let job = Job {
+    let job = ReadJob {
         path: paths::resolve_existing(&context.cwd, arguments["path"].as_str().unwrap_or_default()),
         first: arguments["offset"].as_u64().unwrap_or(1).saturating_sub(1),
         count: arguments["limit"].as_u64(),
         auto_resize: context.auto_resize_images,
         block_images: context.block_images,
-        blind_model: context.blind_model.clone(),
+        no_vision_details: context.no_vision_details.clone(),
     };
-    let result = match context.read_elsewhere(&job.path).await {
-        Ok(Some(text)) => blocking::run_unless_aborted(&context.abort, move |_| job.show(&text)).await,
+    let result = match context.read_in_editor(&job.path).await {
+        Ok(Some(text)) => blocking::run_unless_aborted(&context.abort, move |_| job.run_on_text(&text)).await,
         Ok(None) => blocking::run_unless_aborted(&context.abort, move |stop| job.run(stop)).await,
         Err(reason) => Err(reason),
     };
     result.into()
 }
 
-struct Job {
+struct ReadJob {
     path: PathBuf,
     /// Number of lines before the first requested line.
     first: u64,
@@ -80,19 +80,19 @@ struct Job {
     auto_resize: bool,
     block_images: bool,
     /// Details of a result with an image.
-    blind_model: Option<Value>,
+    no_vision_details: Option<Value>,
 }
 
-impl Job {
+impl ReadJob {
     fn run(self, stop: &CancellationToken) -> Result<ToolOutput, String> {
         let problem = |call: &str, error: io::Error| os_error::describe(&error, call, &self.path);
         // Opening a device or a FIFO can have effects, so the type is checked before. It is checked again afterwards,
         // because the name may refer to another file by then.
         let metadata = std::fs::metadata(&self.path).map_err(|error| problem("access", error))?;
-        only_files(&self.path, &metadata)?;
+        check_is_file(&self.path, &metadata)?;
         let mut file = open(&self.path).map_err(|error| problem("open", error))?;
         let metadata = file.metadata().map_err(|error| problem("stat", error))?;
-        only_files(&self.path, &metadata)?;
+        check_is_file(&self.path, &metadata)?;
 
         let mut start = [0; MAGIC_LENGTH];
         let length = read_full(&mut file, &mut start).map_err(|error| problem("read", error))?;
@@ -104,10 +104,10 @@ impl Job {
     }
 
     /// Returns the result for a text in memory.
-    fn show(self, text: &str) -> Result<ToolOutput, String> {
-        let mut lines = Lines::new(self.first, self.count);
+    fn run_on_text(self, text: &str) -> Result<ToolOutput, String> {
+        let mut lines = LineRange::new(self.first, self.count);
         lines.push(text.as_bytes());
-        self.answer(lines)
+        self.text_output(lines)
     }
 
     /// Returns the result for an image. An image that cannot be shown is not a failure: the model receives the reason.
@@ -141,10 +141,10 @@ impl Job {
         let image = ToolContent::Image { data: prepared.data, mime_type: prepared.mime_type.to_owned() };
         Ok(ToolOutput {
             content: vec![ToolContent::Text(text), image],
-            details: self.blind_model.clone(),
+            details: self.no_vision_details.clone(),
             is_error: false,
             took: None,
-            structured: Some(Structured::AsShown),
+            structured: Some(StructuredOutput::FromContent),
         })
     }
 
@@ -158,7 +158,7 @@ impl Job {
         if metadata.len() > LARGEST_FILE {
             return Err(self.too_large(&format!("has {}", format_size(metadata.len()))));
         }
-        let mut lines = Lines::new(self.first, self.count);
+        let mut lines = LineRange::new(self.first, self.count);
         let mut text = Utf8Converter::new(Encoding::of(start));
         lines.push(&text.push(start));
         let (mut chunk, mut total) = (vec![0; CHUNK], start.len() as u64);
@@ -179,7 +179,7 @@ impl Job {
             lines.push(&text.push(&chunk[..count]));
         }
         lines.push(text.finish());
-        self.answer(lines)
+        self.text_output(lines)
     }
 
     fn too_large(&self, what: &str) -> String {
@@ -187,7 +187,7 @@ impl Job {
         format!("{path} {what}, more than the {limit} that read takes. Use bash to look at a part of it.")
     }
 
-    fn answer(&self, mut lines: Lines) -> Result<ToolOutput, String> {
+    fn text_output(&self, mut lines: LineRange) -> Result<ToolOutput, String> {
         let total = lines.line + 1;
         if self.first >= total {
             return Err(format!("Offset {} is past the end of the file ({total} lines)", self.first + 1));
@@ -203,14 +203,16 @@ impl Job {
         let after = self.first + selected.lines;
         if cut.truncated() {
             let text = self.cut_text(&cut, total, lines.first_line);
-            return Ok(ToolOutput::text(text).with_details(json!({"truncation": cut.to_json()})).as_shown());
+            return Ok(ToolOutput::text(text)
+                .with_details(json!({"truncation": cut.to_json()}))
+                .with_content_as_data());
         }
         let mut text = cut.content;
         if after < total {
             let (rest, next) = (total - after, after + 1);
             text.push_str(&format!("\n\n[{rest} more lines in file. Use offset={next} to continue.]"));
         }
-        Ok(ToolOutput::text(text).as_shown())
+        Ok(ToolOutput::text(text).with_content_as_data())
     }
 
     fn cut_text(&self, cut: &Truncation, total: u64, first_line: u64) -> String {
@@ -241,13 +243,13 @@ impl Job {
 pub fn lines_of_file(output: &ToolOutput) -> u64 {
     let cut = output.details.as_ref().map(|details| &details["truncation"]["outputLines"]);
     match (&output.structured, cut.and_then(Value::as_u64)) {
-        (Some(Structured::AsShown), Some(lines)) => lines,
-        (Some(Structured::AsShown), None) => u64::MAX,
+        (Some(StructuredOutput::FromContent), Some(lines)) => lines,
+        (Some(StructuredOutput::FromContent), None) => u64::MAX,
         _ => 0,
     }
 }
 
-fn only_files(path: &Path, metadata: &Metadata) -> Result<(), String> {
+fn check_is_file(path: &Path, metadata: &Metadata) -> Result<(), String> {
     let (kind, path) = (metadata.file_type(), path.display());
     if kind.is_dir() {
         return Err(format!("EISDIR: {path} is a directory. Use ls in bash to see what is in it."));
@@ -285,7 +287,7 @@ fn read_full(file: &mut File, buffer: &mut [u8]) -> io::Result<usize> {
 }
 
 /// Finds a range of lines in a stream, and keeps only the visible part of the range.
-struct Lines {
+struct LineRange {
     first: u64,
     end: u64,
     /// Number of the line of the next byte, counted from 0.
@@ -298,7 +300,7 @@ struct Lines {
     first_line: u64,
 }
 
-impl Lines {
+impl LineRange {
     fn new(first: u64, count: Option<u64>) -> Self {
         let end = count.map_or(u64::MAX, |count| first.saturating_add(count));
         Self { first, end, line: 0, window: Vec::new(), bytes: 0, first_line: 0 }
@@ -322,9 +324,9 @@ impl Lines {
     }
 
     /// Returns the size of the range as text, without the newline after its last line.
-    fn selected(&self) -> Totals {
+    fn selected(&self) -> TextSize {
         let ended = self.line >= self.end;
         let lines = (self.line + 1).min(self.end) - self.first;
-        Totals { lines, bytes: self.bytes - u64::from(ended) }
+        TextSize { lines, bytes: self.bytes - u64::from(ended) }
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::os_error;
-use agentese_server_base::replace::{self, Failure, Options};
+use agentese_server_base::replace::{self, Options, WriteError};
 
 /// Replaces the content of `target`, which is not a symlink, by the given pieces. Missing directories are
 /// created. `scratch` may contain a copy of the old content meanwhile. `still_wanted` is called directly
@@ -35,9 +35,9 @@ pub(crate) fn replace(
     fs::create_dir_all(directory).map_err(|error| os_error::describe(&error, "mkdir", directory))?;
     let options = Options { scratch, mode: 0o666, exact_mode: None };
     replace::replace(target, content, &options, still_wanted).map_err(|failure| match failure {
-        Failure::System { call, path, source } => os_error::describe(&source, call, &path),
-        Failure::Unwanted(text) => text,
-        Failure::Torn { kept, source } => format!(
+        WriteError::System { call, path, source } => os_error::describe(&source, call, &path),
+        WriteError::Unwanted(text) => text,
+        WriteError::Torn { backup: kept, source } => format!(
             "{}. {} is damaged now; its old content is in {}",
             problem("write", source),
             target.display(),

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use super::Exit;
 use super::ToolContext;
-use super::capture::Capture;
-use super::process::{Ending, Finished, Request, StartError, run};
+use super::capture::OutputCapture;
+use super::process::{CommandOutcome, CommandResult, Request, StartError, run};
 use super::signals::signal_name;
 
 /// The result of a command of the user.
@@ -50,14 +50,14 @@ pub enum RpcBashError {
     },
     /// The remote agent that runs commands refused or failed.
     #[error("{0}")]
-    Elsewhere(String),
+    Remote(String),
 }
 
 impl RpcBashError {
     /// Returns the output of the command, if the command ran.
     pub fn partial(&self) -> Option<&RpcBashOutput> {
         match self {
-            Self::Start(_) | Self::Elsewhere(_) => None,
+            Self::Start(_) | Self::Remote(_) => None,
             Self::Killed { partial, .. } | Self::Lost { partial, .. } => Some(partial),
         }
     }
@@ -68,13 +68,13 @@ impl RpcBashError {
 pub async fn run_rpc_bash(
     context: &ToolContext,
     command: &str,
-    shown: &mut (dyn FnMut(&str) + Send),
+    on_output: &mut (dyn FnMut(&str) + Send),
 ) -> Result<RpcBashOutput, RpcBashError> {
     let mut seen = 0;
-    let mut show = |capture: &Capture| {
+    let mut show = |capture: &OutputCapture| {
         let new = capture.since(seen);
         if !new.is_empty() {
-            shown(new);
+            on_output(new);
         }
         seen = capture.bytes();
     };
@@ -85,25 +85,27 @@ pub async fn run_rpc_bash(
     };
     show(&finished.output);
     let result = result(&finished);
-    match finished.ending {
-        Ending::Exited(Exit::Code(_)) | Ending::Aborted | Ending::TimedOut => Ok(result),
-        Ending::Exited(Exit::Signal(signal)) => Err(RpcBashError::Killed {
+    match finished.outcome {
+        CommandOutcome::Exited(Exit::Code(_)) | CommandOutcome::Aborted | CommandOutcome::TimedOut => {
+            Ok(result)
+        }
+        CommandOutcome::Exited(Exit::Signal(signal)) => Err(RpcBashError::Killed {
             signal: signal_name(signal),
             number: signal,
             partial: Box::new(result),
         }),
-        Ending::Lost(reason) => Err(RpcBashError::Lost { reason, partial: Box::new(result) }),
+        CommandOutcome::Lost(reason) => Err(RpcBashError::Lost { reason, partial: Box::new(result) }),
     }
 }
 
-fn result(finished: &Finished) -> RpcBashOutput {
+fn result(finished: &CommandResult) -> RpcBashOutput {
     let tail = finished.output.tail();
     RpcBashOutput {
-        exit_code: match finished.ending {
-            Ending::Exited(Exit::Code(code)) => Some(code),
+        exit_code: match finished.outcome {
+            CommandOutcome::Exited(Exit::Code(code)) => Some(code),
             _ => None,
         },
-        cancelled: matches!(finished.ending, Ending::Aborted | Ending::TimedOut),
+        cancelled: matches!(finished.outcome, CommandOutcome::Aborted | CommandOutcome::TimedOut),
         truncated: tail.truncated(),
         full_output_path: finished.output.path().filter(|_| tail.truncated()).map(Into::into),
         output: tail.content,

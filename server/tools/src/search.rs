@@ -58,7 +58,7 @@ impl Pattern {
 pub(crate) struct Search {
     pattern: Pattern,
     searcher: Searcher,
-    lines: Lines,
+    collector: MatchCollector,
 }
 
 impl Search {
@@ -71,31 +71,31 @@ impl Search {
             .before_context(context)
             .after_context(context)
             .build();
-        let lines = Lines { limit, with_context: context > 0, ..Lines::default() };
-        Self { pattern, searcher, lines }
+        let collector = MatchCollector { limit, with_context: context > 0, ..MatchCollector::default() };
+        Self { pattern, searcher, collector }
     }
 
     /// Searches one regular file, whose lines are shown under `name`. Binary files have no lines. Fails if
     /// the file cannot be read, and soon after `stop`.
     pub(crate) fn file(&mut self, path: &Path, name: &str, stop: &CancellationToken) -> io::Result<()> {
-        self.reader(Stoppable { file: open(path)?, stop }, name)
+        self.reader(StoppableFile { file: open(path)?, stop }, name)
     }
 
     fn reader(&mut self, reader: impl Read, name: &str) -> io::Result<()> {
-        name.clone_into(&mut self.lines.name);
-        self.lines.begin_group();
-        self.searcher.search_reader(&self.pattern.0, reader, &mut self.lines)
+        name.clone_into(&mut self.collector.name);
+        self.collector.begin_group();
+        self.searcher.search_reader(&self.pattern.0, reader, &mut self.collector)
     }
 
     /// Returns true if there are more lines than requested, so that further search is useless.
     pub(crate) fn is_full(&self) -> bool {
-        self.lines.full
+        self.collector.full
     }
 
     /// Returns the results, with a note about truncated lines.
     pub(crate) fn finish(self) -> Listing {
-        let mut listing = self.lines.listing;
-        if self.lines.cut {
+        let mut listing = self.collector.listing;
+        if self.collector.cut {
             listing.notice(format!("Lines are cut at {LONGEST_LINE} characters; read shows them whole."));
             listing.detail("linesTruncated", true);
         }
@@ -111,12 +111,12 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// A file whose reads fail after cancellation.
-struct Stoppable<'a> {
+struct StoppableFile<'a> {
     file: File,
     stop: &'a CancellationToken,
 }
 
-impl Read for Stoppable<'_> {
+impl Read for StoppableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.stop.is_cancelled() { Err(io::Error::other("stopped")) } else { self.file.read(buffer) }
     }
@@ -124,7 +124,7 @@ impl Read for Stoppable<'_> {
 
 /// Converts matches into lines of the result.
 #[derive(Default)]
-struct Lines {
+struct MatchCollector {
     listing: Listing,
     name: String,
     with_context: bool,
@@ -136,7 +136,7 @@ struct Lines {
     pending: Vec<String>,
 }
 
-impl Lines {
+impl MatchCollector {
     /// Separates groups of lines if there is context, as every grep does.
     fn begin_group(&mut self) {
         self.pending.clear();
@@ -165,7 +165,7 @@ impl Lines {
     }
 }
 
-impl Sink for Lines {
+impl Sink for MatchCollector {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_leaves_no_context_of_what_is_not_shown() {
+    fn no_context_is_shown_for_lines_beyond_the_limit() {
         assert_eq!(search("x", 1, 1, "1\nx\n3\n4\n5\nx\n"), ("f-1- 1\nf:2: x\nf-3- 3".into(), true));
         assert_eq!(search("x", 0, 2, "x\nx\n"), ("f:1: x\nf:2: x".into(), false));
         assert_eq!(search("x", 0, 2, "x\nx\nx"), ("f:1: x\nf:2: x".into(), true));
@@ -258,7 +258,7 @@ mod tests {
         let text = format!("{}!", "a".repeat(1 << 20));
         for pattern in ["^(a+)+$", "^(a|a)*$", "^(a|aa)+$", "^([a-z]+)*$", "^(.*?,){11}P"] {
             let mut search = Search::new(Pattern::new(pattern, false, false).unwrap(), 0, 9);
-            let mut reads = Counted { text: text.as_bytes(), bytes: 0 };
+            let mut reads = CountingReader { text: text.as_bytes(), bytes: 0 };
             search.reader(&mut reads, "f").unwrap();
             assert!(search.finish().is_empty(), "{pattern}");
             assert_eq!(reads.bytes, text.len(), "the text is read once");
@@ -274,12 +274,12 @@ mod tests {
         assert_eq!(search.finish().finish("").all_text(), "g:1: b");
     }
 
-    struct Counted<'a> {
+    struct CountingReader<'a> {
         text: &'a [u8],
         bytes: usize,
     }
 
-    impl Read for Counted<'_> {
+    impl Read for CountingReader<'_> {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
             let count = self.text.read(buffer)?;
             self.bytes += count;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Bash, Edit, Find, Grep, Ls, Read, Todo, Tool, ToolSet, Write};
+use super::{BashTool, EditTool, FindTool, GrepTool, LsTool, ReadTool, TodoTool, Tool, ToolSet, WriteTool};
 
 /// Result of a selection by name.
 pub struct Selection {
@@ -15,14 +15,21 @@ pub struct Selection {
 impl ToolSet {
     /// Returns the default tools: read, bash, edit, write.
     pub fn builtin() -> Self {
-        Self { tools: vec![Arc::new(Read), Arc::new(Bash), Arc::new(Edit::One), Arc::new(Write)] }
+        Self {
+            tools: vec![Arc::new(ReadTool), Arc::new(BashTool), Arc::new(EditTool::One), Arc::new(WriteTool)],
+        }
     }
 
     /// Returns all built-in tools: the default tools, and grep, find, ls, todo_write, which are selected by
     /// name.
     pub fn available() -> Self {
         let mut all = Self::builtin();
-        all.tools.extend([Arc::new(Grep) as Arc<dyn Tool>, Arc::new(Find), Arc::new(Ls), Arc::new(Todo)]);
+        all.tools.extend([
+            Arc::new(GrepTool) as Arc<dyn Tool>,
+            Arc::new(FindTool),
+            Arc::new(LsTool),
+            Arc::new(TodoTool),
+        ]);
         all
     }
 

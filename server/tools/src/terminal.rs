@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::sequences::{Parts, Sequences};
-use super::truncate::{Totals, char_boundary_from};
+use super::sequences::{EscapeHandler, EscapeParser};
+use super::truncate::{TextSize, char_boundary_from};
 
 /// Number of lines that a cursor reaches: as many as a tall terminal shows. Lines above them have scrolled away and
 /// stay.
@@ -33,7 +33,7 @@ fn needs_rendering(text: &str) -> bool {
 /// backspace, and the sequences that move the cursor or erase; all others are dropped.
 #[derive(Debug)]
 pub(super) struct Screen {
-    sequences: Sequences,
+    parser: EscapeParser,
     page: Page,
 }
 
@@ -41,12 +41,12 @@ impl Screen {
     /// Creates an empty screen. It keeps at least the last `keep` bytes of the text, at most twice as many, and the
     /// lines that a cursor reaches.
     pub fn new(keep: usize) -> Self {
-        Self { sequences: Sequences::default(), page: Page::new(keep) }
+        Self { parser: EscapeParser::default(), page: Page::new(keep) }
     }
 
     /// Draws more output.
     pub fn push(&mut self, text: &str) {
-        self.sequences.push(text, &mut self.page);
+        self.parser.push(text, &mut self.page);
     }
 
     /// Returns the end of the text so far.
@@ -57,19 +57,22 @@ impl Screen {
     }
 
     /// Returns the size of the whole text.
-    pub fn total(&self) -> Totals {
+    pub fn total(&self) -> TextSize {
         let mut rows = String::new();
         self.page.rows_in(&mut rows);
         let total = self.page.size.total;
-        Totals { lines: total.lines + Totals::of(&rows).lines - 1, bytes: total.bytes + rows.len() as u64 }
+        TextSize {
+            lines: total.lines + TextSize::of(&rows).lines - 1,
+            bytes: total.bytes + rows.len() as u64,
+        }
     }
 
     /// Returns the size of the last line in bytes. An empty line after the last newline is ignored.
     pub fn last_line(&self) -> u64 {
         let mut rows = String::new();
         self.page.rows_in(&mut rows);
-        let Size { total, line, line_before } = self.page.size;
-        let mut size = Size { total, line, line_before };
+        let SizeTracker { total, line, line_before } = self.page.size;
+        let mut size = SizeTracker { total, line, line_before };
         size.push(&rows);
         size.last_line()
     }
@@ -82,16 +85,16 @@ impl Screen {
 
 /// The size of a growing text and of its last lines.
 #[derive(Debug)]
-pub(super) struct Size {
-    pub total: Totals,
+pub(super) struct SizeTracker {
+    pub total: TextSize,
     /// Number of bytes after the last newline, and of the line before it.
     line: u64,
     line_before: u64,
 }
 
-impl Size {
+impl SizeTracker {
     pub fn new() -> Self {
-        Self { total: Totals { lines: 1, bytes: 0 }, line: 0, line_before: 0 }
+        Self { total: TextSize { lines: 1, bytes: 0 }, line: 0, line_before: 0 }
     }
 
     pub fn push(&mut self, text: &str) {
@@ -118,7 +121,7 @@ struct Page {
     /// The retained end of the lines above `rows`.
     above: String,
     /// The size of all lines above.
-    size: Size,
+    size: SizeTracker,
     /// `true` if a sequence moved the cursor, or text was overwritten or erased.
     redrawn: bool,
     /// The lines that the cursor can reach; at least one.
@@ -182,7 +185,7 @@ impl Page {
     fn new(keep: usize) -> Self {
         Self {
             above: String::new(),
-            size: Size::new(),
+            size: SizeTracker::new(),
             redrawn: false,
             rows: vec![Row::default()],
             at: 0,
@@ -352,7 +355,7 @@ impl Page {
     }
 }
 
-impl Parts for Page {
+impl EscapeHandler for Page {
     fn text(&mut self, text: &str) {
         let mut rest = text;
         if let ([Row { text: begun, edited: false }], None) = (&mut self.rows[..], self.column)
@@ -518,7 +521,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_scrolled_away_stays() {
+    fn lines_that_have_scrolled_away_stay() {
         let lines: String = (0..200).map(|number| format!("{number}\n")).collect();
         let shown = render(&format!("{lines}\x1b[1000Aup\x1b[2Jend\n")).into_owned();
         let expected: String = (0..200 - ROWS + 1).map(|number| format!("{number}\n")).collect();
@@ -551,7 +554,7 @@ mod tests {
             screen.push(&text[middle..]);
             let shown = screen.text();
             prop_assert_eq!(render(&text), shown.as_str());
-            prop_assert_eq!(screen.total(), Totals::of(&shown));
+            prop_assert_eq!(screen.total(), TextSize::of(&shown));
             prop_assert!(!needs_rendering(&shown));
         }
     }

@@ -15,8 +15,10 @@ pub(crate) const LARGEST_FILE: u64 = 256 * 1024 * 1024;
 impl ToolContext {
     /// Returns the text of a file from the editor. Returns `None` without an editor, for a file that is not
     /// text, and if the editor cannot read it. In these cases the file of this machine applies.
-    pub(super) async fn read_elsewhere(&self, path: &Path) -> Result<Option<String>, String> {
-        let Some(files) = self.files.as_ref().filter(|files| files.reads()) else { return Ok(None) };
+    pub(super) async fn read_in_editor(&self, path: &Path) -> Result<Option<String>, String> {
+        let Some(files) = self.editor_files.as_ref().filter(|files| files.can_read()) else {
+            return Ok(None);
+        };
         let looked = path.to_owned();
         if !blocking::run_unless_aborted(&self.abort, move |_| Ok(may_be_text(&looked))).await? {
             return Ok(None);
@@ -31,8 +33,10 @@ impl ToolContext {
     }
 
     /// Sets the text of a file in the editor. Returns false without an editor.
-    pub(super) async fn write_elsewhere(&self, path: &Path, text: String) -> Result<bool, String> {
-        let Some(files) = self.files.as_ref().filter(|files| files.writes()) else { return Ok(false) };
+    pub(super) async fn write_in_editor(&self, path: &Path, text: String) -> Result<bool, String> {
+        let Some(files) = self.editor_files.as_ref().filter(|files| files.can_write()) else {
+            return Ok(false);
+        };
         if self.abort.is_cancelled() {
             return Err(ABORTED.to_owned());
         }
@@ -41,8 +45,8 @@ impl ToolContext {
     }
 
     /// Returns true if files are changed in the editor, which then can both read and write.
-    pub(super) fn changes_elsewhere(&self) -> bool {
-        self.files.as_ref().is_some_and(|files| files.reads() && files.writes())
+    pub(super) fn edits_in_editor(&self) -> bool {
+        self.editor_files.as_ref().is_some_and(|files| files.can_read() && files.can_write())
     }
 }
 

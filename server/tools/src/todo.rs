@@ -10,14 +10,14 @@ use super::{Tool, ToolContext, ToolOutput};
 
 /// Maintains a list of tasks in phases.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Todo;
+pub struct TodoTool;
 
-impl Todo {
+impl TodoTool {
     /// The name of the tool.
     pub const NAME: &str = "todo_write";
 }
 
-impl Tool for Todo {
+impl Tool for TodoTool {
     fn name(&self) -> &str {
         Self::NAME
     }
@@ -84,8 +84,8 @@ impl Tool for Todo {
                 let change = serde_json::from_value::<Change>(change).map_err(|error| error.to_string());
                 errors.extend(change.and_then(|change| list.apply(change)).err());
             }
-            list.settle();
-            let kept = context.conversation.as_ref().is_some_and(|conversation| conversation.is_kept());
+            list.activate_next();
+            let kept = context.conversation.as_ref().is_some_and(|conversation| conversation.has_file());
             let storage = if kept { "session" } else { "memory" };
             let mut output = ToolOutput::text(list.summary(&errors));
             output.details = Some(json!({"phases": list.phases, "storage": storage}));
@@ -104,31 +104,31 @@ mod tests {
 
     /// Remembers the last result.
     #[derive(Default)]
-    struct Last(Mutex<Option<Value>>);
+    struct LastDetails(Mutex<Option<Value>>);
 
-    impl Conversation for Last {
+    impl Conversation for LastDetails {
         fn last_details(&self, tool: &str) -> Option<Value> {
-            assert_eq!(tool, Todo::NAME);
+            assert_eq!(tool, TodoTool::NAME);
             self.0.lock().unwrap().clone()
         }
-        fn is_kept(&self) -> bool {
+        fn has_file(&self) -> bool {
             true
         }
     }
 
-    async fn call(last: &Arc<Last>, ops: Value) -> String {
+    async fn call(last: &Arc<LastDetails>, ops: Value) -> String {
         let mut context = ToolContext::new("/", Arc::new(LocalSpawner::new(None)));
         context.conversation = Some(last.clone());
         let mut tools = ToolSet::none();
-        tools.add(Arc::new(Todo));
-        let output = tools.call(&context, Todo::NAME, json!({"ops": ops})).await;
+        tools.add(Arc::new(TodoTool));
+        let output = tools.call(&context, TodoTool::NAME, json!({"ops": ops})).await;
         *last.0.lock().unwrap() = output.details.clone();
         output.all_text()
     }
 
     #[tokio::test]
     async fn a_list_is_written_changed_and_finished() {
-        let last = Arc::new(Last::default());
+        let last = Arc::new(LastDetails::default());
         let phases = json!([{"name": "Work", "tasks": [
             {"content": "Do A", "details": "first\nthen"}, {"content": "Do B", "status": "pending"},
         ]}]);
@@ -166,8 +166,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_list_that_cannot_be_read_is_told_and_the_rest_counts() {
-        let last = Arc::new(Last::default());
+    async fn an_invalid_change_is_reported_and_the_rest_applies() {
+        let last = Arc::new(LastDetails::default());
         let text = call(
             &last,
             json!([{"op": "replace"}, {"op": "add_phase", "name": "P", "tasks": [{"content": "t"}]}]),

@@ -35,7 +35,7 @@ impl Status {
         }
     }
 
-    fn sign(self) -> char {
+    fn symbol(self) -> char {
         match self {
             Self::Pending => '○',
             Self::InProgress => '→',
@@ -208,7 +208,7 @@ impl TodoList {
     }
 
     /// Makes exactly one open task the task in progress, if there is any.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn activate_next(&mut self) {
         let mut tasks: Vec<_> = self.phases.iter_mut().flat_map(|phase| &mut phase.tasks).collect();
         let mut active = tasks.iter_mut().filter(|task| task.status == Status::InProgress);
         if active.next().is_some() {
@@ -258,7 +258,7 @@ impl TodoList {
         for phase in &self.phases {
             let _ = writeln!(text, "  {}:", phase.name);
             for task in &phase.tasks {
-                let _ = writeln!(text, "    {} {} {}", task.status.sign(), task.id, task.content);
+                let _ = writeln!(text, "    {} {} {}", task.status.symbol(), task.id, task.content);
             }
         }
         text.trim_end().to_owned()

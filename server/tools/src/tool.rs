@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::Spawner;
-use super::agents::{AgentsError, Child, ChildNews, Watch};
+use super::agents::{Child, StepCallback, SubagentError, SubagentEvent};
 use super::arguments;
-use super::artifact::DEFAULT_ARTIFACT_LIMIT;
-use super::context::{Conversation, TextFiles, Updates};
+use super::artifact::DEFAULT_OUTPUT_FILE_LIMIT;
+use super::context::{Conversation, EditorFiles, Updates};
 use super::output::ToolOutput;
 use super::shell::ShellSettings;
 
@@ -34,7 +34,7 @@ pub trait Tool: Send + Sync {
     fn parameters(&self) -> Value;
 
     /// Returns arguments in the declared shape, if a model wrote them in another known shape. Returns others unchanged.
-    fn prepared(&self, arguments: Value) -> Value {
+    fn normalize_arguments(&self, arguments: Value) -> Value {
         arguments
     }
 
@@ -141,7 +141,7 @@ impl ToolSet {
         let Some(tool) = self.get(name) else {
             return ToolOutput::error(format!("Tool {name} not found"));
         };
-        match arguments::validate(name, &tool.parameters(), &tool.prepared(arguments)) {
+        match arguments::validate(name, &tool.parameters(), &tool.normalize_arguments(arguments)) {
             Ok(arguments) => {
                 let output = tool.execute(context, arguments).await;
                 // The caller has a clock and sets the time.
@@ -162,7 +162,7 @@ pub struct ToolContext {
     /// Receiver of partial results.
     pub updates: Updates,
     /// Starter of other agents; `None` if no agents can be started.
-    pub agents: Option<Arc<dyn Agents>>,
+    pub subagents: Option<Arc<dyn SubagentHost>>,
     /// Conversation of the call, if known.
     pub conversation: Option<Arc<dyn Conversation>>,
     /// Id of the call, if a model made it.
@@ -170,23 +170,23 @@ pub struct ToolContext {
     /// Directory for files with full outputs.
     pub temp_dir: PathBuf,
     /// Text files in an editor of the client; `None` without an editor.
-    pub files: Option<Arc<dyn TextFiles>>,
+    pub editor_files: Option<Arc<dyn EditorFiles>>,
     /// Starter of commands.
     pub spawner: Arc<dyn Spawner>,
     /// Background work after the end of calls, such as clean-up. The end of the process waits for it, up to a limit.
-    pub chores: TaskTracker,
+    pub background_tasks: TaskTracker,
     /// Settings of the shell for commands.
     pub shell: ShellSettings,
     /// Maximum size of the file with a command's output, in bytes.
-    pub artifact_limit: u64,
+    pub output_file_limit: u64,
     /// `true` if images that are too large for a model are reduced; otherwise they are left out.
     pub auto_resize_images: bool,
     /// `true` if a note replaces images for the model.
     pub block_images: bool,
     /// `true` if results are also returned as data when that takes work.
-    pub as_data: bool,
+    pub wants_structured: bool,
     /// Details of a result with an image, for clients of a model that accepts no images.
-    pub blind_model: Option<Value>,
+    pub no_vision_details: Option<Value>,
 }
 
 impl ToolContext {
@@ -197,26 +197,26 @@ impl ToolContext {
             cwd: cwd.into(),
             abort: CancellationToken::new(),
             updates: Updates::none(),
-            agents: None,
+            subagents: None,
             conversation: None,
             call_id: None,
             temp_dir: std::env::temp_dir(),
-            files: None,
+            editor_files: None,
             spawner,
-            chores: TaskTracker::new(),
+            background_tasks: TaskTracker::new(),
             shell: ShellSettings::default(),
-            artifact_limit: DEFAULT_ARTIFACT_LIMIT,
+            output_file_limit: DEFAULT_OUTPUT_FILE_LIMIT,
             auto_resize_images: true,
             block_images: false,
-            as_data: false,
-            blind_model: None,
+            wants_structured: false,
+            no_vision_details: None,
         }
     }
 }
 
 /// Specification of a child agent.
 #[derive(Clone)]
-pub struct Order {
+pub struct SpawnRequest {
     /// Identifies the child in events.
     pub id: String,
     /// Name of the agent, in events.
@@ -239,7 +239,7 @@ pub struct Order {
     /// the number of children.
     pub resumes: bool,
     /// Receiver of the child's steps.
-    pub watch: Option<Watch>,
+    pub on_step: Option<StepCallback>,
 }
 
 /// Data of the parent agent.
@@ -256,12 +256,12 @@ pub struct Parent {
 }
 
 /// Starts other agents.
-pub trait Agents: Send + Sync {
+pub trait SubagentHost: Send + Sync {
     /// Returns the data of the parent, or `None` after its end.
     fn parent(&self) -> Option<Parent>;
 
     /// Emits an event about a child to subscribers of the parent.
-    fn tell(&self, id: &str, agent: &str, news: ChildNews<'_>);
+    fn emit(&self, id: &str, agent: &str, event: SubagentEvent<'_>);
 
     /// Returns milliseconds since the Unix epoch.
     fn now_ms(&self) -> i64;
@@ -271,9 +271,9 @@ pub trait Agents: Send + Sync {
 
     /// Requests permission for a call from the guards of the parent. Fails with a message for the model. An
     /// abort of the call that started the child denies the permission.
-    fn may<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>>;
+    fn authorize<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>>;
 
     /// Creates a child, which is idle at first. The child is included in the number of children until it is
     /// dropped.
-    fn start(&self, order: Order) -> BoxFuture<'_, Result<Box<dyn Child>, AgentsError>>;
+    fn start(&self, request: SpawnRequest) -> BoxFuture<'_, Result<Box<dyn Child>, SubagentError>>;
 }

@@ -82,7 +82,7 @@ impl Truncation {
         })
     }
 
-    fn new(content: &str, total: Totals, limits: Limits) -> Self {
+    fn new(content: &str, total: TextSize, limits: Limits) -> Self {
         Self {
             content: content.to_owned(),
             truncated_by: None,
@@ -99,12 +99,12 @@ impl Truncation {
 
 /// The size of a text of which only one end is available.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Totals {
+pub(crate) struct TextSize {
     pub lines: u64,
     pub bytes: u64,
 }
 
-impl Totals {
+impl TextSize {
     pub(crate) fn of(text: &str) -> Self {
         Self { lines: lines_of(text), bytes: text.len() as u64 }
     }
@@ -117,12 +117,12 @@ impl Totals {
 /// Returns the first whole lines of a text. If the first line alone is too long, the result is empty and
 /// marked accordingly.
 pub fn truncate_head(text: &str, limits: Limits) -> Truncation {
-    truncate_head_of(text, Totals::of(text), limits)
+    truncate_head_of(text, TextSize::of(text), limits)
 }
 
 /// Works as [`truncate_head`], for a text of which only the beginning is available: all of it, or more than
 /// the byte limit.
-pub(crate) fn truncate_head_of(window: &str, total: Totals, limits: Limits) -> Truncation {
+pub(crate) fn truncate_head_of(window: &str, total: TextSize, limits: Limits) -> Truncation {
     if total.fit(limits) {
         return Truncation::new(window, total, limits);
     }
@@ -150,12 +150,12 @@ pub(crate) fn truncate_head_of(window: &str, total: Totals, limits: Limits) -> T
 /// Returns the last whole lines of a text. If the last line does not fit, its end is retained, cut between
 /// characters.
 pub fn truncate_tail(text: &str, limits: Limits) -> Truncation {
-    truncate_tail_of(text, Totals::of(text), limits)
+    truncate_tail_of(text, TextSize::of(text), limits)
 }
 
 /// Works as [`truncate_tail`], for a text of which only the end is available: all of it, or more than the
 /// byte limit.
-pub(crate) fn truncate_tail_of(window: &str, total: Totals, limits: Limits) -> Truncation {
+pub(crate) fn truncate_tail_of(window: &str, total: TextSize, limits: Limits) -> Truncation {
     if total.fit(limits) {
         return Truncation::new(window, total, limits);
     }
@@ -312,7 +312,7 @@ mod tests {
                 prop_assert!(cut.content.len() <= max_bytes);
                 prop_assert_eq!(cut.output_bytes, cut.content.len() as u64);
                 prop_assert!(cut.output_lines <= max_lines as u64 || cut.last_line_partial);
-                prop_assert_eq!(cut.truncated(), !Totals::of(&text).fit(limits));
+                prop_assert_eq!(cut.truncated(), !TextSize::of(&text).fit(limits));
                 prop_assert_eq!(cut.total_bytes, text.len() as u64);
                 if !cut.truncated() { prop_assert_eq!(&cut.content, &text); }
                 if text.contains(|c| c != '\n') && cut.truncated() && cut.last_line_partial {
@@ -328,10 +328,10 @@ mod tests {
             let limits = limits(max_lines, max_bytes);
             let from = char_boundary_from(&text, text.len().saturating_sub(max_bytes + 8));
             let whole = truncate_tail(&text, limits);
-            prop_assert_eq!(truncate_tail_of(&text[from..], Totals::of(&text), limits), whole);
+            prop_assert_eq!(truncate_tail_of(&text[from..], TextSize::of(&text), limits), whole);
             let to = char_boundary_from(&text, (max_bytes + 8).min(text.len()));
             let whole = truncate_head(&text, limits);
-            prop_assert_eq!(truncate_head_of(&text[..to], Totals::of(&text), limits), whole);
+            prop_assert_eq!(truncate_head_of(&text[..to], TextSize::of(&text), limits), whole);
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{os_error, paths};
 const VERSION_CONTROL: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 
 /// One item of the traversal.
-pub(crate) struct Found {
+pub(crate) struct WalkEntry {
     pub path: PathBuf,
     /// The path below the starting point; empty for the starting point itself.
     pub relative: PathBuf,
@@ -26,7 +26,7 @@ pub(crate) struct Found {
 pub(crate) struct Walk {
     entries: ignore::Walk,
     root: PathBuf,
-    skipped: Skipped,
+    skipped: SkippedFiles,
 }
 
 impl Walk {
@@ -43,11 +43,11 @@ impl Walk {
                 || (!VERSION_CONTROL.iter().any(|name| entry.file_name() == *name)
                     && enter(&relative(entry, &start)))
         });
-        Self { entries: builder.build(), root: root.to_owned(), skipped: Skipped::default() }
+        Self { entries: builder.build(), root: root.to_owned(), skipped: SkippedFiles::default() }
     }
 
     /// Records a file that could not be used.
-    pub(crate) fn leave_out(&mut self, found: &Found, reason: String) {
+    pub(crate) fn record_skipped(&mut self, found: &WalkEntry, reason: String) {
         self.skipped.add(&found.relative, reason);
     }
 
@@ -68,15 +68,15 @@ fn relative(entry: &DirEntry, root: &Path) -> PathBuf {
 }
 
 impl Iterator for Walk {
-    type Item = Found;
+    type Item = WalkEntry;
 
-    fn next(&mut self) -> Option<Found> {
+    fn next(&mut self) -> Option<WalkEntry> {
         loop {
             match self.entries.next()? {
                 Ok(entry) => {
                     // Only standard input has no type, and it is never traversed.
                     let Some(kind) = entry.file_type() else { continue };
-                    return Some(Found {
+                    return Some(WalkEntry {
                         relative: relative(&entry, &self.root),
                         path: entry.into_path(),
                         kind,
@@ -105,12 +105,12 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
 
 /// The files skipped because of errors: their number, and the first one as an example.
 #[derive(Debug, Default)]
-struct Skipped {
+struct SkippedFiles {
     count: u64,
     first: Option<(PathBuf, String)>,
 }
 
-impl Skipped {
+impl SkippedFiles {
     fn add(&mut self, path: &Path, reason: String) {
         self.count += 1;
         self.first.get_or_insert_with(|| (path.to_owned(), reason));
@@ -119,7 +119,7 @@ impl Skipped {
     /// Returns the notice for the model; `None` if nothing was skipped.
     fn notice(&self) -> Option<String> {
         let (path, reason) = self.first.as_ref()?;
-        let (path, count) = (paths::in_line(path), self.count);
+        let (path, count) = (paths::to_single_line(path), self.count);
         Some(match count {
             1 => format!("Left out, since it could not be read: {path} ({reason})."),
             _ => format!(
@@ -160,8 +160,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_is_counted() {
-        let mut skipped = Skipped::default();
+    fn skipped_files_are_counted() {
+        let mut skipped = SkippedFiles::default();
         assert_eq!(skipped.notice(), None);
         skipped.add(Path::new("a"), "EACCES: permission denied".into());
         assert_eq!(

@@ -2,30 +2,30 @@
 
 /// Kind of work of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Work {
+pub enum ToolKind {
     /// The tool reads files or folders.
-    Reads,
+    Read,
     /// The tool changes files.
-    Edits,
+    Edit,
     /// The tool searches for files, lines or pages.
-    Searches,
+    Search,
     /// The tool runs commands or code.
-    Runs,
+    Execute,
     /// The tool fetches data from the network.
-    Fetches,
+    Fetch,
     /// The tool plans or delegates work.
-    Plans,
+    Plan,
 }
 
 /// Returns the kind of work of the tool with that name; `None` for an unknown name.
-pub fn work(tool: &str) -> Option<Work> {
+pub fn tool_kind(tool: &str) -> Option<ToolKind> {
     Some(match tool {
-        "read" | "ls" | "read_file" => Work::Reads,
-        "edit" | "write" | "edit_file" | "write_file" => Work::Edits,
-        "grep" | "find" | "glob" | "web_search" => Work::Searches,
-        "bash" | "shell" | "python" | "eval" => Work::Runs,
-        "fetch" => Work::Fetches,
-        "todo_write" | "task" | "sub_agent" => Work::Plans,
+        "read" | "ls" | "read_file" => ToolKind::Read,
+        "edit" | "write" | "edit_file" | "write_file" => ToolKind::Edit,
+        "grep" | "find" | "glob" | "web_search" => ToolKind::Search,
+        "bash" | "shell" | "python" | "eval" => ToolKind::Execute,
+        "fetch" => ToolKind::Fetch,
+        "todo_write" | "task" | "sub_agent" => ToolKind::Plan,
         _ => return None,
     })
 }

@@ -10,9 +10,9 @@ use agentese_server_base::replace as files;
 
 /// Writes a file, and replaces any existing content.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Write;
+pub struct WriteTool;
 
-impl Tool for Write {
+impl Tool for WriteTool {
     fn name(&self) -> &str {
         "write"
     }
@@ -48,20 +48,20 @@ async fn execute(context: &ToolContext, mut arguments: Value) -> Result<ToolOutp
         return Err("content must be string".into());
     };
     let path = paths::resolve(&context.cwd, &given);
-    let target = files::target(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
-    let _alone = locks::lock_unless(&target, &context.abort).await?;
+    let target = files::resolve_symlinks(&path).map_err(|error| os_error::describe(&error, "open", &path))?;
+    let _alone = locks::lock_unless_aborted(&target, &context.abort).await?;
     let abort = context.abort.clone();
     let done = |bytes: usize| ToolOutput::text(format!("Successfully wrote {bytes} bytes to {given}"));
-    if context.files.as_ref().is_some_and(|files| files.writes()) {
+    if context.editor_files.as_ref().is_some_and(|files| files.can_write()) {
         let bytes = content.len();
-        context.write_elsewhere(&target, content).await?;
+        context.write_in_editor(&target, content).await?;
         return Ok(done(bytes));
     }
     let scratch = context.temp_dir.clone();
     let job = move || {
         // A file keeps the encoding of its byte order mark.
         let content = Encoding::of_file(&target).encode_file(&content);
-        replace::replace(&target, &[&*content], &scratch, || locks::unless_aborted(&abort))?;
+        replace::replace(&target, &[&*content], &scratch, || locks::check_not_aborted(&abort))?;
         Ok(content.len())
     };
     // Not raced against the abort: the result reports the actual change of the file.

@@ -6,24 +6,28 @@ fn update(json: Value) -> AcpUpdate {
     serde_json::from_value(json).unwrap()
 }
 
-fn names(deeds: &[Deed]) -> Vec<String> {
-    let name = |deed: &Deed| match deed {
-        Deed::Grew(event) => format!("{event:?}"),
-        Deed::Answered(answer) => format!("answered {} {:?}", answer.content.len(), answer.stop_reason),
-        Deed::ToolBegan(call) => format!("began {} {}", call.name, Value::from(call.arguments.clone())),
-        Deed::ToolEnded(id, output) => format!("ended {id} {} {}", output.all_text(), output.is_error),
+fn names(events: &[RemoteEvent]) -> Vec<String> {
+    let name = |deed: &RemoteEvent| match deed {
+        RemoteEvent::AnswerUpdated(event) => format!("{event:?}"),
+        RemoteEvent::AnswerEnded(answer) => {
+            format!("answered {} {:?}", answer.content.len(), answer.stop_reason)
+        }
+        RemoteEvent::ToolStarted(call) => {
+            format!("began {} {}", call.name, Value::from(call.arguments.clone()))
+        }
+        RemoteEvent::ToolEnded(id, output) => format!("ended {id} {} {}", output.all_text(), output.is_error),
         other => format!("{other:?}"),
     };
-    deeds.iter().map(name).map(|text| text.split([' ', '(']).take(4).collect::<Vec<_>>().join(" ")).collect()
+    events.iter().map(name).map(|text| text.split([' ', '(']).take(4).collect::<Vec<_>>().join(" ")).collect()
 }
 
-fn all(turns: &mut Turns, updates: &[Value]) -> Vec<Deed> {
-    updates.iter().flat_map(|json| turns.take(update(json.clone()))).collect()
+fn all(turns: &mut UpdateTranslator, updates: &[Value]) -> Vec<RemoteEvent> {
+    updates.iter().flat_map(|json| turns.translate(update(json.clone()))).collect()
 }
 
 #[test]
 fn an_answer_ends_when_a_call_of_it_begins() {
-    let mut turns = Turns::default();
+    let mut turns = UpdateTranslator::default();
     let deeds = all(
         &mut turns,
         &[
@@ -53,34 +57,34 @@ fn an_answer_ends_when_a_call_of_it_begins() {
             "TextDelta \"Done.\")",
         ]
     );
-    let (deeds, aborted) = turns.over(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn)));
+    let (deeds, aborted) = turns.end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn)));
     assert_eq!((names(&deeds), aborted), (vec!["TextEnd".to_owned(), "answered 1 Stop".to_owned()], false));
 }
 
 #[test]
 fn calls_side_by_side_belong_to_one_answer() {
-    let mut turns = Turns::default();
+    let mut turns = UpdateTranslator::default();
     let call = |id: &str, status: &str| json!({"sessionUpdate": "tool_call", "toolCallId": id, "title": id, "status": status});
     let deeds = all(&mut turns, &[call("a", "pending"), call("b", "pending")]);
     assert_eq!(names(&deeds), ["Start"]);
     let mut began = call("a", "in_progress");
     began["sessionUpdate"] = "tool_call_update".into();
     let deeds = all(&mut turns, &[began, call("late", "in_progress")]);
-    let answered = deeds.iter().filter(|deed| matches!(deed, Deed::Answered(_))).count();
-    let begun: Vec<_> = deeds.iter().filter(|deed| matches!(deed, Deed::ToolBegan(_))).collect();
+    let answered = deeds.iter().filter(|deed| matches!(deed, RemoteEvent::AnswerEnded(_))).count();
+    let begun: Vec<_> = deeds.iter().filter(|deed| matches!(deed, RemoteEvent::ToolStarted(_))).collect();
     assert_eq!((answered, begun.len()), (1, 2), "{deeds:#?}");
 }
 
 #[test]
-fn a_turn_that_failed_or_was_stopped_says_so() {
+fn a_failed_or_stopped_turn_reports_its_reason() {
     let ended = |ended| {
-        let (deeds, aborted) = Turns::default().over(ended);
-        let Some(Deed::Answered(answer)) = deeds.into_iter().last() else { panic!("no answer") };
+        let (deeds, aborted) = UpdateTranslator::default().end_turn(ended);
+        let Some(RemoteEvent::AnswerEnded(answer)) = deeds.into_iter().last() else { panic!("no answer") };
         (answer.stop_reason, answer.error_message, aborted)
     };
     assert_eq!(ended(Err("no key".to_owned())), (StopReason::Error, Some("no key".to_owned()), false));
     let cancelled = ended(Ok(AcpPromptEnd::new(AcpStopReason::Cancelled)));
     assert_eq!(cancelled, (StopReason::Aborted, Some(ABORTED.to_owned()), true));
     assert_eq!(ended(Ok(AcpPromptEnd::new(AcpStopReason::Refusal))).0, StopReason::Error);
-    assert!(Turns::default().over(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn))).0.is_empty());
+    assert!(UpdateTranslator::default().end_turn(Ok(AcpPromptEnd::new(AcpStopReason::EndTurn))).0.is_empty());
 }

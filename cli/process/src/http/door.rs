@@ -23,7 +23,7 @@ impl Token {
     }
 
     /// Compares a text with the token, in constant time for texts of its length.
-    pub fn is(&self, text: &str) -> bool {
+    pub fn matches(&self, text: &str) -> bool {
         self.0.as_bytes().ct_eq(text.as_bytes()).into()
     }
 
@@ -43,7 +43,7 @@ impl std::fmt::Debug for Token {
 ///
 /// The name in `Host` must be one of this machine, because foreign names can resolve to it. The origin of a
 /// page must be our own, or one of the `others`.
-pub fn refuses(headers: &HeaderMap, port: u16, others: &[String]) -> Option<&'static str> {
+pub fn rejection_reason(headers: &HeaderMap, port: u16, others: &[String]) -> Option<&'static str> {
     let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
     let own = |host: &str| LOOPBACK.iter().any(|name| host == format!("{name}:{port}"));
     if !text(header::HOST).is_some_and(own) {
@@ -77,18 +77,18 @@ mod tests {
     }
 
     #[test]
-    fn a_token_fits_itself_alone_and_does_not_show() {
+    fn a_token_matches_only_itself_and_is_not_printed() {
         let (token, other) = (Token::random().unwrap(), Token::random().unwrap());
-        assert!(token.is(token.reveal()));
-        assert!(!token.is(other.reveal()) && !token.is("") && !token.is(&token.reveal()[1..]));
+        assert!(token.matches(token.reveal()));
+        assert!(!token.matches(other.reveal()) && !token.matches("") && !token.matches(&token.reveal()[1..]));
         assert_eq!(token.reveal().len(), 32);
         assert!(!format!("{token:?}").contains(token.reveal()));
     }
 
     #[test]
-    fn other_names_and_other_origins_are_refused() {
+    fn other_hosts_and_origins_are_rejected() {
         let refused = |pairs: &[(&'static str, &'static str)]| {
-            refuses(&headers(pairs), 4711, &["http://localhost:3000".to_owned()]).is_some()
+            rejection_reason(&headers(pairs), 4711, &["http://localhost:3000".to_owned()]).is_some()
         };
         for host in ["127.0.0.1:4711", "localhost:4711", "[::1]:4711"] {
             assert!(!refused(&[("host", host)]), "{host}");

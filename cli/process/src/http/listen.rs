@@ -20,13 +20,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 /// Time limit of the head of a request, and of a connection without one.
-const HEAD: Duration = Duration::from_secs(10);
+const HEAD_LIMIT: Duration = Duration::from_secs(10);
 /// Time limit of the body of a request.
 const BODY: Duration = Duration::from_secs(30);
 /// Limit of open connections without the token. A further one replaces the oldest.
-const STRANGERS: usize = 64;
+const MAX_ANONYMOUS: usize = 64;
 /// Limit of open connections with the token.
-const GUESTS: usize = 128;
+const MAX_AUTHENTICATED: usize = 128;
 /// Pause of accepting if the system has no descriptor left.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -35,49 +35,49 @@ const PAUSE: Duration = Duration::from_millis(100);
 struct Connections {
     numbers: AtomicU64,
     /// Connections without the token, oldest first, with their close tokens.
-    strangers: Mutex<VecDeque<(u64, CancellationToken)>>,
-    guests: Arc<Semaphore>,
+    anonymous: Mutex<VecDeque<(u64, CancellationToken)>>,
+    authenticated: Arc<Semaphore>,
 }
 
 impl Connections {
-    fn strangers(&self) -> MutexGuard<'_, VecDeque<(u64, CancellationToken)>> {
-        self.strangers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn anonymous(&self) -> MutexGuard<'_, VecDeque<(u64, CancellationToken)>> {
+        self.anonymous.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers a connection. Closes the oldest one without the token if there are too many.
-    fn enter(self: &Arc<Self>) -> Arc<Visit> {
+    fn register(self: &Arc<Self>) -> Arc<ConnectionGuard> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let closed = CancellationToken::new();
-        let mut strangers = self.strangers();
-        while strangers.len() >= STRANGERS {
-            close(strangers.pop_front());
+        let mut anonymous = self.anonymous();
+        while anonymous.len() >= MAX_ANONYMOUS {
+            close(anonymous.pop_front());
         }
-        strangers.push_back((number, closed.clone()));
-        drop(strangers);
-        Arc::new(Visit { number, closed, connections: self.clone(), permit: OnceLock::new() })
+        anonymous.push_back((number, closed.clone()));
+        drop(anonymous);
+        Arc::new(ConnectionGuard { number, closed, connections: self.clone(), permit: OnceLock::new() })
     }
 }
 
-fn close(stranger: Option<(u64, CancellationToken)>) {
-    if let Some((_, closed)) = stranger {
+fn close(connection: Option<(u64, CancellationToken)>) {
+    if let Some((_, closed)) = connection {
         closed.cancel();
     }
 }
 
 /// Connection, including the protocol to which it is upgraded.
 #[derive(Debug)]
-pub struct Visit {
+pub struct ConnectionGuard {
     number: u64,
     closed: CancellationToken,
     connections: Arc<Connections>,
     permit: OnceLock<OwnedSemaphorePermit>,
 }
 
-impl Visit {
+impl ConnectionGuard {
     /// Admits a connection that has shown the token. Returns `false` if the limit is reached.
     fn admit(&self) -> bool {
         if self.permit.get().is_none() {
-            let Ok(permit) = self.connections.guests.clone().try_acquire_owned() else { return false };
+            let Ok(permit) = self.connections.authenticated.clone().try_acquire_owned() else { return false };
             let _ = self.permit.set(permit);
             self.forget();
         }
@@ -85,11 +85,11 @@ impl Visit {
     }
 
     fn forget(&self) {
-        self.connections.strangers().retain(|(number, _)| *number != self.number);
+        self.connections.anonymous().retain(|(number, _)| *number != self.number);
     }
 }
 
-impl Drop for Visit {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.forget();
     }
@@ -97,9 +97,11 @@ impl Drop for Visit {
 
 /// Admits the connection of a request with the token. Returns the connection, for storage in its upgraded
 /// form. Fails with the reason if too many connections are open.
-pub fn admit(request: &Request) -> Result<Arc<Visit>, String> {
-    let visit = request.extensions().get::<Arc<Visit>>().filter(|visit| visit.admit());
-    visit.cloned().ok_or_else(|| format!("{GUESTS} connections are open: close a tab, or end a run"))
+pub fn admit(request: &Request) -> Result<Arc<ConnectionGuard>, String> {
+    let guard = request.extensions().get::<Arc<ConnectionGuard>>().filter(|visit| visit.admit());
+    guard
+        .cloned()
+        .ok_or_else(|| format!("{MAX_AUTHENTICATED} connections are open: close a tab, or end a run"))
 }
 
 /// Failure to read the body of a request.
@@ -114,7 +116,7 @@ pub enum BodyError {
 }
 
 /// Reads the body of a request within the time limit.
-pub async fn body(request: Request, longest: usize) -> Result<Bytes, BodyError> {
+pub async fn read_body(request: Request, longest: usize) -> Result<Bytes, BodyError> {
     let read = axum::body::to_bytes(request.into_body(), longest);
     let read = tokio::time::timeout(BODY, read).await.map_err(|_| BodyError::TimedOut)?;
     read.map_err(|_| BodyError::TooLong(longest))
@@ -128,16 +130,18 @@ where
 {
     let connections = Arc::new(Connections {
         numbers: AtomicU64::new(0),
-        strangers: Mutex::default(),
-        guests: Arc::new(Semaphore::new(GUESTS)),
+        anonymous: Mutex::default(),
+        authenticated: Arc::new(Semaphore::new(MAX_AUTHENTICATED)),
     });
     loop {
         match accept(&listener).await {
-            Ok(stream) => drop(tokio::spawn(talk(stream, connections.enter(), answer.clone()))),
+            Ok(stream) => {
+                drop(tokio::spawn(serve_connection(stream, connections.register(), answer.clone())))
+            }
             // The client has already disconnected.
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
             Err(_) => {
-                close(connections.strangers().pop_front());
+                close(connections.anonymous().pop_front());
                 tokio::time::sleep(PAUSE).await;
             }
         }
@@ -152,20 +156,20 @@ async fn accept(listener: &TcpListener) -> io::Result<TcpStream> {
     Ok(stream)
 }
 
-async fn talk<A, R>(stream: TcpStream, visit: Arc<Visit>, answer: A)
+async fn serve_connection<A, R>(stream: TcpStream, guard: Arc<ConnectionGuard>, answer: A)
 where
     A: Fn(Request) -> R,
     R: Future<Output = Response<Body>>,
 {
-    let closed = visit.closed.clone();
+    let closed = guard.closed.clone();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(visit.clone());
+        request.extensions_mut().insert(guard.clone());
         let answered = answer(request);
         async move { Ok::<_, Infallible>(answered.await) }
     });
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD);
+    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_LIMIT);
     let connection = builder.serve_connection(TokioIo::new(stream), service).with_upgrades();
     tokio::select! {
         // A disconnect of the client is not a failure of the server.
@@ -190,7 +194,7 @@ mod tests {
                 Err(reason) => (StatusCode::SERVICE_UNAVAILABLE, reason).into_response(),
             };
         }
-        match body(request, 100).await {
+        match read_body(request, 100).await {
             Ok(body) => body.len().to_string().into_response(),
             Err(error) => (StatusCode::REQUEST_TIMEOUT, error.to_string()).into_response(),
         }
@@ -237,7 +241,7 @@ mod tests {
 
     /// The clock advances automatically while all tasks wait.
     #[tokio::test(start_paused = true)]
-    async fn what_does_not_come_to_its_end_is_closed() {
+    async fn incomplete_requests_are_closed() {
         let server = Server::start().await;
         for half in ["", "GET / HT", "GET /in HTTP/1.1\r\nhost: a\r\n"] {
             assert_eq!(rest(server.sends(half).await).await, "", "{half:?}");
@@ -250,12 +254,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_without_the_token_keep_nobody_out() {
+    async fn connections_without_the_token_block_no_client() {
         let server = Server::start().await;
         let mut guest = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
         assert!(some(&mut guest).await.ends_with("in"));
         let mut strangers = Vec::new();
-        for _ in 0..3 * STRANGERS {
+        for _ in 0..3 * MAX_ANONYMOUS {
             strangers.push(server.sends("GET /").await);
         }
         let mut late = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
@@ -267,10 +271,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn connections_with_the_token_are_bounded_too() {
+    async fn connections_with_the_token_are_bounded() {
         let server = Server::start().await;
         let mut guests = Vec::new();
-        for _ in 0..GUESTS {
+        for _ in 0..MAX_AUTHENTICATED {
             let mut guest = server.sends("GET /in HTTP/1.1\r\nhost: a\r\n\r\n").await;
             assert!(some(&mut guest).await.ends_with("in"));
             guests.push(guest);

@@ -9,8 +9,8 @@ use crate::place::{Edit, Place, edited};
 use crate::stream::{Role, Stream, envelope};
 use crate::{Effect, Group, Mutator};
 
-const fn answers(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
-    Mutator::new(name, says, Group::Answers, find)
+const fn answers(name: &'static str, description: &'static str, find: crate::EffectFinder) -> Mutator {
+    Mutator::new(name, description, Group::Answers, find)
 }
 
 pub(super) const ALL: &[Mutator] = &[
@@ -58,7 +58,7 @@ pub(super) const ALL: &[Mutator] = &[
         let own = answered(stream, at, &place).filter(|own| **own != json!({}));
         let Some(own) = own else { return Vec::new() };
         let of = command(stream, at);
-        let mut others = (0..stream.said.len()).filter(|other| command(stream, *other) != of);
+        let mut others = (0..stream.lines.len()).filter(|other| command(stream, *other) != of);
         let other = others.find_map(|other| answered(stream, other, &place).filter(|data| *data != own));
         other.map(|other| put(&place, other)).into_iter().collect()
     }),
@@ -81,16 +81,16 @@ fn data(stream: &Stream) -> Place {
 
 /// Returns the value at a place of an answer.
 fn answered<'a>(stream: &'a Stream, at: usize, place: &Place) -> Option<&'a Value> {
-    let said = &stream.said[at];
-    if !said.is_answer() {
+    let line = &stream.lines[at];
+    if !line.is_answer() {
         return None;
     }
-    place.of(&said.frame)
+    place.of(&line.frame)
 }
 
 /// Returns the command of an answer.
 fn command(stream: &Stream, at: usize) -> Option<&str> {
-    match &stream.said[at].role {
+    match &stream.lines[at].role {
         Role::Answer { command, .. } => command.as_deref(),
         _ => None,
     }
@@ -100,7 +100,7 @@ fn command(stream: &Stream, at: usize) -> Option<&str> {
 fn named_command(stream: &Stream, at: usize) -> Option<(Place, &str)> {
     // An answer to a line that is not a command may have any name.
     let name = command(stream, at).filter(|_| is_of_a_command(stream, at))?;
-    let members = stream.said[at].frame.as_object()?.iter();
+    let members = stream.lines[at].frame.as_object()?.iter();
     // Finds the envelope's member whose value is the name of the command; skips the envelope's own tag.
     let mut members = members.filter(|(_, value)| value.as_str() == Some(name));
     let (member, _) = members.find(|(member, _)| *member != envelope(stream.spec).command)?;
@@ -110,13 +110,13 @@ fn named_command(stream: &Stream, at: usize) -> Option<(Place, &str)> {
 /// Turns a success into a failure.
 fn failure(stream: &Stream, at: usize) -> Effects {
     let envelope = envelope(stream.spec);
-    let said = &stream.said[at];
+    let said = &stream.lines[at];
     if !matches!(said.role, Role::Answer { success: true, .. }) {
         return Vec::new();
     }
     let root = Place::default();
     let data = root.member(envelope.data);
-    let without = edited(&said.line, &data, &Edit::Remove).unwrap_or_else(|| said.line.clone());
+    let without = edited(&said.text, &data, &Edit::Remove).unwrap_or_else(|| said.text.clone());
     let (flipped, error) = match envelope.success {
         Some(success) => {
             (edited(&without, &root.member(success), &Edit::Put("false".into())), json!("failed"))

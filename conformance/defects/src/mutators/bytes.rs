@@ -5,10 +5,10 @@ use crate::change::with_end;
 use crate::place::{Edit, Place, edited, span};
 use crate::site::Kind;
 use crate::stream::Stream;
-use crate::{Effect, Group, Mutator, Sees};
+use crate::{Effect, Group, Lookahead, Mutator};
 
-const fn bytes(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
-    Mutator::new(name, says, Group::Bytes, find)
+const fn bytes(name: &'static str, description: &'static str, find: crate::EffectFinder) -> Mutator {
+    Mutator::new(name, description, Group::Bytes, find)
 }
 
 pub(super) const ALL: &[Mutator] = &[
@@ -19,13 +19,13 @@ pub(super) const ALL: &[Mutator] = &[
         line(stream, at, |line| Some(with_end(&line[cut(line)?..])))
     }),
     bytes("lines-merged", "two frames stand in one line", |stream, at| {
-        let next = stream.said.get(at + 1).is_some_and(is_frame);
+        let next = stream.lines.get(at + 1).is_some_and(is_frame);
         if !next {
             return Vec::new();
         }
         line(stream, at, |line| Some(line.as_bytes().to_vec()))
     })
-    .seeing(Sees::Next),
+    .with_lookahead(Lookahead::Next),
     bytes("line-split", "a frame stands in two lines", |stream, at| {
         line(stream, at, |line| {
             let comma = line.find(',')? + 1;
@@ -36,8 +36,8 @@ pub(super) const ALL: &[Mutator] = &[
         line(stream, at, |line| line.contains("\\n").then(|| with_end(&line.replacen("\\n", "\n", 1))))
     }),
     bytes("pretty", "a frame is laid out over several lines", |stream, at| {
-        let text = serde_json::to_string_pretty(&stream.said[at].frame);
-        whole_if(is_frame(&stream.said[at]), || Effect::Bytes(with_end(&text.unwrap_or_default())))
+        let text = serde_json::to_string_pretty(&stream.lines[at].frame);
+        whole_if(is_frame(&stream.lines[at]), || Effect::Bytes(with_end(&text.unwrap_or_default())))
     }),
     bytes("invalid-utf8", "a text has a byte in it that no UTF-8 has", |stream, at| {
         in_text(stream, at, |before, after| [before, b"\xff", after].concat())
@@ -61,18 +61,18 @@ pub(super) const ALL: &[Mutator] = &[
         line(stream, at, |line| Some(with_end(&format!("\u{feff}{line}"))))
     }),
     bytes("carriage-return", "a line ends with a carriage return alone", |stream, at| {
-        let next = stream.said.get(at + 1).is_some_and(is_frame);
+        let next = stream.lines.get(at + 1).is_some_and(is_frame);
         if !next {
             return Vec::new();
         }
         line(stream, at, |line| Some([line.as_bytes(), b"\r"].concat()))
     })
-    .seeing(Sees::Next),
+    .with_lookahead(Lookahead::Next),
     bytes("last-line-open", "the last line does not end", |stream, at| {
-        let last = stream.complete && at + 1 == stream.said.len();
+        let last = stream.complete && at + 1 == stream.lines.len();
         if last { line(stream, at, |line| Some(line.as_bytes().to_vec())) } else { Vec::new() }
     })
-    .seeing(Sees::All),
+    .with_lookahead(Lookahead::All),
     bytes("noise-before", "a line that is not a frame comes between the frames", |stream, at| {
         line(stream, at, |line| Some(with_end(&format!("Debugger attached.\n{line}"))))
     }),
@@ -104,26 +104,26 @@ pub(super) const ALL: &[Mutator] = &[
         line(stream, at, |line| Some(with_end(&format!("{line}}}"))))
     }),
     bytes("not-a-number", "NaN stands in place of a number", |stream, at| {
-        let said = &stream.said[at];
+        let said = &stream.lines[at];
         let mut sites = said.sites.iter().filter(|site| site.kind == Kind::Number);
         sites.next().map(|site| put(&site.place, "NaN")).into_iter().collect()
     }),
     bytes("member-twice", "a member is there twice, and the second one has another value", twice),
     bytes("leading-zero", "a number begins with a zero", |stream, at| {
-        let said = &stream.said[at];
+        let said = &stream.lines[at];
         let mut sites = said.sites.iter().filter(|site| site.kind == Kind::Number);
-        let found = sites.find_map(|site| Some((site, said.line.get(span(&said.line, &site.place)?)?)));
+        let found = sites.find_map(|site| Some((site, said.text.get(span(&said.text, &site.place)?)?)));
         found.map(|(site, number)| put(&site.place, format!("0{number}"))).into_iter().collect()
     }),
 ];
 
 /// Applies a change to the text of the line, if the line is a frame.
 fn line(stream: &Stream, at: usize, change: fn(&str) -> Option<Vec<u8>>) -> Effects {
-    let said = &stream.said[at];
-    if !is_frame(said) {
+    let line = &stream.lines[at];
+    if !is_frame(line) {
         return Vec::new();
     }
-    change(&said.line).map(|bytes| whole(Effect::Bytes(bytes))).unwrap_or_default()
+    change(&line.text).map(|bytes| whole(Effect::Bytes(bytes))).unwrap_or_default()
 }
 
 /// Returns a position in the middle of a line.
@@ -134,22 +134,22 @@ fn cut(line: &str) -> Option<usize> {
 
 /// Changes the end of the first text that the matcher compares.
 fn in_text(stream: &Stream, at: usize, change: fn(&[u8], &[u8]) -> Vec<u8>) -> Effects {
-    let said = &stream.said[at];
-    let mut texts = said.sites.iter().filter(|site| site.kind == Kind::Text);
-    let found = texts.find_map(|site| Some((site, span(&said.line, &site.place)?)));
+    let line = &stream.lines[at];
+    let mut texts = line.sites.iter().filter(|site| site.kind == Kind::Text);
+    let found = texts.find_map(|site| Some((site, span(&line.text, &site.place)?)));
     let Some((site, span)) = found else { return Vec::new() };
-    let bytes = with_end(&said.line);
+    let bytes = with_end(&line.text);
     let quote = span.end - 1;
     vec![(site.place.clone(), Effect::Bytes(change(&bytes[..quote], &bytes[quote..])))]
 }
 
 /// Repeats the member of a compared text, with another value.
 fn twice(stream: &Stream, at: usize) -> Effects {
-    let said = &stream.said[at];
+    let said = &stream.lines[at];
     let counts = |kind: &Kind| matches!(kind, Kind::Text | Kind::Constant | Kind::Choice { .. });
     let sites = said.sites.iter().filter(|site| counts(&site.kind) && site.place.name().is_some());
     let changed = |place: &Place| {
-        let line = edited(&said.line, place, &Edit::Again("\"x\"".to_owned()))?;
+        let line = edited(&said.text, place, &Edit::Duplicate("\"x\"".to_owned()))?;
         Some((place.clone(), Effect::Bytes(with_end(&line))))
     };
     sites

@@ -5,57 +5,57 @@ use agentese::spec::RunEffect;
 use super::{Effects, is_frame, whole_if};
 use crate::change::with_end;
 use crate::stream::{Role, Stream};
-use crate::{Effect, Group, Mutator, Sees};
+use crate::{Effect, Group, Lookahead, Mutator};
 
-const fn frames(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
-    Mutator::new(name, says, Group::Frames, find)
+const fn frames(name: &'static str, description: &'static str, find: crate::EffectFinder) -> Mutator {
+    Mutator::new(name, description, Group::Frames, find)
 }
 
 pub(super) const ALL: &[Mutator] = &[
-    frames("drop-answer", "an answer does not come", |stream, at| dropped(stream.said[at].is_answer())),
+    frames("drop-answer", "an answer does not come", |stream, at| dropped(stream.lines[at].is_answer())),
     frames("drop-event", "an event does not come", |stream, at| {
-        dropped(stream.said[at].is_event() && !stream.is_piece(at))
+        dropped(stream.lines[at].is_event() && !stream.is_piece(at))
     }),
     frames("drop-dialog", "a question or a notice does not come", |stream, at| {
-        dropped(stream.said[at].role == Role::Dialog)
+        dropped(stream.lines[at].role == Role::Dialog)
     }),
     frames("drop-run-start", "the event with which a run begins does not come", |stream, at| {
-        dropped(begins(stream, at))
+        dropped(is_run_start(stream, at))
     }),
     frames("drop-run-end", "the event with which a run may end does not come", |stream, at| {
-        dropped(ends(stream, at))
+        dropped(is_run_end(stream, at))
     }),
     frames("drop-first", "the first frame does not come", |stream, at| {
-        dropped(at == 0 && is_frame(&stream.said[at]))
+        dropped(at == 0 && is_frame(&stream.lines[at]))
     }),
     frames("drop-last", "the last frame does not come", |stream, at| {
         dropped(
             stream.complete
-                && at + 1 == stream.said.len()
-                && is_frame(&stream.said[at])
+                && at + 1 == stream.lines.len()
+                && is_frame(&stream.lines[at])
                 && !stream.is_piece(at),
         )
     })
-    .seeing(Sees::All),
+    .with_lookahead(Lookahead::All),
     frames("twice-answer", "an answer comes twice", |stream, at| {
-        twice(stream, at, stream.said[at].is_answer())
+        twice(stream, at, stream.lines[at].is_answer())
     }),
     frames("twice-event", "an event comes twice", |stream, at| {
-        twice(stream, at, stream.said[at].is_event() && !stream.is_piece(at))
+        twice(stream, at, stream.lines[at].is_event() && !stream.is_piece(at))
     }),
     frames("twice-dialog", "a question or a notice comes twice", |stream, at| {
-        twice(stream, at, stream.said[at].role == Role::Dialog)
+        twice(stream, at, stream.lines[at].role == Role::Dialog)
     }),
 ];
 
 /// Returns `true` if the line is an event that begins a run.
-pub(super) fn begins(stream: &Stream, at: usize) -> bool {
-    stream.said[at].event().is_some_and(|event| event.run == RunEffect::Begins)
+pub(super) fn is_run_start(stream: &Stream, at: usize) -> bool {
+    stream.lines[at].event().is_some_and(|event| event.run == RunEffect::Begins)
 }
 
 /// Returns `true` if the line is an event that ends a run, or may end one.
-pub(super) fn ends(stream: &Stream, at: usize) -> bool {
-    stream.said[at].event().is_some_and(|event| matches!(event.run, RunEffect::MayEnd | RunEffect::Ends))
+pub(super) fn is_run_end(stream: &Stream, at: usize) -> bool {
+    stream.lines[at].event().is_some_and(|event| matches!(event.run, RunEffect::MayEnd | RunEffect::Ends))
 }
 
 fn dropped(applies: bool) -> Effects {
@@ -63,5 +63,5 @@ fn dropped(applies: bool) -> Effects {
 }
 
 fn twice(stream: &Stream, at: usize, applies: bool) -> Effects {
-    whole_if(applies, || Effect::Bytes(with_end(&stream.said[at].line).repeat(2)))
+    whole_if(applies, || Effect::Bytes(with_end(&stream.lines[at].text).repeat(2)))
 }

@@ -8,8 +8,8 @@ use crate::site::Kind;
 use crate::stream::{Role, Stream, envelope};
 use crate::{Group, Mutator};
 
-const fn ids(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
-    Mutator::new(name, says, Group::Ids, find)
+const fn ids(name: &'static str, description: &'static str, find: crate::EffectFinder) -> Mutator {
+    Mutator::new(name, description, Group::Ids, find)
 }
 
 pub(super) const ALL: &[Mutator] = &[
@@ -32,7 +32,7 @@ pub(super) const ALL: &[Mutator] = &[
     ids("other-id", "an answer has the id of another command", |stream, at| {
         with_id(stream, at, |stream, id| {
             let member = envelope(stream.spec).id;
-            let others = stream.asked.iter().rev().filter_map(|asked| asked.get(member));
+            let others = stream.client_lines.iter().rev().filter_map(|asked| asked.get(member));
             others.into_iter().find(|other| *other != id).cloned()
         })
     }),
@@ -51,7 +51,7 @@ pub(super) const ALL: &[Mutator] = &[
     ),
     ids("added-id", "an answer to a command without an id has one", |stream, at| {
         let member = envelope(stream.spec).id;
-        let said = &stream.said[at];
+        let said = &stream.lines[at];
         // An answer to a line that is not a command may have any id.
         if is_of_a_command(stream, at) && said.frame.get(member).is_none() {
             vec![edit(&Place::default(), Edit::Add(member.to_owned(), "\"x\"".to_owned()))]
@@ -69,15 +69,15 @@ pub(super) const ALL: &[Mutator] = &[
 
 /// Returns `true` if the line answers a declared command.
 pub(super) fn is_of_a_command(stream: &Stream, at: usize) -> bool {
-    let Role::Answer { command: Some(command), .. } = &stream.said[at].role else { return false };
+    let Role::Answer { command: Some(command), .. } = &stream.lines[at].role else { return false };
     stream.spec.command(command).is_some()
 }
 
 /// Returns the id of an answer, if the answer has one.
 fn id_of(stream: &Stream, at: usize) -> Option<(Place, &Value)> {
-    let said = stream.said[at].is_answer().then_some(&stream.said[at])?;
+    let line = stream.lines[at].is_answer().then_some(&stream.lines[at])?;
     let member = envelope(stream.spec).id;
-    Some((Place::default().member(member), said.frame.get(member)?))
+    Some((Place::default().member(member), line.frame.get(member)?))
 }
 
 fn with_id(stream: &Stream, at: usize, other: fn(&Stream, &Value) -> Option<Value>) -> Effects {
@@ -86,18 +86,18 @@ fn with_id(stream: &Stream, at: usize, other: fn(&Stream, &Value) -> Option<Valu
 }
 
 /// Returns `true` if a member of this name holds an id, by the naming rules of the dialects.
-fn names_an_id(name: &str) -> bool {
+fn is_id_name(name: &str) -> bool {
     name == "id" || name.ends_with("Id") || name.ends_with("_id")
 }
 
 /// Changes texts that refer to ids from the client or the model.
 fn references(stream: &Stream, at: usize, other: fn(&Stream, &str, &str) -> Option<String>) -> Effects {
-    let said = &stream.said[at];
-    let sites = said.sites.iter().filter(|site| site.kind == Kind::Text);
+    let line = &stream.lines[at];
+    let sites = line.sites.iter().filter(|site| site.kind == Kind::Text);
     sites
         .filter_map(|site| {
-            let name = site.place.name().filter(|name| names_an_id(name))?;
-            let text = site.place.of(&said.frame)?.as_str()?;
+            let name = site.place.name().filter(|name| is_id_name(name))?;
+            let text = site.place.of(&line.frame)?.as_str()?;
             Some(put(&site.place, json!(other(stream, name, text)?)))
         })
         .collect()
@@ -105,7 +105,7 @@ fn references(stream: &Stream, at: usize, other: fn(&Stream, &str, &str) -> Opti
 
 /// Returns another text of an earlier member with the same name.
 fn other_reference(stream: &Stream, name: &str, text: &str) -> Option<String> {
-    let texts = stream.said.iter().rev().flat_map(|said| {
+    let texts = stream.lines.iter().rev().flat_map(|said| {
         let named =
             said.sites.iter().filter(|site| site.kind == Kind::Text && site.place.name() == Some(name));
         named.filter_map(|site| site.place.of(&said.frame)?.as_str())

@@ -6,8 +6,8 @@ use crate::site::{Kind, Site};
 use crate::stream::Stream;
 use crate::{Group, Mutator};
 
-const fn members(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
-    Mutator::new(name, says, Group::Members, find)
+const fn members(name: &'static str, description: &'static str, find: crate::EffectFinder) -> Mutator {
+    Mutator::new(name, description, Group::Members, find)
 }
 
 pub(super) const ALL: &[Mutator] = &[
@@ -19,7 +19,7 @@ pub(super) const ALL: &[Mutator] = &[
         "a member is missing that may, but that this agent has here",
         |stream, at| each(stream, at, |site| (!site.required).then_some(Edit::Remove)),
     )
-    .not_growing(),
+    .sparing_growth(),
     members("member-renamed", "a member's name has another ending", |stream, at| {
         each(stream, at, |site| Some(Edit::Rename(format!("{}s", site.place.name()?))))
     }),
@@ -34,8 +34,8 @@ pub(super) const ALL: &[Mutator] = &[
 
 /// Changes each declared member in turn.
 fn each(stream: &Stream, at: usize, change: fn(&Site) -> Option<Edit>) -> Effects {
-    let said = &stream.said[at];
-    let sites = said.sites.iter().filter(|site| site.place.name().is_some());
+    let line = &stream.lines[at];
+    let sites = line.sites.iter().filter(|site| site.place.name().is_some());
     let sites = sites.filter(|site| {
         // In some places null is equivalent to an absent member; a mutator for values covers null.
         (site.kind != Kind::Any || site.required) && !site.may_be_absent
@@ -68,7 +68,7 @@ mod tests {
     use super::recased;
 
     #[test]
-    fn names_are_written_in_the_other_case() {
+    fn names_change_between_snake_and_camel_case() {
         assert_eq!(recased("messageCount"), "message_count");
         assert_eq!(recased("session_id"), "sessionId");
         assert_eq!(recased("type"), "type");

@@ -1,10 +1,10 @@
 //! Agents that end too early, in a wrong way, or not at all.
 
 use super::whole_if;
-use crate::{Effect, Group, Mutator, Sees};
+use crate::{Effect, Group, Lookahead, Mutator};
 
-const fn process(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
-    Mutator::new(name, says, Group::Process, find)
+const fn process(name: &'static str, description: &'static str, find: crate::EffectFinder) -> Mutator {
+    Mutator::new(name, description, Group::Process, find)
 }
 
 pub(super) const ALL: &[Mutator] = &[
@@ -21,11 +21,11 @@ pub(super) const ALL: &[Mutator] = &[
         whole_if(true, || Effect::Hangs)
     }),
     process("other-exit-code", "the agent says everything and ends with another exit code", |stream, at| {
-        whole_if(stream.complete && at + 1 == stream.said.len(), || Effect::Code(3))
+        whole_if(stream.complete && at + 1 == stream.lines.len(), || Effect::Code(3))
     })
-    .seeing(Sees::All),
+    .with_lookahead(Lookahead::All),
     process("does-not-end", "the agent says everything and does not end with its input", |stream, at| {
-        whole_if(stream.complete && at + 1 == stream.said.len(), || Effect::Stays)
+        whole_if(stream.complete && at + 1 == stream.lines.len(), || Effect::Stays)
     })
-    .seeing(Sees::All),
+    .with_lookahead(Lookahead::All),
 ];

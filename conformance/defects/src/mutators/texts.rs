@@ -7,8 +7,8 @@ use crate::site::Kind;
 use crate::stream::Stream;
 use crate::{Group, Mutator};
 
-const fn texts(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
-    Mutator::new(name, says, Group::Texts, find)
+const fn texts(name: &'static str, description: &'static str, find: crate::EffectFinder) -> Mutator {
+    Mutator::new(name, description, Group::Texts, find)
 }
 
 pub(super) const ALL: &[Mutator] = &[
@@ -19,14 +19,14 @@ pub(super) const ALL: &[Mutator] = &[
             Some(text[..end].to_owned())
         })
     })
-    .not_growing(),
+    .sparing_growth(),
     texts("text-halved", "the second half of a text is missing", |stream, at| {
         each(stream, at, |text| {
             let count = text.chars().count();
             (count > 1).then(|| text.chars().take(count / 2).collect())
         })
     })
-    .not_growing(),
+    .sparing_growth(),
     texts("text-longer", "something stands behind a text", |stream, at| {
         each(stream, at, |text| Some(format!("{text}…")))
     }),
@@ -48,11 +48,11 @@ pub(super) const ALL: &[Mutator] = &[
     texts("text-empty", "a text is empty", |stream, at| {
         each(stream, at, |text| (!text.is_empty()).then(String::new))
     })
-    .not_growing(),
+    .sparing_growth(),
     texts("text-trimmed", "white space around a text is missing", |stream, at| {
         each(stream, at, |text| Some(text.trim().to_owned()))
     })
-    .not_growing(),
+    .sparing_growth(),
     texts("text-one-line", "the line feeds of a text are spaces", |stream, at| {
         each(stream, at, |text| Some(text.replace('\n', " ")))
     }),
@@ -77,11 +77,11 @@ pub(super) const ALL: &[Mutator] = &[
 
 /// Changes each text for which `other` gives a different one.
 fn each(stream: &Stream, at: usize, other: fn(&str) -> Option<String>) -> Effects {
-    let said = &stream.said[at];
-    let sites = said.sites.iter().filter(|site| site.kind == Kind::Text);
+    let line = &stream.lines[at];
+    let sites = line.sites.iter().filter(|site| site.kind == Kind::Text);
     sites
         .filter_map(|site| {
-            let text = site.place.of(&said.frame)?.as_str()?;
+            let text = site.place.of(&line.frame)?.as_str()?;
             let other = other(text).filter(|other| other != text)?;
             Some(put(&site.place, json!(other)))
         })

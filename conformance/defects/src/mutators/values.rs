@@ -8,8 +8,8 @@ use crate::site::{Kind, Site};
 use crate::stream::Stream;
 use crate::{Group, Mutator};
 
-const fn values(name: &'static str, says: &'static str, find: crate::Find) -> Mutator {
-    Mutator::new(name, says, Group::Values, find)
+const fn values(name: &'static str, description: &'static str, find: crate::EffectFinder) -> Mutator {
+    Mutator::new(name, description, Group::Values, find)
 }
 
 pub(super) const ALL: &[Mutator] = &[
@@ -75,36 +75,36 @@ pub(super) const ALL: &[Mutator] = &[
     values("count-one-more", "a number is one more", |stream, at| {
         each(stream, at, |_, value| Some(json!(value.as_i64()? + 1)))
     })
-    .not_growing(),
+    .sparing_growth(),
     values("count-one-less", "a number is one less", |stream, at| {
         each(stream, at, |_, value| Some(json!(value.as_i64().filter(|value| *value > 0)? - 1)))
     })
-    .not_growing(),
+    .sparing_growth(),
     values("number-zero", "a number is 0", |stream, at| {
         each(stream, at, |_, value| value.as_f64().filter(|value| *value != 0.0).map(|_| json!(0)))
     })
-    .not_growing(),
+    .sparing_growth(),
     values("number-negative", "a number has the other sign", |stream, at| {
         each(stream, at, |_, value| {
             let number = value.as_f64().filter(|number| *number > 0.0)?;
             Some(value.as_i64().map_or_else(|| json!(-number), |number| json!(-number)))
         })
     })
-    .not_growing(),
+    .sparing_growth(),
     values("number-tenfold", "a number is ten times as much", |stream, at| {
         each(stream, at, |_, value| {
             let number = value.as_f64().filter(|number| *number != 0.0)?;
             Some(value.as_i64().map_or_else(|| json!(number * 10.0), |number| json!(number * 10)))
         })
     })
-    .not_growing(),
+    .sparing_growth(),
     values("item-missing", "an item of an array is missing", |stream, at| {
         items(stream, at, |place, items, at| {
             let mark = place.item(at);
             (at < items.len()).then(|| edit(&mark, Edit::Remove))
         })
     })
-    .not_growing(),
+    .sparing_growth(),
     values("item-twice", "an item of an array is there twice", |stream, at| {
         items(stream, at, |place, items, at| {
             let mut items = items.to_vec();
@@ -125,16 +125,16 @@ pub(super) const ALL: &[Mutator] = &[
     values("list-empty", "an array is empty", |stream, at| {
         each(stream, at, |_, value| value.as_array().filter(|items| !items.is_empty()).map(|_| json!([])))
     })
-    .not_growing(),
+    .sparing_growth(),
 ];
 
 /// Changes each declared site for which `other` gives another value.
 fn each(stream: &Stream, at: usize, other: fn(&Site, &Value) -> Option<Value>) -> Effects {
-    let said = &stream.said[at];
-    let sites = said.sites.iter();
+    let line = &stream.lines[at];
+    let sites = line.sites.iter();
     sites
         .filter_map(|site| {
-            let value = site.place.of(&said.frame)?;
+            let value = site.place.of(&line.frame)?;
             Some(put(&site.place, other(site, value)?))
         })
         .collect()
@@ -145,11 +145,11 @@ type ItemChange = fn(&Place, &[Value], usize) -> Option<(Place, crate::Effect)>;
 
 /// Applies a change to each item of each array.
 fn items(stream: &Stream, at: usize, change: ItemChange) -> Effects {
-    let said = &stream.said[at];
-    let sites = said.sites.iter().filter(|site| site.kind == Kind::Array);
+    let line = &stream.lines[at];
+    let sites = line.sites.iter().filter(|site| site.kind == Kind::Array);
     sites
         .flat_map(|site| {
-            let items = site.place.of(&said.frame).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+            let items = site.place.of(&line.frame).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
             (0..items.len()).filter_map(|at| change(&site.place, items, at)).collect::<Vec<_>>()
         })
         .collect()
@@ -159,7 +159,7 @@ fn items(stream: &Stream, at: usize, change: ItemChange) -> Effects {
 fn other_tag(stream: &Stream, at: usize) -> Effects {
     each_tag(stream, at, |stream, at, place, tag| {
         // The proxy does not know later frames.
-        let others = stream.said[..at].iter().filter_map(|said| {
+        let others = stream.lines[..at].iter().filter_map(|said| {
             said.site(place).filter(|site| site.kind == Kind::Constant)?;
             place.of(&said.frame)?.as_str()
         });
@@ -172,11 +172,11 @@ fn each_tag(
     at: usize,
     other: fn(&Stream, usize, &Place, &str) -> Option<String>,
 ) -> Effects {
-    let said = &stream.said[at];
-    let sites = said.sites.iter().filter(|site| site.kind == Kind::Constant);
+    let line = &stream.lines[at];
+    let sites = line.sites.iter().filter(|site| site.kind == Kind::Constant);
     sites
         .filter_map(|site| {
-            let tag = site.place.of(&said.frame)?.as_str()?;
+            let tag = site.place.of(&line.frame)?.as_str()?;
             Some(put(&site.place, json!(other(stream, at, &site.place, tag)?)))
         })
         .collect()

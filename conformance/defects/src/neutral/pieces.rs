@@ -7,17 +7,17 @@ use crate::stream::Stream;
 
 /// Joins some neighbouring pieces of one text.
 pub(super) fn joined(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<String>>> {
-    let mut lines: Vec<Vec<String>> = stream.said.iter().map(|said| vec![said.line.clone()]).collect();
+    let mut lines: Vec<Vec<String>> = stream.lines.iter().map(|said| vec![said.text.clone()]).collect();
     // Text of the piece before, if that piece is joined to this one.
     let mut before = String::new();
     for (at, line) in lines.iter_mut().enumerate() {
         let (Some(place), Some(piece)) = (stream.piece_place(at), stream.piece(at)) else { continue };
         let text = std::mem::take(&mut before) + piece;
-        if at + 1 < stream.said.len() && are_of_one_text(stream, at, at + 1) && rng.bool() {
+        if at + 1 < stream.lines.len() && are_of_one_text(stream, at, at + 1) && rng.bool() {
             line.clear();
             before = text;
         } else if text != piece {
-            *line = vec![put(&stream.said[at].line, &place, &text)?];
+            *line = vec![put(&stream.lines[at].text, &place, &text)?];
         }
     }
     Some(lines)
@@ -25,8 +25,8 @@ pub(super) fn joined(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec
 
 /// Splits some pieces in two.
 pub(super) fn split(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<String>>> {
-    let lines = (0..stream.said.len()).map(|at| {
-        let line = &stream.said[at].line;
+    let lines = (0..stream.lines.len()).map(|at| {
+        let line = &stream.lines[at].text;
         let (Some(place), Some(piece)) = (stream.piece_place(at), stream.piece(at)) else {
             return Some(vec![line.clone()]);
         };
@@ -46,19 +46,19 @@ pub(super) fn split(stream: &Stream, rng: &mut fastrand::Rng) -> Option<Vec<Vec<
 /// the message so far.
 fn are_of_one_text(stream: &Stream, at: usize, next: usize) -> bool {
     let rest = |at: usize| -> Option<Value> {
-        let mut frame = stream.said[at].frame.clone();
+        let mut frame = stream.lines[at].frame.clone();
         stream.piece(at)?;
         let places = stream.snapshots(at).into_iter().chain(stream.piece_place(at));
         for place in places {
             let value = place.0.iter().try_fold(&mut frame, |value, step| match step {
-                crate::place::Step::Member(name) => value.get_mut(name),
-                crate::place::Step::Item(item) => value.get_mut(item),
+                crate::place::PathStep::Member(name) => value.get_mut(name),
+                crate::place::PathStep::Item(item) => value.get_mut(item),
             })?;
             *value = Value::Null;
         }
         Some(frame)
     };
-    stream.said[at].after == stream.said[next].after && rest(at).is_some() && rest(at) == rest(next)
+    stream.lines[at].after == stream.lines[next].after && rest(at).is_some() && rest(at) == rest(next)
 }
 
 /// Returns the line with snapshots that end at the second part of the piece. Returns `None` if the snapshots
@@ -66,14 +66,14 @@ fn are_of_one_text(stream: &Stream, at: usize, next: usize) -> bool {
 fn without_end(stream: &Stream, at: usize, second: &str) -> Option<String> {
     let row = stream.grows(at)?;
     let (text, member) = stream.text_so_far(at)?;
-    let frame = &stream.said[at].frame;
+    let frame = &stream.lines[at].frame;
     let block = usize::try_from(stream.within(at, row.block).of(frame)?.as_u64()?).ok()?;
-    let mut line = stream.said[at].line.clone();
+    let mut line = stream.lines[at].text.clone();
     for place in stream.snapshots(at) {
         let place = place.member(row.blocks).item(block).member(member);
         let early = text.strip_suffix(second)?;
         // Some agents send snapshots that are ahead of their pieces; a snapshot must never get shorter.
-        let before = (0..at).rev().find_map(|before| place.of(&stream.said[before].frame)?.as_str());
+        let before = (0..at).rev().find_map(|before| place.of(&stream.lines[before].frame)?.as_str());
         let is_ahead = before.is_some_and(|before| !early.starts_with(before) && text.starts_with(before));
         if place.of(frame)?.as_str()? != text || is_ahead {
             return None;

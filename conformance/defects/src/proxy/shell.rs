@@ -15,7 +15,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 
-use super::{End, Filter};
+use super::{AgentEnd, Filter};
 
 /// Longest wait of a line for the next one.
 const HOLD: Duration = Duration::from_millis(100);
@@ -68,12 +68,12 @@ pub struct Report {
 /// If the agent does not start, or if the log cannot be written.
 pub async fn run(filter: Filter, options: &ProxyOptions) -> Result<Report, ProxyError> {
     let mut child = start(&options.command)?;
-    let mut signals = Passed::new()?;
+    let mut signals = ForwardedSignals::new()?;
     let filter = Arc::new(Mutex::new(filter));
-    let ended = pass(&filter, &mut child, &mut signals).await?;
+    let ended = forward_lines(&filter, &mut child, &mut signals).await?;
     let (end, applied) = {
         let filter = locked(&filter);
-        let applied = filter.applied().map(|_| told(&filter));
+        let applied = filter.applied().map(|_| describe_change(&filter));
         if let Some(path) = &options.log {
             // Writes the log before the process ends: the caller waits for the end and then reads the log.
             let log = json!({"applied": applied, "places": filter.seen()});
@@ -82,11 +82,11 @@ pub async fn run(filter: Filter, options: &ProxyOptions) -> Result<Report, Proxy
         (filter.end(), applied)
     };
     let (code, signal) = match (end, ended) {
-        (Some(End::Code(code)), _) => {
+        (Some(AgentEnd::Code(code)), _) => {
             stop(&mut child).await;
             (Some(code), None)
         }
-        (Some(End::Killed), _) => {
+        (Some(AgentEnd::Killed), _) => {
             let signal = tokio::time::timeout(HANG, signals.next()).await.unwrap_or(Signal::KILL);
             stop(&mut child).await;
             (None, Some(signal.as_raw()))
@@ -119,34 +119,34 @@ fn start(command: &[OsString]) -> Result<Child, ProxyError> {
 
 /// Passes lines on until the agent's output ends, or until the filter ends it. Returns the exit status of the
 /// agent, unless the filter replaces it.
-async fn pass(
+async fn forward_lines(
     filter: &Arc<Mutex<Filter>>,
     child: &mut Child,
-    signals: &mut Passed,
+    signals: &mut ForwardedSignals,
 ) -> Result<Option<ExitStatus>, ProxyError> {
     let missing = || io::Error::other("the agent has no pipes");
     let agent_in = child.stdin.take().ok_or_else(missing)?;
     let mut agent_out = BufReader::new(child.stdout.take().ok_or_else(missing)?);
     let (client_in, mut client_out, _) = stdio()?.into_parts();
-    let to_agent = tokio::spawn(pass_to_agent(client_in, agent_in, filter.clone()));
-    let mut said = Vec::new();
+    let to_agent = tokio::spawn(forward_to_agent(client_in, agent_in, filter.clone()));
+    let mut output = Vec::new();
     let mut talks = true;
     while talks && locked(filter).end().is_none() {
         let holds = locked(filter).holds();
         tokio::select! {
             signal = signals.next() => forward(child, signal),
-            read = agent_out.read_until(b'\n', &mut said) => {
+            read = agent_out.read_until(b'\n', &mut output) => {
                 read?;
-                talks = said.ends_with(b"\n");
+                talks = output.ends_with(b"\n");
                 let out = {
                     let mut filter = locked(filter);
-                    let mut out = if said.is_empty() { Vec::new() } else { filter.said(&said) };
+                    let mut out = if output.is_empty() { Vec::new() } else { filter.agent_line(&output) };
                     if !talks {
                         out.extend(filter.finish());
                     }
                     out
                 };
-                said.clear();
+                output.clear();
                 talks &= write(&mut client_out, &out).await;
             }
             () = tokio::time::sleep(HOLD), if holds => {
@@ -175,14 +175,14 @@ async fn pass(
 
 /// Passes lines from the client on, until the client closes its end. Records each line before the agent can
 /// answer it.
-async fn pass_to_agent(client: BoxReader, mut agent: ChildStdin, filter: Arc<Mutex<Filter>>) {
+async fn forward_to_agent(client: BoxReader, mut agent: ChildStdin, filter: Arc<Mutex<Filter>>) {
     let mut client = BufReader::new(client);
     let mut line = Vec::new();
     loop {
         line.clear();
         match client.read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => break,
-            Ok(_) => locked(&filter).asked(&line),
+            Ok(_) => locked(&filter).client_line(&line),
         }
         // The agent may end before its input does.
         if agent.write_all(&line).await.is_err() || agent.flush().await.is_err() {
@@ -201,9 +201,9 @@ async fn write(to: &mut BoxWriter, bytes: &[u8]) -> bool {
 }
 
 /// The signals that the proxy passes on to the agent.
-struct Passed([(Signals, Signal); 3]);
+struct ForwardedSignals([(Signals, Signal); 3]);
 
-impl Passed {
+impl ForwardedSignals {
     fn new() -> io::Result<Self> {
         Ok(Self([
             (signal(SignalKind::terminate())?, Signal::TERM),
@@ -239,7 +239,7 @@ async fn stop(child: &mut Child) {
 }
 
 /// Returns the description of the change for the log.
-fn told(filter: &Filter) -> Value {
+fn describe_change(filter: &Filter) -> Value {
     let Some(application) = filter.applied() else { return Value::Null };
     let line = filter.changed_line().unwrap_or_default();
     let bytes = application.bytes(line);

@@ -18,8 +18,8 @@ fn stream_of(dialect: &str, golden: &Transcript) -> Stream {
     let mut stream = Stream::new(agentese::dynamic::spec(dialect).unwrap());
     for record in &golden.records {
         match record {
-            Record::Sent(line) => stream.ask(line.as_str()),
-            Record::Received(line) => stream.say(line.as_str()),
+            Record::Sent(line) => stream.add_client_line(line.as_str()),
+            Record::Received(line) => stream.add_agent_line(line.as_str()),
             Record::Control(_) => {}
         }
     }
@@ -41,7 +41,7 @@ const SHORT: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn there_are_more_than_forty_and_each_has_a_name_of_its_own() {
+fn mutators_have_unique_names() {
     let names: BTreeSet<_> = mutators().iter().map(|mutator| mutator.name).collect();
     assert_eq!(names.len(), mutators().len());
     assert!(names.len() >= 40, "{}", names.len());
@@ -51,18 +51,18 @@ fn there_are_more_than_forty_and_each_has_a_name_of_its_own() {
 }
 
 #[test]
-fn every_mutator_applies_somewhere_and_changes_what_it_says() {
+fn every_mutator_applies_and_changes_the_output() {
     let mut places: BTreeMap<&str, usize> = mutators().iter().map(|mutator| (mutator.name, 0)).collect();
     for (dialect, case) in SHORT {
         let stream = stream(dialect, case);
-        let lines: Vec<&str> = stream.said.iter().map(|said| said.line.as_str()).collect();
+        let lines: Vec<&str> = stream.lines.iter().map(|said| said.text.as_str()).collect();
         let plain: Vec<u8> = lines.iter().flat_map(|line| with_end(line)).collect();
         for mutator in mutators() {
             let found = mutator.applications(&stream);
             *places.get_mut(mutator.name).unwrap() += found.len();
             for application in found {
                 let changed = apply(&lines, &application);
-                let bytes: Vec<u8> = changed.said.into_iter().flat_map(|(_, bytes)| bytes).collect();
+                let bytes: Vec<u8> = changed.lines.into_iter().flat_map(|(_, bytes)| bytes).collect();
                 let told = format!("{} in {case}: {application:?}", mutator.name);
                 assert!(bytes != plain || changed.end.is_some(), "{told} changes nothing");
             }
@@ -99,7 +99,7 @@ fn applies_in(name: &str, transcripts: &[(&str, &str)]) -> bool {
 
 /// Values that agents make up are no place for a defect: another value is as good.
 #[test]
-fn nothing_is_seeded_where_the_matcher_binds() {
+fn bound_values_are_never_changed() {
     let stream = stream("pi", "tool-bash-anthropic");
     let mut seen = 0;
     for application in mutators().iter().flat_map(|mutator| mutator.applications(&stream)) {
@@ -134,21 +134,21 @@ fn an_earlier_version_of_a_message_that_grows_is_no_defect() {
 
 /// A change that an allowance of the dialect permits is no defect; without the allowance it is one.
 #[test]
-fn nothing_is_seeded_that_an_allowance_lets_go() {
+fn permitted_changes_are_not_seeded() {
     let lines = |stream: &Stream, name: &str| -> Vec<String> {
         let found = mutator(name).unwrap().applications(stream);
-        found.iter().map(|found| stream.said[found.at].line.clone()).collect()
+        found.iter().map(|found| stream.lines[found.at].text.clone()).collect()
     };
     let has = |lines: &[String], part: &str| lines.iter().any(|line| line.contains(part));
 
     let omp = stream("omp", "prompt_text");
-    assert!(has(&[omp.said[0].line.clone()], "\"ready\""), "{}", omp.said[0].line);
+    assert!(has(&[omp.lines[0].text.clone()], "\"ready\""), "{}", omp.lines[0].text);
     assert_eq!(lines(&omp, "drop-first"), Vec::<String>::new());
     let events = lines(&omp, "drop-event");
     assert!(has(&events, "agent_start") && !has(&events, "\"ready\""), "{events:?}");
 
     let omp = stream("omp", "ext_dialogs");
-    let all: Vec<String> = omp.said.iter().map(|said| said.line.clone()).collect();
+    let all: Vec<String> = omp.lines.iter().map(|said| said.text.clone()).collect();
     let dialogs = lines(&omp, "drop-dialog");
     assert!(has(&all, "autoresearch") && !has(&dialogs, "autoresearch"), "{dialogs:?}");
     assert!(has(&dialogs, "\"select\""), "{dialogs:?}");
@@ -157,7 +157,7 @@ fn nothing_is_seeded_that_an_allowance_lets_go() {
     let opal = stream("opal", "16_resume");
     let changed = |name: &str| -> Vec<String> {
         let found = mutator(name).unwrap().applications(&opal);
-        let bytes = found.iter().filter_map(|found| found.bytes(&opal.said[found.at].line));
+        let bytes = found.iter().filter_map(|found| found.bytes(&opal.lines[found.at].text));
         bytes.map(|bytes| String::from_utf8(bytes).unwrap()).collect()
     };
     assert!(!has(&changed("count-one-more"), "-32602"), "{:?}", changed("count-one-more"));
@@ -169,7 +169,7 @@ fn nothing_is_seeded_that_an_allowance_lets_go() {
 fn the_id_of_a_question_is_the_agents_own() {
     let opal = stream("opal", "12_ask_user");
     let asked = |found: &&agentese_conformance_defects::Application| {
-        opal.said[found.at].role == agentese_conformance_defects::stream::Role::Dialog
+        opal.lines[found.at].role == agentese_conformance_defects::stream::Role::Dialog
     };
     let found: Vec<_> = mutators().iter().flat_map(|mutator| mutator.applications(&opal)).collect();
     let places: BTreeSet<String> =

@@ -22,26 +22,26 @@ fn proxied(arguments: &[&str], script: &str, input: &str) -> Output {
     child.wait_with_output().unwrap()
 }
 
-const ASK: &str = "{\"id\":1,\"type\":\"get_state\"}\n";
+const REQUEST: &str = "{\"id\":1,\"type\":\"get_state\"}\n";
 const ANSWER: &str =
     "{\"type\":\"response\",\"command\":\"get_state\",\"success\":false,\"error\":\"no\",\"id\":1}\n";
 
 #[test]
 fn without_a_mutator_everything_goes_through() {
-    let output = proxied(&[], AGENT, &ASK.repeat(3));
+    let output = proxied(&[], AGENT, &REQUEST.repeat(3));
     assert_eq!(String::from_utf8_lossy(&output.stdout), ANSWER.repeat(3));
     assert_eq!(String::from_utf8_lossy(&output.stderr), "over\n");
     assert_eq!(output.status.code(), Some(7));
 }
 
 #[test]
-fn one_place_is_changed_and_told_of() {
+fn one_place_is_changed_and_logged() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("log.json");
     let output = proxied(
         &["--mutator", "success-flipped", "--at", "1", "--log", log.to_str().unwrap()],
         AGENT,
-        &ASK.repeat(3),
+        &REQUEST.repeat(3),
     );
     let wrong = ANSWER.replace("false", "true");
     assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{ANSWER}{wrong}{ANSWER}"));
@@ -52,17 +52,17 @@ fn one_place_is_changed_and_told_of() {
 }
 
 #[test]
-fn the_end_of_the_agent_can_be_another() {
-    let output = proxied(&["--mutator", "other-exit-code"], AGENT, ASK);
+fn the_end_of_the_agent_can_be_changed() {
+    let output = proxied(&["--mutator", "other-exit-code"], AGENT, REQUEST);
     assert_eq!(String::from_utf8_lossy(&output.stdout), ANSWER);
     assert_eq!(output.status.code(), Some(3));
-    let output = proxied(&["--mutator", "crashes", "--at", "0"], AGENT, &ASK.repeat(2));
+    let output = proxied(&["--mutator", "crashes", "--at", "0"], AGENT, &REQUEST.repeat(2));
     assert_eq!(String::from_utf8_lossy(&output.stdout), ANSWER);
     assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]
-fn an_agent_that_a_signal_ends_ends_the_proxy_so() {
+fn the_proxy_ends_by_the_same_signal_as_the_agent() {
     use std::os::unix::process::ExitStatusExt as _;
     let output = proxied(&[], "kill -TERM $$", "");
     assert_eq!(output.status.signal(), Some(15));
@@ -88,7 +88,7 @@ fn signals_go_on_to_the_agent() {
 }
 
 #[test]
-fn what_cannot_be_done_live_is_said() {
+fn a_mutator_that_cannot_work_live_is_rejected() {
     let output = proxied(&["--mutator", "drop-last"], AGENT, "");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("works within `run` alone"));

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use agentese_conformance::Suite;
 use agentese_conformance_defects::experiment::{Outcome, Plan, run};
-use agentese_conformance_defects::trial::Base;
+use agentese_conformance_defects::trial::Baseline;
 use agentese_conformance_defects::{mutators, neutrals};
 
 /// Number of changes to try for each dialect, for a test of some seconds without optimization.
 const TRIALS: usize = 40;
 
-fn bases(dialect: &str, cases: &[&str]) -> Vec<Base> {
+fn bases(dialect: &str, cases: &[&str]) -> Vec<Baseline> {
     let suite = Suite::embedded();
     let profile = suite.profile(dialect).or_else(|_| suite.profile(&format!("agentese-{dialect}"))).unwrap();
-    let base = |case: &&str| Base::golden(&suite, &suite.case(dialect, case).unwrap(), &profile).unwrap();
+    let base = |case: &&str| Baseline::golden(&suite, &suite.case(dialect, case).unwrap(), &profile).unwrap();
     cases.iter().map(base).collect()
 }
 

@@ -5,9 +5,9 @@ use std::time::Duration;
 use pi_codes::rpc::RpcCommand;
 use pi_codes::{PiEvent, PiRpcClient};
 
-type Failure = Box<dyn std::error::Error>;
+type BoxError = Box<dyn std::error::Error>;
 
-async fn run() -> Result<(), Failure> {
+async fn run() -> Result<(), BoxError> {
     let mut client = PiRpcClient::start().await?;
     let command: RpcCommand = serde_json::from_value(serde_json::json!({
         "type": "prompt", "message": "What is in this repository?"
@@ -29,6 +29,6 @@ async fn run() -> Result<(), Failure> {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Failure> {
+async fn main() -> Result<(), BoxError> {
     tokio::time::timeout(Duration::from_secs(60), run()).await?
 }

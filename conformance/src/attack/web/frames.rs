@@ -8,17 +8,17 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::super::speech::Speech;
+use super::super::speech::DialectCodec;
 use super::super::stand_in::QUESTION;
 
 /// Returns the member that names a command.
-pub(super) fn key(speech: &Speech) -> &'static str {
-    if matches!(speech.spec.framing, Framing::JsonRpc { .. }) { "method" } else { "type" }
+pub(super) fn command_member(codec: &DialectCodec) -> &'static str {
+    if matches!(codec.spec.framing, Framing::JsonRpc { .. }) { "method" } else { "type" }
 }
 
 /// Returns a message that hides a denied command in one of many forms.
-pub(super) fn hostile(speech: &Speech, rng: &mut Rng, denied: &str, id: &str) -> Message {
-    let (key, harmless) = (key(speech), speech.harmless());
+pub(super) fn hostile(codec: &DialectCodec, rng: &mut Rng, denied: &str, id: &str) -> Message {
+    let (key, harmless) = (command_member(codec), codec.harmless_command());
     let letter = rng.usize(..key.len());
     let escaped = format!("{}\\u{:04x}{}", &key[..letter], key.as_bytes()[letter], &key[letter + 1..]);
     let head = if key == "method" { r#""jsonrpc":"2.0","# } else { "" };
@@ -48,7 +48,7 @@ pub(super) fn hostile(speech: &Speech, rng: &mut Rng, denied: &str, id: &str) ->
 }
 
 /// Returns `true` if a JSON reader may find that command in a line, with either of two members of one name.
-pub(super) fn names(line: &[u8], command: &str) -> bool {
+pub(super) fn may_name(line: &[u8], command: &str) -> bool {
     let read = |line: &[u8]| -> Vec<(String, Value)> {
         let mut reader = serde_json::Deserializer::from_slice(line);
         reader.deserialize_map(Members).unwrap_or_default()
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_seen_in_either_of_two_members() {
+    fn a_command_is_found_in_either_of_two_members() {
         for line in [
             r#"{"type":"a","type":"b"}"#,
             r#"{"type":"b","type":"a"}"#,
@@ -95,10 +95,10 @@ mod tests {
             r#"[{"method":"a"}]"#,
             r#"{"method":["a"]}"#,
         ] {
-            assert!(names(line.as_bytes(), "a"), "{line}");
+            assert!(may_name(line.as_bytes(), "a"), "{line}");
         }
         for line in [r#"{"type":"b","text":"a"}"#, r#"{"type":"ab"}"#, "a", ""] {
-            assert!(!names(line.as_bytes(), "a"), "{line}");
+            assert!(!may_name(line.as_bytes(), "a"), "{line}");
         }
     }
 }

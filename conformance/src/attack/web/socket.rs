@@ -8,8 +8,8 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::super::Trouble;
-use super::super::speech::{Said, Speech};
+use super::super::AttackError;
+use super::super::speech::{DialectCodec, LineKind};
 use super::super::victim::LONG;
 
 /// Time limit of one connection attempt.
@@ -35,8 +35,9 @@ impl Address {
     }
 
     /// Sends a request with these headers and returns the status.
-    pub(super) async fn status(&self, path: &str, headers: &[(&str, String)]) -> Result<u16, Trouble> {
-        let broken = |error: std::io::Error| Trouble::found(format!("a request got no answer: {error}"));
+    pub(super) async fn status(&self, path: &str, headers: &[(&str, String)]) -> Result<u16, AttackError> {
+        let broken =
+            |error: std::io::Error| AttackError::finding(format!("a request got no answer: {error}"));
         let ask = async {
             let mut stream = TcpStream::connect(self.host()).await?;
             let headers: String =
@@ -48,7 +49,7 @@ impl Address {
         };
         let head = match tokio::time::timeout(LONG, ask).await {
             Ok(head) => head.map_err(broken)?,
-            Err(_) => return Err(Trouble::found("a request got no answer")),
+            Err(_) => return Err(AttackError::finding("a request got no answer")),
         };
         let text = String::from_utf8_lossy(&head).into_owned();
         // A closed connection is a rejection too.
@@ -74,7 +75,7 @@ impl Address {
     }
 
     /// Connects as the user's tab does. Retries for as long as a user may wait.
-    pub(super) async fn tab(&self, name: &str) -> Result<Tab, Trouble> {
+    pub(super) async fn tab(&self, name: &str) -> Result<Tab, AttackError> {
         let end = tokio::time::Instant::now() + LONG;
         loop {
             let attempt = async {
@@ -89,7 +90,7 @@ impl Address {
                 Err(_) => "no answer".to_owned(),
             };
             if tokio::time::Instant::now() > end {
-                return Err(Trouble::found(format!("its user cannot reach the page: {why}")));
+                return Err(AttackError::finding(format!("its user cannot reach the page: {why}")));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
@@ -109,18 +110,23 @@ impl Tab {
     }
 
     /// Reads until a command is answered. Returns `false` if the connection ended before.
-    pub(super) async fn answered(&mut self, speech: &Speech, wanted: &str) -> Result<bool, Trouble> {
+    pub(super) async fn wait_for_answer(
+        &mut self,
+        codec: &DialectCodec,
+        wanted: &str,
+    ) -> Result<bool, AttackError> {
         let end = tokio::time::Instant::now() + LONG;
         loop {
             match tokio::time::timeout_at(end, self.socket.next()).await {
                 Ok(Some(Ok(Message::Text(text)))) => {
-                    if matches!(speech.read(text.as_bytes()), Said::Answer(Some(id), _) if id == wanted) {
+                    if matches!(codec.classify(text.as_bytes()), LineKind::Answer(Some(id), _) if id == wanted)
+                    {
                         return Ok(true);
                     }
                 }
                 Ok(Some(Ok(_))) => {}
                 Ok(None | Some(Err(_))) => return Ok(false),
-                Err(_) => return Err(Trouble::found(format!("its user gets no answer to {wanted}"))),
+                Err(_) => return Err(AttackError::finding(format!("its user gets no answer to {wanted}"))),
             }
         }
     }

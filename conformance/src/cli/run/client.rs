@@ -5,13 +5,13 @@ use std::time::Instant;
 
 use agentese::types::ProfileBuilder;
 use agentese_conformance::Suite;
-use agentese_conformance::client::{Client, probes, run_client};
+use agentese_conformance::client::{Client, client_only_cases, run_client};
 use agentese_conformance::report::{Facts, Report};
-use agentese_conformance::run::{Expected, select};
+use agentese_conformance::run::{ExpectedFailuresFile, select};
 use anyhow::Context as _;
 
 use super::{Run, interrupted};
-use crate::cli::progress::Teller;
+use crate::cli::progress::ProgressReporter;
 
 impl Run {
     /// Plays the agent, and judges the client behind a driver.
@@ -26,14 +26,14 @@ impl Run {
         if let Some(file) = self.only.iter().find(|only| only.ends_with(".json")) {
             anyhow::bail!("--client plays recorded agents, and the case in {file} has no recording");
         }
-        let extra = probes(suite, spec)?;
+        let extra = client_only_cases(suite, spec)?;
         let mut all = suite.cases(&spec.id())?;
         all.extend(extra.iter().map(|(case, _)| case.clone()));
         let known: Vec<String> = all.iter().map(|case| case.name.clone()).collect();
         let cases = select(&self.only, all)?;
         let expected = match self.expected.as_deref() {
             None | Some("none") => None,
-            Some(path) => Some(Expected::load(path.as_ref())?),
+            Some(path) => Some(ExpectedFailuresFile::load(path.as_ref())?),
         };
         self.outputs.check()?;
         let stop = interrupted()?;
@@ -41,8 +41,8 @@ impl Run {
         let program = std::env::current_exe().context("cannot tell where this program is")?;
         let client = Client { driver: self.command.clone(), program, patience: self.patience };
         let begin = Instant::now();
-        let mut teller = Teller::new(cases.len(), self.level);
-        let told = &mut |progress: agentese_conformance::run::Progress<'_>| teller.tell(progress);
+        let mut teller = ProgressReporter::new(cases.len(), self.level);
+        let told = &mut |progress: agentese_conformance::run::Progress<'_>| teller.report(progress);
         let run = run_client(suite, &cases, &extra, &client, &options, told).await?;
         teller.end();
         // The report is about the library; the driver names it.

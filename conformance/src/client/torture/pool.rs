@@ -1,21 +1,21 @@
 //! Parts of a dialect's recorded sessions, as material for other sessions.
 
 use agentese::framing::FrameText;
-use agentese::route::{Routed, route};
+use agentese::route::{RoutedFrame, route};
 use agentese::spec::Spec;
 use serde_json::{Map, Value};
 
-use super::super::plan::{Move, PlannedAnswer, plan};
-use super::super::probes::{Question, questions};
+use super::super::plan::{PlannedAction, PlannedAnswer, plan};
+use super::super::probes::{RecordedQuery, recorded_queries};
 use super::TortureError;
 use crate::suite::Suite;
 
 /// A recorded session that a client can play.
 #[derive(Debug)]
-pub(super) struct Spine {
+pub(super) struct BaseTranscript {
     /// Name of the session's case.
     pub(super) name: String,
-    pub(super) moves: Vec<Move>,
+    pub(super) actions: Vec<PlannedAction>,
 }
 
 /// A question or a notice of an agent.
@@ -30,9 +30,9 @@ pub(super) struct Dialog {
 #[derive(Debug)]
 pub(super) struct Pool {
     pub(super) spec: &'static Spec,
-    pub(super) spines: Vec<Spine>,
+    pub(super) base_transcripts: Vec<BaseTranscript>,
     /// Commands that only ask, with their answers.
-    pub(super) questions: Vec<Question>,
+    pub(super) queries: Vec<RecordedQuery>,
     pub(super) dialogs: Vec<Dialog>,
     /// An event, as a model for others.
     pub(super) event: Option<FrameText>,
@@ -44,42 +44,47 @@ impl Pool {
     /// # Errors
     /// If the suite is invalid, or has no recorded session of the dialect.
     pub(super) fn new(suite: &Suite, spec: &'static Spec) -> Result<Self, TortureError> {
-        let mut pool =
-            Self { spec, spines: Vec::new(), questions: Vec::new(), dialogs: Vec::new(), event: None };
+        let mut pool = Self {
+            spec,
+            base_transcripts: Vec::new(),
+            queries: Vec::new(),
+            dialogs: Vec::new(),
+            event: None,
+        };
         for case in suite.cases(&spec.id())? {
             let Some(golden) = suite.golden(&case.dialect, &case.name)? else { continue };
             let Ok(moves) = plan(spec, &case, &golden) else { continue };
-            for (call, answer) in questions(spec, &golden, &moves) {
+            for (call, answer) in recorded_queries(spec, &golden, &moves) {
                 // Libraries send this command by themselves, and the two calls would look the same.
                 let own = spec.run_end.barrier.is_some_and(|barrier| barrier.command == call.command);
-                if !own && pool.questions.iter().all(|(known, _)| known.command != call.command) {
-                    pool.questions.push((call, answer));
+                if !own && pool.queries.iter().all(|(known, _)| known.command != call.command) {
+                    pool.queries.push((call, answer));
                 }
             }
-            pool.take_dialogs(&moves);
+            pool.collect_dialogs(&moves);
             let events =
-                golden.received().filter(|line| matches!(route(spec, line), Ok(Routed::Event { .. })));
+                golden.received().filter(|line| matches!(route(spec, line), Ok(RoutedFrame::Event { .. })));
             pool.event = pool.event.or_else(|| events.min_by_key(|line| line.len()).cloned());
-            pool.spines.push(Spine { name: case.name, moves });
+            pool.base_transcripts.push(BaseTranscript { name: case.name, actions: moves });
         }
-        if pool.spines.is_empty() {
+        if pool.base_transcripts.is_empty() {
             return Err(TortureError::NoSessions(spec.id()));
         }
         Ok(pool)
     }
 
-    fn take_dialogs(&mut self, moves: &[Move]) {
-        for (at, step) in moves.iter().enumerate() {
-            let Move::Say(line) = step else { continue };
-            let Ok(Routed::Dialog { id, method, .. }) = route(self.spec, line) else { continue };
+    fn collect_dialogs(&mut self, actions: &[PlannedAction]) {
+        for (at, step) in actions.iter().enumerate() {
+            let PlannedAction::SendLine(line) = step else { continue };
+            let Ok(RoutedFrame::Dialog { id, method, .. }) = route(self.spec, line) else { continue };
             let Some(row) = self.spec.dialog(&method) else { continue };
             let id: Value = agentese::wire::decode(id.as_str()).unwrap_or_default();
-            let answer = moves[at..].iter().find_map(|step| match step {
-                Move::Answer(answer) if answer.id == id => Some(answer.clone()),
+            let answer = actions[at..].iter().find_map(|step| match step {
+                PlannedAction::Answer(answer) if answer.id == id => Some(answer.clone()),
                 _ => None,
             });
             if row.withdraws.is_none() && row.answered == answer.is_some() {
-                let line = without(self.spec, line, row.expires);
+                let line = without_expiry(self.spec, line, row.expires);
                 self.dialogs.push(Dialog { line, answer });
             }
         }
@@ -87,7 +92,7 @@ impl Pool {
 }
 
 /// Returns the question without the member for the time of its withdrawal.
-fn without(spec: &Spec, line: &FrameText, expires: Option<&str>) -> FrameText {
+fn without_expiry(spec: &Spec, line: &FrameText, expires: Option<&str>) -> FrameText {
     let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
     let members: Option<&mut Map<String, Value>> = match spec.framing_is_flat() {
         true => frame.as_object_mut(),

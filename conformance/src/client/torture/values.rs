@@ -1,11 +1,11 @@
 //! Valid names and values that often break programs.
 
 use agentese::framing::FrameText;
-use agentese::route::{Routed, route};
+use agentese::route::{RoutedFrame, route};
 use agentese::spec::Spec;
 use serde_json::{Map, Value, json};
 
-use super::super::probes::body;
+use super::super::probes::event_body;
 
 /// Types of undeclared events. Some are names with a meaning in a programming language.
 const EVENTS: &[&str] = &[
@@ -78,7 +78,7 @@ pub(super) fn event(
     rng: &mut fastrand::Rng,
 ) -> Option<FrameText> {
     let mut frame: Value = agentese::wire::decode(known.as_str()).ok()?;
-    let body = body(spec, &mut frame)?;
+    let body = event_body(spec, &mut frame)?;
     let session = spec.session_member.and_then(|name| Some((name, body.get(name)?.clone())));
     *body = json!({"type": EVENTS[rng.usize(..EVENTS.len())]});
     let members = body.as_object_mut()?;
@@ -87,18 +87,18 @@ pub(super) fn event(
         add(members, without, rng);
     }
     let frame = FrameText::from(frame.to_string());
-    matches!(route(spec, &frame), Ok(Routed::Event { .. })).then_some(frame)
+    matches!(route(spec, &frame), Ok(RoutedFrame::Event { .. })).then_some(frame)
 }
 
 /// Makes an undeclared event with a text that gives its line this length.
 pub(super) fn long_event(spec: &Spec, known: &FrameText, length: usize) -> Option<FrameText> {
     let mut frame: Value = agentese::wire::decode(known.as_str()).ok()?;
-    let inner = body(spec, &mut frame)?;
+    let inner = event_body(spec, &mut frame)?;
     let session = spec.session_member.and_then(|name| Some((name, inner.get(name)?.clone())));
     *inner = json!({"type": "x_later_event", "text": ""});
     inner.as_object_mut()?.extend(session.map(|(name, value)| (name.to_owned(), value)));
     let empty = frame.to_string().len();
-    body(spec, &mut frame)?["text"] = Value::from("x".repeat(length.saturating_sub(empty)));
+    event_body(spec, &mut frame)?["text"] = Value::from("x".repeat(length.saturating_sub(empty)));
     Some(FrameText::from(frame.to_string()))
 }
 
@@ -111,8 +111,8 @@ pub(super) fn with_members(
 ) -> FrameText {
     let Ok(mut frame) = agentese::wire::decode::<Value>(line.as_str()) else { return line.clone() };
     let members = match route(spec, line) {
-        Ok(Routed::Event { .. }) => body(spec, &mut frame).and_then(Value::as_object_mut),
-        Ok(Routed::Answer { success: true, .. }) => {
+        Ok(RoutedFrame::Event { .. }) => event_body(spec, &mut frame).and_then(Value::as_object_mut),
+        Ok(RoutedFrame::Answer { success: true, .. }) => {
             let name = if spec.framing_is_flat() { "data" } else { "result" };
             // An answer without data has no place for a member.
             frame.get_mut(name).and_then(Value::as_object_mut).filter(|data| !data.is_empty())

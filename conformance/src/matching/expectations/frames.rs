@@ -3,17 +3,17 @@
 use agentese::types::{Direction, FramesExpectation, TextExpectation};
 use serde_json::Value;
 
-use super::lines::{Line, Lines};
+use super::lines::{AgentLine, AgentLines};
 use crate::matching::difference::Difference;
 use crate::matching::near::{first_difference, near_miss};
 use crate::matching::path;
 use crate::matching::pattern::{Pattern, PatternError};
-use crate::matching::shown::shown;
+use crate::matching::shown::excerpt;
 use crate::verdict::{Mismatch, Outcome};
 use crate::words::counted;
 
 /// Checks that the frames are the expected ones, in order, and no others.
-pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Outcome, PatternError> {
+pub(super) fn check(wanted: &FramesExpectation, lines: &AgentLines<'_>) -> Result<Outcome, PatternError> {
     let found = lines.fitting(&Pattern::new(&wanted.of)?);
     let patterns: Vec<Pattern> = wanted.frames.iter().map(Pattern::new).collect::<Result<_, _>>()?;
     let pairs = patterns.iter().zip(&found);
@@ -24,12 +24,14 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Out
         (Some(pattern), Some(line)) => {
             let place = format!("frame {} of {}", fitting + 1, patterns.len());
             match first_difference(pattern, &line.frame) {
-                Some(difference) => format!("{place}: {}", difference.says),
+                Some(difference) => format!("{place}: {}", difference.message),
                 None => format!("{place} is another one"),
             }
         }
         (Some(pattern), None) => {
-            if let Some((line, Difference { says, path, .. })) = near(&wanted.of, pattern, lines) {
+            if let Some((line, Difference { message: says, path, .. })) =
+                nearest_frame(&wanted.of, pattern, lines)
+            {
                 let pattern = Some((fitting, pattern));
                 return Ok(failed(&wanted.says, says, path, pattern, Some(line), lines));
             }
@@ -50,7 +52,7 @@ pub(super) fn check(wanted: &FramesExpectation, lines: &Lines<'_>) -> Result<Out
 }
 
 /// Checks that the pieces at a path make up the text.
-pub(super) fn check_text(wanted: &TextExpectation, lines: &Lines<'_>) -> Result<Outcome, PatternError> {
+pub(super) fn check_text(wanted: &TextExpectation, lines: &AgentLines<'_>) -> Result<Outcome, PatternError> {
     let mut rest = wanted.text.as_str();
     for line in lines.fitting(&Pattern::new(&wanted.of)?) {
         let Some(piece) = path::get(&line.frame, &wanted.path).and_then(Value::as_str) else { continue };
@@ -70,18 +72,18 @@ pub(super) fn check_text(wanted: &TextExpectation, lines: &Lines<'_>) -> Result<
 }
 
 fn failed(
-    says: &str,
+    message: &str,
     what: String,
     path: String,
     expected: Option<(usize, &Value)>,
-    found: Option<&Line<'_>>,
-    lines: &Lines<'_>,
+    found: Option<&AgentLine<'_>>,
+    lines: &AgentLines<'_>,
 ) -> Outcome {
     Outcome::Failed(Mismatch {
-        says: format!("{says}: {what}"),
+        message: format!("{message}: {what}"),
         path,
-        expected: expected.map(|(at, pattern)| shown(at, Direction::S2c, &pattern.to_string())),
-        found: found.map(|line| shown(line.record, Direction::S2c, line.text)),
+        expected: expected.map(|(at, pattern)| excerpt(at, Direction::S2c, &pattern.to_string())),
+        found: found.map(|line| excerpt(line.record, Direction::S2c, line.text)),
         before: lines.before(found.map_or(lines.end(), |line| line.record)),
     })
 }
@@ -93,7 +95,11 @@ fn head(text: &str) -> String {
 }
 
 /// Finds a frame that differs from the pattern in one member, and returns the difference.
-fn near<'l, 'a>(of: &Value, pattern: &Value, lines: &'l Lines<'a>) -> Option<(&'l Line<'a>, Difference)> {
+fn nearest_frame<'l, 'a>(
+    of: &Value,
+    pattern: &Value,
+    lines: &'l AgentLines<'a>,
+) -> Option<(&'l AgentLine<'a>, Difference)> {
     let fits = Pattern::new(of).ok()?;
     let mut others = lines.all().filter(|line| !fits.fits(&line.frame));
     others.find_map(|line| {

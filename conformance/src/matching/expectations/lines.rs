@@ -5,10 +5,10 @@ use serde_json::Value;
 use crate::matching::pattern::Pattern;
 use crate::matching::shown::before;
 use crate::transcript::{Record, Transcript};
-use crate::verdict::Shown;
+use crate::verdict::LineExcerpt;
 
 /// A line of the agent.
-pub(super) struct Line<'a> {
+pub(super) struct AgentLine<'a> {
     /// Index of the line's record.
     pub record: usize,
     pub text: &'a str,
@@ -17,18 +17,18 @@ pub(super) struct Line<'a> {
 }
 
 /// The agent's lines, and the lines before them.
-pub(super) struct Lines<'a> {
+pub(super) struct AgentLines<'a> {
     transcript: &'a Transcript,
-    lines: Vec<Line<'a>>,
+    lines: Vec<AgentLine<'a>>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> AgentLines<'a> {
     pub(super) fn of(transcript: &'a Transcript) -> Self {
         let lines = transcript.records.iter().enumerate().filter_map(|(record, it)| match it {
             Record::Received(text) => {
                 let text = text.as_str();
                 let frame = serde_json::from_str(text).unwrap_or_else(|_| Value::from(text));
-                Some(Line { record, text, frame })
+                Some(AgentLine { record, text, frame })
             }
             _ => None,
         });
@@ -36,17 +36,17 @@ impl<'a> Lines<'a> {
     }
 
     /// All lines of the agent.
-    pub(super) fn all(&self) -> impl Iterator<Item = &Line<'a>> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &AgentLine<'a>> {
         self.lines.iter()
     }
 
     /// Returns the lines that fit a pattern.
-    pub(super) fn fitting(&self, of: &Pattern) -> Vec<&Line<'a>> {
+    pub(super) fn fitting(&self, of: &Pattern) -> Vec<&AgentLine<'a>> {
         self.lines.iter().filter(|line| of.fits(&line.frame)).collect()
     }
 
     /// Returns the last lines of both sides before a record, oldest first.
-    pub(super) fn before(&self, record: usize) -> Vec<Shown> {
+    pub(super) fn before(&self, record: usize) -> Vec<LineExcerpt> {
         before(self.transcript, record)
     }
 

@@ -23,10 +23,10 @@ fn findings(expect: Value, lines: &[&str]) -> Vec<Finding> {
 }
 
 /// Returns the message and the path of a single check, or `None` if it holds.
-fn says(expectation: Value, lines: &[&str]) -> Option<(String, String)> {
+fn message_and_path(expectation: Value, lines: &[&str]) -> Option<(String, String)> {
     match findings(json!([expectation]), lines).remove(0).outcome {
         Outcome::Held => None,
-        Outcome::Failed(mismatch) => Some((mismatch.says, mismatch.path)),
+        Outcome::Failed(mismatch) => Some((mismatch.message, mismatch.path)),
         other => panic!("{other:?}"),
     }
 }
@@ -44,7 +44,7 @@ const LINES: &[&str] = &[
 ];
 
 #[test]
-fn frames_are_those_and_no_others() {
+fn only_the_expected_frames_are_accepted() {
     let response = json!({"type": "response"});
     let table = [
         (json!([{"id": "a"}, {"id": "b"}]), None),
@@ -56,29 +56,29 @@ fn frames_are_those_and_no_others() {
     ];
     for (wanted, expected) in table {
         let expected = expected.map(|(says, path): (&str, &str)| (says.to_owned(), path.to_owned()));
-        assert_eq!(says(frames(response.clone(), wanted.clone()), LINES), expected, "{wanted}");
+        assert_eq!(message_and_path(frames(response.clone(), wanted.clone()), LINES), expected, "{wanted}");
     }
 }
 
 #[test]
 fn a_line_that_is_no_json_is_a_string() {
     let odd = json!({"$not": {"type": {"$has": true}}});
-    assert_eq!(says(frames(odd.clone(), json!(["loose talk"])), LINES), None);
-    assert!(says(frames(odd, json!([])), LINES).is_some());
+    assert_eq!(message_and_path(frames(odd.clone(), json!(["loose talk"])), LINES), None);
+    assert!(message_and_path(frames(odd, json!([])), LINES).is_some());
 }
 
 #[test]
 fn pieces_make_a_text() {
     let text = |text: &str| json!({"check": "c", "says": "s", "of": {"type": "event"}, "path": "delta", "text": text});
     let failed = |says: &str| Some((says.to_owned(), "delta".to_owned()));
-    assert_eq!(says(text("one"), LINES), None);
-    assert_eq!(says(text("one two"), LINES), failed("s: the text ends before ` two`"));
-    assert_eq!(says(text("on"), LINES), failed("s: `e` is not how the text goes on: ``"));
-    assert_eq!(says(text("eon"), LINES), failed("s: `on` is not how the text goes on: `eon`"));
+    assert_eq!(message_and_path(text("one"), LINES), None);
+    assert_eq!(message_and_path(text("one two"), LINES), failed("s: the text ends before ` two`"));
+    assert_eq!(message_and_path(text("on"), LINES), failed("s: `e` is not how the text goes on: ``"));
+    assert_eq!(message_and_path(text("eon"), LINES), failed("s: `on` is not how the text goes on: `eon`"));
 }
 
 #[test]
-fn a_mismatch_shows_the_frames_and_what_came_before() {
+fn a_mismatch_shows_the_frames_and_their_predecessors() {
     let wanted = frames(json!({"type": "response"}), json!([{"id": "a"}, {"id": "c"}]));
     let finding = findings(json!([wanted]), LINES).remove(0);
     assert_eq!((finding.check.as_str(), finding.level), ("expect c", CheckLevel::Must));
@@ -93,7 +93,10 @@ fn levels_and_exit_codes() {
     let exit = |code: i64| json!({"check": "e", "says": "ends", "level": "info", "exit": code});
     let finding = findings(json!([exit(3)]), &[]).remove(0);
     assert_eq!((finding.level, finding.outcome), (CheckLevel::Info, Outcome::Held));
-    assert_eq!(says(exit(0), &[]), Some(("ends: the exit code is 3, not 0".to_owned(), String::new())));
+    assert_eq!(
+        message_and_path(exit(0), &[]),
+        Some(("ends: the exit code is 3, not 0".to_owned(), String::new()))
+    );
 }
 
 #[test]
@@ -103,7 +106,7 @@ fn a_wrong_pattern_is_unclear_and_not_held() {
 }
 
 #[test]
-fn long_lines_are_cut_where_they_are_shown() {
+fn long_lines_are_shortened_in_reports() {
     let long = format!("{{\"type\":\"response\",\"pad\":\"{}\"}}", "ü".repeat(70_000));
     let finding = findings(json!([frames(json!({}), json!([]))]), &[&long]).remove(0);
     let Outcome::Failed(mismatch) = finding.outcome else { panic!() };

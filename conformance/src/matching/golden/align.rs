@@ -6,7 +6,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Indexes of matching elements in two lists, and of the elements without a partner.
 #[derive(Debug, Default)]
-pub(super) struct Aligned {
+pub(super) struct Alignment {
     pub(super) pairs: Vec<(usize, usize)>,
     pub(super) missing: Vec<usize>,
     pub(super) extra: Vec<usize>,
@@ -15,57 +15,59 @@ pub(super) struct Aligned {
 }
 
 /// Aligns two lists by the marks of their elements.
-pub(super) fn align(golden: &[String], observed: &[String]) -> Aligned {
-    let mut aligned = Aligned::default();
+pub(super) fn align(golden: &[String], observed: &[String]) -> Alignment {
+    let mut alignment = Alignment::default();
     if golden == observed {
-        aligned.pairs = (0..golden.len()).map(|at| (at, at)).collect();
-        return aligned;
+        alignment.pairs = (0..golden.len()).map(|at| (at, at)).collect();
+        return alignment;
     }
     for op in capture_diff_slices(Algorithm::Patience, golden, observed) {
         match op {
             DiffOp::Equal { old_index, new_index, len } => {
-                aligned.pairs.extend((0..len).map(|at| (old_index + at, new_index + at)));
+                alignment.pairs.extend((0..len).map(|at| (old_index + at, new_index + at)));
             }
             DiffOp::Delete { old_index, old_len, .. } => {
-                aligned.missing.extend(old_index..old_index + old_len)
+                alignment.missing.extend(old_index..old_index + old_len)
             }
-            DiffOp::Insert { new_index, new_len, .. } => aligned.extra.extend(new_index..new_index + new_len),
+            DiffOp::Insert { new_index, new_len, .. } => {
+                alignment.extra.extend(new_index..new_index + new_len)
+            }
             DiffOp::Replace { old_index, old_len, new_index, new_len } => {
-                aligned.missing.extend(old_index..old_index + old_len);
-                aligned.extra.extend(new_index..new_index + new_len);
+                alignment.missing.extend(old_index..old_index + old_len);
+                alignment.extra.extend(new_index..new_index + new_len);
             }
         }
     }
-    moved(&mut aligned, golden, observed);
-    aligned
+    pair_moved(&mut alignment, golden, observed);
+    alignment
 }
 
 /// Pairs elements that are missing in one place and extra in another.
-fn moved(aligned: &mut Aligned, golden: &[String], observed: &[String]) {
+fn pair_moved(alignment: &mut Alignment, golden: &[String], observed: &[String]) {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
-    for at in aligned.extra.iter().rev() {
+    for at in alignment.extra.iter().rev() {
         places.entry(&observed[*at]).or_default().push(*at);
     }
-    aligned.missing.retain(|at| {
+    alignment.missing.retain(|at| {
         let place = places.get_mut(golden[*at].as_str()).and_then(Vec::pop);
-        aligned.moved.extend(place.map(|place| (*at, place)));
+        alignment.moved.extend(place.map(|place| (*at, place)));
         place.is_none()
     });
-    let taken: Vec<usize> = aligned.moved.iter().map(|(_, at)| *at).collect();
-    aligned.extra.retain(|at| !taken.contains(at));
+    let taken: Vec<usize> = alignment.moved.iter().map(|(_, at)| *at).collect();
+    alignment.extra.retain(|at| !taken.contains(at));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn aligned(golden: &str, observed: &str) -> Aligned {
+    fn aligned(golden: &str, observed: &str) -> Alignment {
         let letters = |text: &str| text.chars().map(String::from).collect::<Vec<_>>();
         align(&letters(golden), &letters(observed))
     }
 
     #[test]
-    fn what_is_missing_extra_or_moved_is_told_apart() {
+    fn missing_extra_and_moved_elements_are_distinguished() {
         let found = aligned("abc", "abc");
         assert_eq!((found.pairs.len(), found.missing.len(), found.extra.len()), (3, 0, 0));
         assert_eq!(aligned("abcd", "abd").missing, [2]);

@@ -4,57 +4,59 @@ use agentese::spec::{Framing, RunRole};
 use serde_json::{Map, Value};
 
 use super::declared;
-use super::pairing::{form, is_success, sent};
-use super::reading::{Frame, Reading, Sent};
+use super::pairing::{allowance_with_form, command_of, is_success};
+use super::reading::{Frame, SentLine, TranscriptStreams};
 use super::rules::Rules;
-use super::state::State;
-use super::tables::{Form, Holds};
+use super::state::ComparisonState;
+use super::tables::{AllowanceScope, Form};
 use super::text::unequal;
-use super::walk::Walk;
+use super::walk::FrameWalker;
 use crate::matching::difference::{Difference, Weight, brief};
 
 /// Comparison of two answers.
-pub(super) struct Answers<'s, 'a, 'r> {
-    pub(super) state: &'s mut State<'a>,
-    pub(super) golden: &'r Reading<'r>,
+pub(super) struct AnswerComparer<'s, 'a, 'r> {
+    pub(super) state: &'s mut ComparisonState<'a>,
+    pub(super) golden: &'r TranscriptStreams<'r>,
 }
 
-impl Answers<'_, '_, '_> {
-    pub(super) fn compare(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
+impl AnswerComparer<'_, '_, '_> {
+    pub(super) fn compare(&mut self, expected: &Frame, actual: &Frame) -> Vec<Difference> {
         match self.state.rules.spec.framing {
-            Framing::JsonRpc { .. } => self.json_rpc(was, came),
-            Framing::Flat | Framing::Enveloped => self.flat(was, came),
+            Framing::JsonRpc { .. } => self.json_rpc(expected, actual),
+            Framing::Flat | Framing::Enveloped => self.flat(expected, actual),
         }
     }
 
-    fn flat(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
+    fn flat(&mut self, expected: &Frame, actual: &Frame) -> Vec<Difference> {
         // If the recorded answer has no id, uses the found answer's id to find the command.
-        let named = if was.id.is_some() { was } else { came };
-        let sent = sent(self.golden, named).or_else(|| sent(self.golden, was));
+        let named = if expected.id.is_some() { expected } else { actual };
+        let sent = command_of(self.golden, named).or_else(|| command_of(self.golden, expected));
         let mut found = Vec::new();
-        let (succeeded, succeeds) = (is_success(was), is_success(came));
+        let (succeeded, succeeds) = (is_success(expected), is_success(actual));
         if succeeded != succeeds {
-            self.success(was, came, sent, &mut found);
+            self.success(expected, actual, sent, &mut found);
         }
-        self.id(was, came, sent, &mut found);
-        self.name(was, came, sent, &mut found);
+        self.id(expected, actual, sent, &mut found);
+        self.name(expected, actual, sent, &mut found);
         if succeeded != succeeds {
             return found;
         }
         if succeeded {
-            self.settles(sent);
+            self.end_refusal(sent);
         }
-        if !came.value.get("success").is_some_and(Value::is_boolean) {
+        if !actual.value.get("success").is_some_and(Value::is_boolean) {
             found.push(Difference::new(Weight::Must, "success", "it is missing, or no boolean"));
         }
-        let result = self.state.rules.command(&came.name).and_then(|command| command.result.as_ref());
-        let (Some(golden), Some(observed)) = (was.value.as_object(), came.value.as_object()) else {
+        let result = self.state.rules.command(&actual.name).and_then(|command| command.result.as_ref());
+        let (Some(golden), Some(observed)) = (expected.value.as_object(), actual.value.as_object()) else {
             return found;
         };
         for (name, value) in golden {
             match (name.as_str(), observed.get(name)) {
                 ("id" | "command" | "success", _) => {}
-                ("error", Some(text)) if !succeeded => self.failure(was, came, value, text, &mut found),
+                ("error", Some(text)) if !succeeded => {
+                    self.failure(expected, actual, value, text, &mut found)
+                }
                 // The declaration has no data for such a command: any data is an addition.
                 ("data", Some(Value::Object(data))) if result.is_none() && is_empty(value) => {
                     found.extend(data.keys().map(|name| {
@@ -63,9 +65,11 @@ impl Answers<'_, '_, '_> {
                     }));
                 }
                 ("data", Some(data)) => {
-                    found.extend(Walk::below(self.state, "data").typed(result, value, data))
+                    found.extend(FrameWalker::below(self.state, "data").typed(result, value, data))
                 }
-                (_, Some(other)) => found.extend(Walk::below(self.state, name).typed(None, value, other)),
+                (_, Some(other)) => {
+                    found.extend(FrameWalker::below(self.state, name).typed(None, value, other))
+                }
                 (_, None) => {
                     let is_declared = name == "error" || result.is_some();
                     let weight = if is_declared { Weight::Must } else { Weight::Case };
@@ -92,32 +96,33 @@ impl Answers<'_, '_, '_> {
     }
 
     /// Ends the effects of an earlier refusal, after a command that succeeds in both transcripts.
-    fn settles(&mut self, sent: Option<&Sent>) {
+    fn end_refusal(&mut self, sent: Option<&SentLine>) {
         let Some(sent) = sent else { return };
-        if self.role(sent) == Some(RunRole::Replaces) {
-            self.state.excuses.replaced();
+        if self.run_role(sent) == Some(RunRole::Replaces) {
+            self.state.allowances.clear_replaced();
         }
         for row in self.state.rules.allowances() {
             if let Form::Refused(rows) = row.form {
                 let rows = rows.iter().filter(|(command, _)| sent.command.as_deref() == Some(command));
-                rows.for_each(|(_, members)| self.state.excuses.settle(members));
+                rows.for_each(|(_, members)| self.state.allowances.clear(members));
             }
         }
     }
 
-    fn role(&self, sent: &Sent) -> Option<RunRole> {
+    fn run_role(&self, sent: &SentLine) -> Option<RunRole> {
         self.state.rules.spec.command(sent.command.as_deref()?).map(|command| command.run)
     }
 
-    fn id(&mut self, was: &Frame, came: &Frame, sent: Option<&Sent>, found: &mut Vec<Difference>) {
+    fn id(&mut self, expected: &Frame, actual: &Frame, sent: Option<&SentLine>, found: &mut Vec<Difference>) {
         let rules = self.state.rules;
-        match (was.value.get("id"), came.value.get("id")) {
+        match (expected.value.get("id"), actual.value.get("id")) {
             (Some(golden), Some(observed)) if golden == observed => {}
             (Some(golden), Some(observed)) => {
                 let is_sent = sent.and_then(|sent| sent.value.as_ref()?.get("id")) == Some(observed);
                 let says = format!("the id is {} instead of {}", brief(observed), brief(golden));
                 let difference = Difference::new(Weight::Must, "id", says);
-                let exact = form(rules, |row| matches!(row, Form::ExactId)).filter(|_| is_sent);
+                let exact =
+                    allowance_with_form(rules, |row| matches!(row, Form::ExactId)).filter(|_| is_sent);
                 found.push(match exact {
                     Some(allowance) => difference.allowed(allowance),
                     None => difference,
@@ -130,7 +135,7 @@ impl Answers<'_, '_, '_> {
             (None, Some(observed)) => {
                 let says = format!("the id {} is there, which the recording does not have", brief(observed));
                 let difference = Difference::new(Weight::Must, "id", says);
-                let allowance = self.own_name(was, came, sent);
+                let allowance = self.own_name_allowance(expected, actual, sent);
                 found.push(match allowance {
                     Some(allowance) => difference.allowed(allowance),
                     None => difference,
@@ -140,13 +145,19 @@ impl Answers<'_, '_, '_> {
         }
     }
 
-    fn name(&mut self, was: &Frame, came: &Frame, sent: Option<&Sent>, found: &mut Vec<Difference>) {
-        if was.value.get("command") == came.value.get("command") {
+    fn name(
+        &mut self,
+        expected: &Frame,
+        actual: &Frame,
+        sent: Option<&SentLine>,
+        found: &mut Vec<Difference>,
+    ) {
+        if expected.value.get("command") == actual.value.get("command") {
             return;
         }
-        let says = format!("the command is `{}` instead of `{}`", came.name, was.name);
+        let says = format!("the command is `{}` instead of `{}`", actual.name, expected.name);
         let difference = Difference::new(Weight::Must, "command", says);
-        found.push(match self.own_name(was, came, sent) {
+        found.push(match self.own_name_allowance(expected, actual, sent) {
             Some(allowance) => difference.allowed(allowance),
             None => difference,
         });
@@ -154,58 +165,69 @@ impl Answers<'_, '_, '_> {
 
     /// Returns the allowance for a failure with its own name and id, or for a failure of a line without a
     /// command.
-    fn own_name(&self, was: &Frame, came: &Frame, sent: Option<&Sent>) -> Option<&'static str> {
+    fn own_name_allowance(
+        &self,
+        expected: &Frame,
+        actual: &Frame,
+        sent: Option<&SentLine>,
+    ) -> Option<&'static str> {
         let rules = self.state.rules;
-        if is_success(was) || is_success(came) {
+        if is_success(expected) || is_success(actual) {
             return None;
         }
         match sent.and_then(|sent| sent.command.as_deref()) {
             Some(command) => {
-                let is_own = came.name == command
-                    && (came.id.is_none() || came.id == sent.and_then(|sent| sent.id.clone()));
-                form(rules, |row| matches!(row, Form::OwnNameAndId)).filter(|_| is_own)
+                let is_own = actual.name == command
+                    && (actual.id.is_none() || actual.id == sent.and_then(|sent| sent.id.clone()));
+                allowance_with_form(rules, |row| matches!(row, Form::OwnNameAndId)).filter(|_| is_own)
             }
-            None => form(rules, |row| matches!(row, Form::AnyName)),
+            None => allowance_with_form(rules, |row| matches!(row, Form::AnyName)),
         }
     }
 
     /// Compares two answers of which only one is a success.
-    fn success(&mut self, was: &Frame, came: &Frame, sent: Option<&Sent>, found: &mut Vec<Difference>) {
-        let (golden, observed) = (is_success(was), is_success(came));
-        let error = came.value.get("error").map(|error| format!(": {}", brief(error))).unwrap_or_default();
+    fn success(
+        &mut self,
+        expected: &Frame,
+        actual: &Frame,
+        sent: Option<&SentLine>,
+        found: &mut Vec<Difference>,
+    ) {
+        let (golden, observed) = (is_success(expected), is_success(actual));
+        let error = actual.value.get("error").map(|error| format!(": {}", brief(error))).unwrap_or_default();
         let says = format!("success is {observed} instead of {golden}{error}");
         let difference = Difference::new(Weight::Must, "success", says);
-        let allowance = sent.filter(|_| golden).and_then(|sent| self.refusal(sent));
+        let allowance = sent.filter(|_| golden).and_then(|sent| self.refusal_allowance(sent));
         found.push(match allowance {
             Some(allowance) => difference.allowed(allowance),
             None => difference,
         });
-        let text = came.value.get("error").and_then(Value::as_str).unwrap_or_default();
+        let text = actual.value.get("error").and_then(Value::as_str).unwrap_or_default();
         if !observed && text.is_empty() {
             found.push(Difference::new(Weight::Must, "error", "a failure has no text"));
         }
         let wrong = if observed { "error" } else { "data" };
-        if came.value.get(wrong).is_some() {
+        if actual.value.get(wrong).is_some() {
             found.push(Difference::new(Weight::Must, wrong, "it is there beside its opposite"));
         }
     }
 
     /// Returns the allowance to refuse a command that the recorded agent accepted.
-    pub(super) fn refusal(&mut self, sent: &Sent) -> Option<&'static str> {
+    pub(super) fn refusal_allowance(&mut self, sent: &SentLine) -> Option<&'static str> {
         let rules = self.state.rules;
         let name = sent.command.as_deref()?;
         let arguments = arguments(sent)?;
-        for row in rules.allowances().filter(|row| row.holds == Holds::Everywhere) {
+        for row in rules.allowances().filter(|row| row.scope == AllowanceScope::Everywhere) {
             match row.form {
-                Form::Refused(members) if self.misfit(sent).is_some() => {
+                Form::Refused(members) if self.wrong_type_allowance(sent).is_some() => {
                     let rows = members.iter().filter(|(command, _)| *command == name);
-                    rows.for_each(|(_, members)| self.state.excuses.taint(members, row.name, false));
+                    rows.for_each(|(_, members)| self.state.allowances.taint(members, row.name, false));
                     return Some(row.name);
                 }
                 Form::RefusedFor(command, argument, pattern, members) if command == name => {
                     let text = arguments.get(argument)?.as_str()?;
                     if regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text)) {
-                        self.state.excuses.taint(members, row.name, true);
+                        self.state.allowances.taint(members, row.name, true);
                         return Some(row.name);
                     }
                 }
@@ -218,8 +240,8 @@ impl Answers<'_, '_, '_> {
     /// Compares the texts of two failures.
     fn failure(
         &mut self,
-        was: &Frame,
-        came: &Frame,
+        expected: &Frame,
+        actual: &Frame,
         golden: &Value,
         observed: &Value,
         found: &mut Vec<Difference>,
@@ -230,59 +252,60 @@ impl Answers<'_, '_, '_> {
             }
             return;
         };
-        let difference = words(self.state, &was.name, &came.name, golden, observed, "error");
-        let sent = sent(self.golden, was).filter(|_| !observed.is_empty());
+        let difference =
+            compare_error_texts(self.state, &expected.name, &actual.name, golden, observed, "error");
+        let sent = command_of(self.golden, expected).filter(|_| !observed.is_empty());
         // If the type of a command is not a string, the text cannot contain a name.
         let is_nameless = sent.is_some_and(|sent| sent.value.is_some() && sent.command.is_none());
         let difference = difference.map(|difference| match difference.weight {
             Weight::Must if is_nameless => Difference { weight: Weight::Info, ..difference },
             _ => difference,
         });
-        let allowance = difference.as_ref().and_then(|_| self.misfit(sent?));
+        let allowance = difference.as_ref().and_then(|_| self.wrong_type_allowance(sent?));
         found.extend(difference.map(|difference| match allowance {
-            Some(allowance) if difference.counts() => difference.allowed(allowance),
+            Some(allowance) if difference.is_failure() => difference.allowed(allowance),
             _ => difference,
         }));
     }
 
     /// Returns the allowance to refuse arguments of a wrong type.
-    fn misfit(&self, sent: &Sent) -> Option<&'static str> {
+    fn wrong_type_allowance(&self, sent: &SentLine) -> Option<&'static str> {
         let def = self.state.rules.command(sent.command.as_deref()?)?.params.and_then(Rules::named)?;
-        declared::record_misfit(def, arguments(sent)?)?;
-        form(self.state.rules, |row| matches!(row, Form::Refused(_)))
+        declared::record_mismatch(def, arguments(sent)?)?;
+        allowance_with_form(self.state.rules, |row| matches!(row, Form::Refused(_)))
     }
 }
 
 /// Returns the arguments of a command: `params` in an envelope, else the members of the frame.
-fn arguments(sent: &Sent) -> Option<&Map<String, Value>> {
+fn arguments(sent: &SentLine) -> Option<&Map<String, Value>> {
     let value = sent.value.as_ref()?;
     value.get("params").unwrap_or(value).as_object()
 }
 
 /// Compares the texts of two failures. Documented texts have to be as documented.
-pub(super) fn words(
-    state: &mut State<'_>,
-    was: &str,
-    came: &str,
+pub(super) fn compare_error_texts(
+    state: &mut ComparisonState<'_>,
+    recorded: &str,
+    actual: &str,
     golden: &str,
     observed: &str,
     path: &str,
 ) -> Option<Difference> {
-    let differs = state.texts.differ(golden, observed)?;
+    let differs = state.texts.difference(golden, observed)?;
     if observed.is_empty() {
         return Some(Difference::new(Weight::Must, path, "the text of the failure is empty"));
     }
-    if let Some(documented) = state.rules.documented(was, golden) {
-        let (expected, found) = (documented.of_request(golden), documented.of_request(observed));
+    if let Some(documented) = state.rules.documented_error(recorded, golden) {
+        let (expected, found) = (documented.request_parts(golden), documented.request_parts(observed));
         let fits = documented.matches(observed)
             && expected
                 .iter()
                 .zip(&found)
-                .all(|(golden, observed)| state.texts.differ(golden, observed).is_none());
+                .all(|(golden, observed)| state.texts.difference(golden, observed).is_none());
         if !fits || !documented.is_free() {
             let says = format!("{}; documented is `{}`", unequal(golden, observed), documented.text);
             // A failure with another name, permitted by an allowance, has a text of its own.
-            let weight = if was == came { Weight::Must } else { Weight::Info };
+            let weight = if recorded == actual { Weight::Must } else { Weight::Info };
             return Some(Difference::new(weight, path, says));
         }
     }

@@ -6,7 +6,7 @@ use super::tables::Sameness;
 use crate::matching::difference::short;
 
 /// Least length of a value from the case, in bytes; shorter texts occur in the case by chance.
-const NAME: usize = 6;
+const MIN_NAME_LENGTH: usize = 6;
 
 /// The pairs so far. The first pair binds; later values have to form the same pair.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Bindings {
     forward: HashMap<String, String>,
     back: HashMap<String, String>,
     files: Vec<(String, String)>,
-    words: HashMap<String, String>,
+    texts: HashMap<String, String>,
     moments: HashMap<String, String>,
 }
 
@@ -27,7 +27,7 @@ impl Bindings {
 
     /// Returns `true` if the case itself contains the value.
     pub(super) fn is_fixed(&self, golden: &str) -> bool {
-        golden.len() >= NAME && self.case.contains(golden)
+        golden.len() >= MIN_NAME_LENGTH && self.case.contains(golden)
     }
 
     /// Binds one name to one name, in both directions.
@@ -94,8 +94,8 @@ impl Bindings {
     }
 
     /// Binds a recorded text to one found text; different recorded texts may share a found one.
-    pub(super) fn words(&mut self, golden: &str, observed: &str) -> Result<(), String> {
-        let bound = self.words.entry(golden.to_owned()).or_insert_with(|| observed.to_owned());
+    pub(super) fn bind_text(&mut self, golden: &str, observed: &str) -> Result<(), String> {
+        let bound = self.texts.entry(golden.to_owned()).or_insert_with(|| observed.to_owned());
         if bound == observed {
             return Ok(());
         }
@@ -111,7 +111,9 @@ impl Bindings {
             return Ok(());
         }
         let moved = second_of(bound).zip(second_of(observed));
-        if moved.is_some_and(|((day, was), (same_day, came))| day == same_day && came == was + 1) {
+        if moved
+            .is_some_and(|((day, expected), (same_day, actual))| day == same_day && actual == expected + 1)
+        {
             observed.clone_into(bound);
             return Ok(());
         }

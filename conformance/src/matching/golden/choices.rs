@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use agentese::types::Scenario;
 use serde_json::{Map, Value};
 
-use super::tables::{Choice, Chosen};
+use super::tables::{Choice, ChoiceEffect};
 use crate::matching::path;
 
 /// Choices of the recorded agent and of this one.
@@ -40,7 +40,7 @@ impl Choices {
 
 /// Expected value in place of a choice of the recorded agent.
 #[derive(Debug, PartialEq)]
-pub(super) enum Wanted<'c> {
+pub(super) enum ExpectedChoice<'c> {
     /// This value.
     Value(&'c Value),
     /// Nothing, or null.
@@ -53,50 +53,55 @@ pub(super) enum Wanted<'c> {
 
 /// The choices with the facts of one case.
 #[derive(Debug)]
-pub(super) struct InCase<'a> {
+pub(super) struct CaseChoices<'a> {
     choices: &'a Choices,
     /// Texts and booleans that the case sends, as JSON.
     sent: HashSet<String>,
 }
 
-impl<'a> InCase<'a> {
+impl<'a> CaseChoices<'a> {
     pub(super) fn new(choices: &'a Choices, case: &Scenario) -> Self {
         let mut sent = HashSet::new();
         for step in &case.steps {
             if let agentese::types::ScenarioStep::Send(step) = step {
-                gather(&step.send, &mut sent);
+                collect_sent(&step.send, &mut sent);
             }
         }
         Self { choices, sent }
     }
 
     /// Returns the expected value of a member, if `golden` is the recorded agent's choice.
-    pub(super) fn wanted(&self, row: &Choice, golden: Option<&Value>) -> Option<Wanted<'a>> {
+    pub(super) fn expected(&self, row: &Choice, golden: Option<&Value>) -> Option<ExpectedChoice<'a>> {
         let (recorded, own) = self.choices.at(row.state)?;
-        match row.chosen {
-            Chosen::Amount => golden.filter(|golden| golden.is_number()).map(|_| Wanted::Amount),
-            Chosen::Presence => match (recorded, own) {
-                (Some(_), None) => golden.map(|_| Wanted::Nothing),
-                (None, Some(_)) if golden.is_none_or(Value::is_null) => Some(Wanted::Any),
+        match row.effect {
+            ChoiceEffect::Amount => {
+                golden.filter(|golden| golden.is_number()).map(|_| ExpectedChoice::Amount)
+            }
+            ChoiceEffect::Presence => match (recorded, own) {
+                (Some(_), None) => golden.map(|_| ExpectedChoice::Nothing),
+                (None, Some(_)) if golden.is_none_or(Value::is_null) => Some(ExpectedChoice::Any),
                 _ => None,
             },
-            Chosen::Value => {
+            ChoiceEffect::Value => {
                 let golden = golden.filter(|golden| !golden.is_null());
                 if golden != recorded || golden.is_some_and(|golden| self.sent.contains(&golden.to_string()))
                 {
                     return None;
                 }
                 let is_within = row.state.contains('.');
-                Some(own.map_or(if is_within { Wanted::Any } else { Wanted::Nothing }, Wanted::Value))
+                Some(own.map_or(
+                    if is_within { ExpectedChoice::Any } else { ExpectedChoice::Nothing },
+                    ExpectedChoice::Value,
+                ))
             }
         }
     }
 }
 
-fn gather(value: &Value, sent: &mut HashSet<String>) {
+fn collect_sent(value: &Value, sent: &mut HashSet<String>) {
     match value {
-        Value::Object(members) => members.values().for_each(|value| gather(value, sent)),
-        Value::Array(items) => items.iter().for_each(|value| gather(value, sent)),
+        Value::Object(members) => members.values().for_each(|value| collect_sent(value, sent)),
+        Value::Array(items) => items.iter().for_each(|value| collect_sent(value, sent)),
         Value::String(_) | Value::Bool(_) => {
             sent.insert(value.to_string());
         }

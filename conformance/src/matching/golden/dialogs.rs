@@ -3,16 +3,16 @@
 use serde_json::Value;
 
 use super::reading::Frame;
-use super::stream::Streams;
-use super::walk::Walk;
+use super::stream::StreamComparer;
+use super::walk::FrameWalker;
 use crate::matching::difference::{Difference, Weight};
 use crate::matching::path;
 
-impl Streams<'_> {
+impl StreamComparer<'_> {
     /// Compares two dialogs.
-    pub(super) fn dialog(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
+    pub(super) fn dialog(&mut self, expected: &Frame, actual: &Frame) -> Vec<Difference> {
         let mut found = Vec::new();
-        match (was.id.as_deref(), came.id.as_deref()) {
+        match (expected.id.as_deref(), actual.id.as_deref()) {
             (Some(golden), Some(observed)) => {
                 // The prefix separates ids of dialogs, which agents number on their own, from ids of
                 // sessions.
@@ -21,20 +21,21 @@ impl Streams<'_> {
                     found.push(Difference::new(Weight::Must, "id", says));
                 }
                 let is_text = |frame: &Frame| frame.value.get("id").is_some_and(Value::is_string);
-                if is_text(was) != is_text(came) {
+                if is_text(expected) != is_text(actual) {
                     found.push(Difference::new(Weight::Must, "id", "the id is of another type"));
                 }
             }
             (Some(_), None) => found.push(Difference::new(Weight::Must, "id", "the id is missing")),
             _ => {}
         }
-        let def = self.rules.dialog(&was.name);
-        let (golden, observed) = (path::without(&was.value, &["id"]), path::without(&came.value, &["id"]));
+        let def = self.rules.dialog(&expected.name);
+        let (golden, observed) =
+            (path::without(&expected.value, &["id"]), path::without(&actual.value, &["id"]));
         match (golden.get("params"), observed.get("params"), golden.get("jsonrpc")) {
             (Some(golden), Some(observed), Some(_)) => {
-                found.extend(Walk::below(&mut self.state, "params").record(def, golden, observed));
+                found.extend(FrameWalker::below(&mut self.state, "params").record(def, golden, observed));
             }
-            _ => found.extend(Walk::new(&mut self.state).record(def, &golden, &observed)),
+            _ => found.extend(FrameWalker::new(&mut self.state).record(def, &golden, &observed)),
         }
         found
     }

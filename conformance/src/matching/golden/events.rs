@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::align::Aligned;
+use super::align::Alignment;
 use super::reading::Frame;
 use super::rules::Rules;
 use super::tools;
@@ -12,7 +12,7 @@ use crate::matching::path;
 
 /// An event, or several joined ones.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct JoinedEvent {
     /// Index of the first event's record.
     pub(super) record: usize,
     /// Number of joined events.
@@ -29,11 +29,11 @@ pub(super) fn prepare(
     rules: &Rules,
     events: &[Frame],
     overlapping: &std::collections::HashSet<String>,
-) -> Vec<Item> {
+) -> Vec<JoinedEvent> {
     let matching = &rules.tables.matching;
     let shows = matching.tools.as_ref().and_then(|tools| tools.shows.as_ref()).map(|shows| shows.event);
-    let mut items: Vec<Item> = Vec::with_capacity(events.len());
-    for at in tools::side_by_side(rules, events, overlapping) {
+    let mut items: Vec<JoinedEvent> = Vec::with_capacity(events.len());
+    for at in tools::parallel_order(rules, events, overlapping) {
         let event = &events[at];
         if shows == Some(event.name.as_str()) {
             continue;
@@ -41,7 +41,8 @@ pub(super) fn prepare(
         let snapshots =
             matching.snapshots.as_ref().filter(|row| row.grows == event.name).map(|row| row.within);
         let value = path::without(&event.value, snapshots.unwrap_or_default());
-        let mut item = Item { record: event.record, lines: 1, name: event.name.clone(), value, pieces: None };
+        let mut item =
+            JoinedEvent { record: event.record, lines: 1, name: event.name.clone(), value, pieces: None };
         take_pieces(rules, &mut item);
         if let Some(last) = items.last_mut()
             && joins(last, &item)
@@ -51,11 +52,11 @@ pub(super) fn prepare(
             items.push(item);
         }
     }
-    items.iter_mut().for_each(|item| give_back(rules, item));
+    items.iter_mut().for_each(|item| restore_pieces(rules, item));
     items
 }
 
-fn take_pieces(rules: &Rules, item: &mut Item) {
+fn take_pieces(rules: &Rules, item: &mut JoinedEvent) {
     let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else {
         return;
     };
@@ -72,12 +73,12 @@ fn take_pieces(rules: &Rules, item: &mut Item) {
     item.pieces = Some(pieces);
 }
 
-fn joins(last: &Item, item: &Item) -> bool {
+fn joins(last: &JoinedEvent, item: &JoinedEvent) -> bool {
     let (Some(before), Some(pieces)) = (&last.pieces, &item.pieces) else { return false };
     last.name == item.name && before.len() == pieces.len() && last.value == item.value
 }
 
-fn join(last: &mut Item, item: Item) {
+fn join(last: &mut JoinedEvent, item: JoinedEvent) {
     last.lines += item.lines;
     let Some(before) = &mut last.pieces else { return };
     for (text, piece) in before.iter_mut().zip(item.pieces.into_iter().flatten()) {
@@ -85,7 +86,7 @@ fn join(last: &mut Item, item: Item) {
     }
 }
 
-fn give_back(rules: &Rules, item: &mut Item) {
+fn restore_pieces(rules: &Rules, item: &mut JoinedEvent) {
     let Some(pieces) = item.pieces.take() else { return };
     let Some(delta) = rules.tables.matching.deltas.iter().find(|delta| delta.event == item.name) else {
         return;
@@ -100,17 +101,17 @@ fn give_back(rules: &Rules, item: &mut Item) {
 
 /// Returns the mark of an event, which separates it from others of its type. `finely` adds marks that may be
 /// missing.
-pub(super) fn mark(rules: &Rules, item: &Item, finely: bool) -> String {
+pub(super) fn mark(rules: &Rules, item: &JoinedEvent, finely: bool) -> String {
     let matching = &rules.tables.matching;
-    let fine = matching.fine_marks.iter().filter(|_| finely);
-    let paths = matching.marks.iter().chain(fine);
+    let fine = matching.fine_event_keys.iter().filter(|_| finely);
+    let paths = matching.event_keys.iter().chain(fine);
     let marks = paths.filter_map(|mark| path::get(&item.value, mark)).filter(|value| !value.is_object());
     marks.fold(item.name.clone(), |mark, value| format!("{mark} {value}"))
 }
 
 /// Returns an event's title: its type, and its other marks in brackets.
-pub(super) fn title(rules: &Rules, item: &Item) -> String {
-    let marks = rules.tables.matching.marks.iter();
+pub(super) fn title(rules: &Rules, item: &JoinedEvent) -> String {
+    let marks = rules.tables.matching.event_keys.iter();
     let texts: Vec<&str> = marks.filter_map(|mark| path::get(&item.value, mark)?.as_str()).collect();
     match texts.as_slice() {
         [] => format!("`{}`", item.name),
@@ -120,66 +121,69 @@ pub(super) fn title(rules: &Rules, item: &Item) -> String {
 
 /// Pairs missing events with extra ones that differ in one mark, of streams or of strands: the same frame
 /// with a wrong member. Returns each pair with the path of that mark.
-pub(super) fn near(
+pub(super) fn pair_near_events(
     rules: &Rules,
-    was: &[Item],
-    came: &[Item],
-    aligned: &mut Aligned,
+    expected: &[JoinedEvent],
+    actual: &[JoinedEvent],
+    alignment: &mut Alignment,
 ) -> Vec<(usize, usize, &'static str)> {
     let matching = &rules.tables.matching;
-    let marks: Vec<&'static str> = matching.marks.iter().chain(matching.strands).copied().collect();
-    let of = |item: &'_ Item, mark: &str| {
+    let marks: Vec<&'static str> = matching.event_keys.iter().chain(matching.stream_keys).copied().collect();
+    let of = |item: &'_ JoinedEvent, mark: &str| {
         path::get(&item.value, mark).filter(|value| !value.is_object()).map(Value::to_string)
     };
     // Agents make up the names of strands: aligned events show which names belong together.
     let mut names: HashMap<(&str, String), Option<String>> = HashMap::new();
-    for (g, o) in &aligned.pairs {
-        for mark in matching.strands {
-            if let Some(name) = of(&was[*g], mark) {
-                names.entry((mark, name)).or_insert_with(|| of(&came[*o], mark));
+    for (g, o) in &alignment.pairs {
+        for mark in matching.stream_keys {
+            if let Some(name) = of(&expected[*g], mark) {
+                names.entry((mark, name)).or_insert_with(|| of(&actual[*o], mark));
             }
         }
     }
-    let named = |item: &Item, mark: &'static str| {
+    let named = |item: &JoinedEvent, mark: &'static str| {
         let own = of(item, mark)?;
         names.get(&(mark, own.clone())).cloned().unwrap_or(Some(own))
     };
-    let only = |was: &Item, came: &Item| {
-        let differ = |mark: &&&'static str| named(was, mark) != of(came, mark);
-        let first = *marks.iter().find(differ).filter(|_| was.name == came.name)?;
+    let only = |expected: &JoinedEvent, actual: &JoinedEvent| {
+        let differ = |mark: &&&'static str| named(expected, mark) != of(actual, mark);
+        let first = *marks.iter().find(differ).filter(|_| expected.name == actual.name)?;
         let parent = first.rsplit_once('.').map(|(parent, _)| parent);
         // The object around the mark may be missing as a whole.
-        let gone = parent.filter(|parent| path::get(&came.value, parent).is_none());
+        let gone = parent.filter(|parent| path::get(&actual.value, parent).is_none());
         let follows = |mark: &&str| gone.is_some_and(|parent| mark.starts_with(&format!("{parent}.")));
         if marks.iter().filter(differ).any(|mark| *mark != first && !follows(mark)) {
             return None;
         }
         // If the content differs as well, the frame may be another one.
-        let others = marks.iter().any(|mark| *mark != first && of(was, mark).is_some());
-        (others || alike(was, came, first)).then_some(gone.unwrap_or(first))
+        let others = marks.iter().any(|mark| *mark != first && of(expected, mark).is_some());
+        (others || alike(expected, actual, first)).then_some(gone.unwrap_or(first))
     };
     let mut found = Vec::new();
-    aligned.missing.retain(|g| {
-        let pair =
-            aligned.extra.iter().enumerate().find_map(|(at, o)| Some((at, only(&was[*g], &came[*o])?)));
+    alignment.missing.retain(|g| {
+        let pair = alignment
+            .extra
+            .iter()
+            .enumerate()
+            .find_map(|(at, o)| Some((at, only(&expected[*g], &actual[*o])?)));
         let Some((at, mark)) = pair else { return true };
-        found.push((*g, aligned.extra.remove(at), mark));
+        found.push((*g, alignment.extra.remove(at), mark));
         false
     });
     found
 }
 
 /// Returns `true` if two events are equal in at least half of the values outside of the mark.
-fn alike(was: &Item, came: &Item, mark: &str) -> bool {
-    let without = |item: &Item| path::without(&item.value, &[mark]);
+fn alike(expected: &JoinedEvent, actual: &JoinedEvent, mark: &str) -> bool {
+    let without = |item: &JoinedEvent| path::without(&item.value, &[mark]);
     let (mut alike, mut other) = (0, 0);
-    count(&without(was), &without(came), &mut alike, &mut other);
+    count(&without(expected), &without(actual), &mut alike, &mut other);
     alike >= other
 }
 
 /// Counts the values at equal places that are equal, and the others.
-fn count(was: &Value, came: &Value, alike: &mut usize, other: &mut usize) {
-    match (was, came) {
+fn count(expected: &Value, actual: &Value, alike: &mut usize, other: &mut usize) {
+    match (expected, actual) {
         (Value::Object(was), Value::Object(came)) => {
             for (name, value) in was {
                 match came.get(name) {
@@ -191,13 +195,13 @@ fn count(was: &Value, came: &Value, alike: &mut usize, other: &mut usize) {
         (Value::Array(was), Value::Array(came)) if was.len() == came.len() => {
             was.iter().zip(came).for_each(|(was, came)| count(was, came, alike, other));
         }
-        _ if was == came => *alike += 1,
+        _ if expected == actual => *alike += 1,
         _ => *other += 1,
     }
 }
 
 /// Events with an order among each other, but with no order to other strands.
-pub(super) struct Strand {
+pub(super) struct ConcurrentStream {
     /// Marks that the strand has.
     pub(super) marked: Vec<bool>,
     /// Indexes of the events, in order.
@@ -205,17 +209,17 @@ pub(super) struct Strand {
 }
 
 /// Returns the strands of events, ordered by their first events.
-pub(super) fn strands(rules: &Rules, items: &[Item]) -> Vec<Strand> {
+pub(super) fn concurrent_streams(rules: &Rules, items: &[JoinedEvent]) -> Vec<ConcurrentStream> {
     let mut strands: Vec<(Vec<Option<String>>, Vec<usize>)> = Vec::new();
     for (at, item) in items.iter().enumerate() {
         let of = |path: &&str| path::get(&item.value, path).map(Value::to_string);
-        let key: Vec<_> = rules.tables.matching.strands.iter().map(of).collect();
+        let key: Vec<_> = rules.tables.matching.stream_keys.iter().map(of).collect();
         match strands.iter_mut().find(|(of, _)| *of == key) {
             Some((_, strand)) => strand.push(at),
             None => strands.push((key, vec![at])),
         }
     }
-    let strand = |(marks, places): (Vec<Option<String>>, _)| Strand {
+    let strand = |(marks, places): (Vec<Option<String>>, _)| ConcurrentStream {
         marked: marks.iter().map(Option::is_some).collect(),
         places,
     };

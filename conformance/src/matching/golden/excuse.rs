@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use regex::Regex;
 use serde_json::Value;
 
-use super::place::{Kind, Place};
+use super::place::{DifferenceKind, Place};
 use super::rules::Rules;
-use super::tables::{Form, Holds};
+use super::tables::{AllowanceScope, Form};
 
 /// Finds the allowance for a difference.
 #[derive(Debug, Default)]
-pub(super) struct Excuses {
+pub(super) struct AllowanceFinder {
     /// Members that differ because of an earlier, allowed difference, with its allowance. The flag is `true`
     /// if the effect ends when a command replaces the subject of that difference.
     tainted: HashMap<&'static str, (&'static str, bool)>,
     endings: HashMap<&'static str, Option<Regex>>,
 }
 
-impl Excuses {
+impl AllowanceFinder {
     /// Excuses later differences in these members: they follow from an allowed one.
     pub(super) fn taint(&mut self, members: &[&'static str], allowance: &'static str, until_replaced: bool) {
         for member in members {
@@ -27,12 +27,12 @@ impl Excuses {
     }
 
     /// Ends the effects that last until the subject of a refused command is replaced.
-    pub(super) fn replaced(&mut self) {
+    pub(super) fn clear_replaced(&mut self) {
         self.tainted.retain(|_, (_, until_replaced)| !*until_replaced);
     }
 
     /// Ends the effects on these members.
-    pub(super) fn settle(&mut self, members: &[&'static str]) {
+    pub(super) fn clear(&mut self, members: &[&'static str]) {
         self.tainted.retain(|member, (_, until_replaced)| *until_replaced || !members.contains(member));
     }
 
@@ -46,41 +46,47 @@ impl Excuses {
         rules: &Rules,
         place: Place<'_>,
         declared: bool,
-        kind: Kind<'_>,
+        kind: DifferenceKind<'_>,
     ) -> Option<&'static str> {
         if let Some(allowance) = self.tainted(place.member) {
             return Some(allowance);
         }
-        let mut all = rules.allowances().filter(|allowance| allowance.holds == Holds::Everywhere);
+        let mut all = rules.allowances().filter(|allowance| allowance.scope == AllowanceScope::Everywhere);
         let found = all.find(|allowance| self.holds(&allowance.form, place, declared, kind));
         found.map(|allowance| allowance.name)
     }
 
-    fn holds(&mut self, form: &'static Form, place: Place<'_>, declared: bool, kind: Kind<'_>) -> bool {
+    fn holds(
+        &mut self,
+        form: &'static Form,
+        place: Place<'_>,
+        declared: bool,
+        kind: DifferenceKind<'_>,
+    ) -> bool {
         let here = |record: &str, member: &str| record == place.record && member == place.member;
         let among = |members: &[(&str, &str)]| members.iter().any(|(record, member)| here(record, member));
         match form {
             Form::NullOrAbsent(members) => {
-                among(members) && matches!(kind, Kind::Missing(Value::Null) | Kind::Extra(Value::Null))
+                among(members) && matches!(kind, DifferenceKind::Missing(Value::Null) | DifferenceKind::Extra(Value::Null))
             }
             Form::Empty(members) => among(members) && is_empty(kind),
-            Form::LeftOut(members) => among(members) && matches!(kind, Kind::Missing(_)),
+            Form::LeftOut(members) => among(members) && matches!(kind, DifferenceKind::Missing(_)),
             Form::Added(rows) => rows.iter().any(|(record, member, value)| {
-                here(record, member) && matches!(kind, Kind::Extra(found) if is(found, value))
+                here(record, member) && matches!(kind, DifferenceKind::Extra(found) if equals_json(found, value))
             }),
             Form::AddedWhere(rows) => rows.iter().any(|(record, member, flag)| {
                 here(record, member)
-                    && matches!(kind, Kind::Extra(Value::String(_)))
+                    && matches!(kind, DifferenceKind::Extra(Value::String(_)))
                     && both_true(place, flag)
             }),
-            Form::Undeclared => !declared && place.record != "*" && matches!(kind, Kind::Missing(_)),
+            Form::Undeclared => !declared && place.record != "*" && matches!(kind, DifferenceKind::Missing(_)),
             Form::Instead(rows) => rows.iter().any(|(record, member, golden, observed)| {
                 here(record, member)
-                    && matches!(kind, Kind::Changed(was, came) if is(was, golden) && is(came, observed))
+                    && matches!(kind, DifferenceKind::Changed(was, came) if equals_json(was, golden) && equals_json(came, observed))
             }),
             Form::OneHigher(record, member, flag) => {
                 let one_higher = || match kind {
-                    Kind::Changed(golden, observed) => {
+                    DifferenceKind::Changed(golden, observed) => {
                         Some(observed.as_u64()? == golden.as_u64()?.checked_add(1)?)
                     }
                     _ => None,
@@ -88,7 +94,7 @@ impl Excuses {
                 here(record, member) && both_true(place, flag) && one_higher() == Some(true)
             }
             Form::WithoutEnding(record, member, pattern) => {
-                let Kind::Changed(Value::String(golden), Value::String(observed)) = kind else {
+                let DifferenceKind::Changed(Value::String(golden), Value::String(observed)) = kind else {
                     return false;
                 };
                 let ending = self.endings.entry(pattern).or_insert_with(|| Regex::new(pattern).ok());
@@ -96,17 +102,17 @@ impl Excuses {
                     && ending.as_ref().is_some_and(|ending| ending.replace(golden, "") == *observed)
             }
             Form::CutElsewhere(rows) => rows.iter().any(|(record, member, flag)| {
-                let Kind::Changed(Value::String(golden), Value::String(observed)) = kind else {
+                let DifferenceKind::Changed(Value::String(golden), Value::String(observed)) = kind else {
                     return false;
                 };
                 here(record, member)
                     && both_true(place, flag)
-                    && observed.len() >= golden.len() / SHORTEST
+                    && observed.len() >= golden.len() / MIN_PIECE
                     && !observed.is_empty()
                     && (golden.ends_with(observed.as_str()) || observed.ends_with(golden.as_str()))
             }),
             Form::StringForBlocks(rows) => rows.iter().any(|(record, member, text)| {
-                let Kind::Changed(Value::Array(blocks), Value::String(found)) = kind else { return false };
+                let DifferenceKind::Changed(Value::Array(blocks), Value::String(found)) = kind else { return false };
                 here(record, member) && joined(blocks, text).as_ref() == Some(found)
             }),
             _ => false,
@@ -115,19 +121,19 @@ impl Excuses {
 }
 
 /// Least number of recorded characters that another piece of a cut text has to contain.
-const SHORTEST: usize = 4;
+const MIN_PIECE: usize = 4;
 
-fn is(value: &Value, json: &str) -> bool {
+fn equals_json(value: &Value, json: &str) -> bool {
     serde_json::from_str::<Value>(json).is_ok_and(|wanted| wanted == *value)
 }
 
 fn both_true(place: Place<'_>, flag: &str) -> bool {
     let is_true = |value: Option<&Value>| value == Some(&Value::Bool(true));
-    place.beside.is_some_and(|(golden, observed)| is_true(golden.get(flag)) && is_true(observed.get(flag)))
+    place.parents.is_some_and(|(golden, observed)| is_true(golden.get(flag)) && is_true(observed.get(flag)))
 }
 
 /// Returns `true` for null, an empty object, and an object of nothing but nulls.
-fn nothing(value: &Value) -> bool {
+fn is_null_or_nulls(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Object(members) => members.values().all(Value::is_null),
@@ -135,10 +141,10 @@ fn nothing(value: &Value) -> bool {
     }
 }
 
-fn is_empty(kind: Kind<'_>) -> bool {
+fn is_empty(kind: DifferenceKind<'_>) -> bool {
     match kind {
-        Kind::Missing(value) | Kind::Extra(value) => nothing(value),
-        Kind::Changed(golden, observed) => nothing(golden) && nothing(observed),
+        DifferenceKind::Missing(value) | DifferenceKind::Extra(value) => is_null_or_nulls(value),
+        DifferenceKind::Changed(golden, observed) => is_null_or_nulls(golden) && is_null_or_nulls(observed),
     }
 }
 

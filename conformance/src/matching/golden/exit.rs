@@ -2,13 +2,13 @@
 
 use agentese::wire::Maybe;
 
-use super::reading::Reading;
+use super::reading::TranscriptStreams;
 use super::rules::Rules;
 use super::tables::Form;
 use crate::matching::difference::{Difference, Weight};
 
 /// The end of an agent in a transcript.
-struct End {
+struct RecordedExit {
     /// `None` if the transcript does not contain the end.
     code: Option<Option<i64>>,
     /// Signals that were sent to the agent.
@@ -21,20 +21,24 @@ struct End {
 const CLEAN: [i64; 3] = [0, 130, 143];
 
 /// Compares the ends of two transcripts.
-pub(super) fn compare(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) -> Vec<Difference> {
-    let (was, came) = (end(golden), end(observed));
+pub(super) fn compare(
+    rules: &Rules,
+    golden: &TranscriptStreams<'_>,
+    observed: &TranscriptStreams<'_>,
+) -> Vec<Difference> {
+    let (recorded, actual) = (recorded_exit(golden), recorded_exit(observed));
     let mut found = Vec::new();
-    if was.errors.is_empty() {
+    if recorded.errors.is_empty() {
         let errors =
-            came.errors.iter().map(|text| format!("the case could not be played to its end: {text}"));
+            actual.errors.iter().map(|text| format!("the case could not be played to its end: {text}"));
         found.extend(errors.map(|says| Difference::new(Weight::Case, "", says)));
     }
-    if let Some(signal) = came.signals.iter().find(|signal| !was.signals.contains(signal)) {
+    if let Some(signal) = actual.signals.iter().find(|signal| !recorded.signals.contains(signal)) {
         let says = format!("it did not end by itself: {signal} was sent");
         found.push(Difference::new(Weight::Case, "", says));
     }
-    let (Some(expected), Some(code)) = (was.code, came.code) else {
-        if was.code.is_some() {
+    let (Some(expected), Some(code)) = (recorded.code, actual.code) else {
+        if recorded.code.is_some() {
             found.push(Difference::new(
                 Weight::Case,
                 "",
@@ -51,10 +55,10 @@ pub(super) fn compare(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_
     let difference = Difference::new(Weight::Case, "", says);
     let allowed =
         |wanted: fn(&Form) -> bool| rules.allowances().find(|row| wanted(&row.form)).map(|row| row.name);
-    let by_signal = !was.signals.is_empty()
+    let by_signal = !recorded.signals.is_empty()
         && [expected, code].into_iter().flatten().all(|code| code < 0 || CLEAN.contains(&code));
     let at_start = golden.answers.is_empty()
-        && was.signals.is_empty()
+        && recorded.signals.is_empty()
         && [expected, code].into_iter().all(|code| code.is_some_and(|code| code > 0));
     let allowance = if by_signal {
         allowed(|form| matches!(form, Form::SignalExit))
@@ -70,9 +74,9 @@ pub(super) fn compare(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_
     found
 }
 
-fn end(reading: &Reading<'_>) -> End {
+fn recorded_exit(reading: &TranscriptStreams<'_>) -> RecordedExit {
     let signals = reading.transcript.signals().map(str::to_owned).collect();
-    let mut end = End { code: None, signals, errors: Vec::new() };
+    let mut end = RecordedExit { code: None, signals, errors: Vec::new() };
     for control in reading.transcript.controls() {
         let text = || control.text.clone().unwrap_or_default();
         match control.event.as_str() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use agentese::types::{CheckLevel, Scenario};
 use regex::Regex;
 
-use super::reading::Reading;
+use super::reading::TranscriptStreams;
 use super::rules::Rules;
 use super::tables::Form;
 use crate::matching::difference::{Difference, Weight};
@@ -50,10 +50,10 @@ pub mod checks {
 }
 
 /// Number of findings of one kind to list; the rest is counted.
-const TOLD: usize = 500;
+const MAX_LISTED: usize = 500;
 
 /// An allowance of a case, with its limits.
-struct Bounds {
+struct BoundedAllowance {
     name: &'static str,
     /// Record of the golden transcript from which the allowance applies.
     from: usize,
@@ -63,17 +63,17 @@ struct Bounds {
 
 /// Place of a difference.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Seen {
+pub(super) struct RecordPair {
     pub(super) golden: Option<usize>,
     pub(super) observed: Option<usize>,
 }
 
 /// The findings so far.
 pub(super) struct Findings<'a> {
-    golden: &'a Reading<'a>,
-    observed: &'a Reading<'a>,
+    golden: &'a TranscriptStreams<'a>,
+    observed: &'a TranscriptStreams<'a>,
     level: CheckLevel,
-    bounds: Vec<Bounds>,
+    bounded_allowances: Vec<BoundedAllowance>,
     /// Record of the golden transcript from which a run is missing, because an allowance permits to refuse
     /// its command. From there on the model answers other requests than in the recording.
     pub(super) refused: Option<(usize, &'static str)>,
@@ -88,26 +88,26 @@ impl<'a> Findings<'a> {
     pub(super) fn new(
         rules: &Rules,
         case: &Scenario,
-        golden: &'a Reading<'a>,
-        observed: &'a Reading<'a>,
+        golden: &'a TranscriptStreams<'a>,
+        observed: &'a TranscriptStreams<'a>,
     ) -> Self {
         let level = case.level.unwrap_or(CheckLevel::Should);
         let mut findings = Self {
             golden,
             observed,
             level,
-            bounds: Vec::new(),
+            bounded_allowances: Vec::new(),
             refused: None,
             list: Vec::new(),
             counts: BTreeMap::new(),
             frames: 0,
             agreed: 0,
         };
-        findings.bounds(rules, case);
+        findings.add_bounded_allowances(rules, case);
         findings
     }
 
-    fn bounds(&mut self, rules: &Rules, case: &Scenario) {
+    fn add_bounded_allowances(&mut self, rules: &Rules, case: &Scenario) {
         for named in case.allow.iter().flatten() {
             let allowance = rules.allowance(&named.allow).filter(|row| matches!(row.form, Form::Bounded));
             let path = named.path.as_deref().map(Regex::new).transpose();
@@ -124,30 +124,41 @@ impl<'a> Findings<'a> {
                 |from: &String| self.golden.commands().find(|sent| sent.command.as_ref() == Some(from));
             let from = named.from.as_ref().map_or(Some(0), |from| first(from).map(|sent| sent.record));
             let Some(from) = from else { continue };
-            self.bounds.push(Bounds { name: allowance.name, from, checks: named.checks.clone(), path });
+            self.bounded_allowances.push(BoundedAllowance {
+                name: allowance.name,
+                from,
+                checks: named.checks.clone(),
+                path,
+            });
         }
     }
 
     /// Adds a compared frame with its differences.
-    pub(super) fn frame(&mut self, check: &'static str, seen: Seen, differences: Vec<Difference>) {
+    pub(super) fn frame(&mut self, check: &'static str, records: RecordPair, differences: Vec<Difference>) {
         let mut agreed = true;
         for difference in differences {
-            agreed &= !self.difference(check, seen, difference);
+            agreed &= !self.difference(check, records, difference);
         }
         self.frames += 1;
         self.agreed += usize::from(agreed);
     }
 
     /// Adds a difference that belongs to no single frame. Returns `true` if the difference is a failure.
-    pub(super) fn difference(&mut self, check: &'static str, seen: Seen, mut difference: Difference) -> bool {
-        if difference.counts() {
-            difference.allowance =
-                self.bounded(check, seen, &difference).or_else(|| self.follows(check, seen, &difference));
+    pub(super) fn difference(
+        &mut self,
+        check: &'static str,
+        records: RecordPair,
+        mut difference: Difference,
+    ) -> bool {
+        if difference.is_failure() {
+            difference.allowance = self
+                .case_allowance(check, records, &difference)
+                .or_else(|| self.caused_by(check, records, &difference));
         }
-        let counts = difference.counts();
+        let counts = difference.is_failure();
         let count = self.counts.entry((check, difference.allowance.unwrap_or_default())).or_default();
         *count += 1;
-        if *count > TOLD {
+        if *count > MAX_LISTED {
             return counts;
         }
         let level = match difference.weight {
@@ -155,7 +166,7 @@ impl<'a> Findings<'a> {
             Weight::Case => self.level,
             Weight::Info => CheckLevel::Info,
         };
-        let mismatch = self.mismatch(seen, &difference);
+        let mismatch = self.mismatch(records, &difference);
         let outcome = match difference.allowance {
             Some(allowance) => Outcome::Allowed { allowance: allowance.to_owned(), mismatch },
             None => Outcome::Failed(mismatch),
@@ -164,33 +175,38 @@ impl<'a> Findings<'a> {
         counts
     }
 
-    fn place(&self, seen: Seen) -> usize {
-        let about = || Some(self.golden.about(self.observed, seen.observed?));
-        seen.golden.or_else(about).unwrap_or_default()
+    fn place(&self, records: RecordPair) -> usize {
+        let about = || Some(self.golden.corresponding_record(self.observed, records.observed?));
+        records.golden.or_else(about).unwrap_or_default()
     }
 
     /// Returns the allowance that causes the difference, if the document does not rule the difference out.
-    fn follows(&self, check: &str, seen: Seen, difference: &Difference) -> Option<&'static str> {
+    fn caused_by(&self, check: &str, records: RecordPair, difference: &Difference) -> Option<&'static str> {
         let (from, allowance) = self.refused.filter(|_| difference.weight == Weight::Case)?;
         let may_follow = match check {
             checks::EVENTS | checks::ORDER | checks::TOOL_UPDATES => true,
             checks::ANSWERS => !difference.path.is_empty(),
             _ => false,
         };
-        (may_follow && self.place(seen) > from).then_some(allowance)
+        (may_follow && self.place(records) > from).then_some(allowance)
     }
 
     /// Returns the allowance of the case for a difference. No allowance covers a missing answer.
-    fn bounded(&self, check: &str, seen: Seen, difference: &Difference) -> Option<&'static str> {
-        if check == checks::ANSWERS && seen.observed.is_none() {
+    fn case_allowance(
+        &self,
+        check: &str,
+        records: RecordPair,
+        difference: &Difference,
+    ) -> Option<&'static str> {
+        if check == checks::ANSWERS && records.observed.is_none() {
             return None;
         }
-        let at = self.place(seen);
+        let at = self.place(records);
         // A path may begin with the id of an answer.
-        let answer = self.golden.answers.iter().find(|answer| Some(answer.record) == seen.golden);
+        let answer = self.golden.answers.iter().find(|answer| Some(answer.record) == records.golden);
         let id = answer.and_then(|answer| answer.id.as_deref()).map(|id| id.trim_matches('"'));
         let of = id.map(|id| format!("{id} {}", difference.path));
-        let found = self.bounds.iter().find(|bounds| {
+        let found = self.bounded_allowances.iter().find(|bounds| {
             at >= bounds.from
                 && bounds.checks.as_ref().is_none_or(|checks| checks.iter().any(|name| name == check))
                 && bounds.path.as_ref().is_none_or(|path| {
@@ -200,18 +216,18 @@ impl<'a> Findings<'a> {
         found.map(|bounds| bounds.name)
     }
 
-    fn mismatch(&self, seen: Seen, difference: &Difference) -> Mismatch {
+    fn mismatch(&self, records: RecordPair, difference: &Difference) -> Mismatch {
         let (expected, found) = (self.golden.transcript, self.observed.transcript);
-        let before = match (seen.observed, seen.golden) {
+        let before = match (records.observed, records.golden) {
             (Some(record), _) => before(found, record),
             (None, Some(record)) => before(expected, record),
             (None, None) => Vec::new(),
         };
         Mismatch {
-            says: difference.says.clone(),
+            message: difference.message.clone(),
             path: difference.path.clone(),
-            expected: seen.golden.and_then(|record| line(expected, record)),
-            found: seen.observed.and_then(|record| line(found, record)),
+            expected: records.golden.and_then(|record| line(expected, record)),
+            found: records.observed.and_then(|record| line(found, record)),
             before,
         }
     }
@@ -219,13 +235,13 @@ impl<'a> Findings<'a> {
     /// Returns all differences, and each check without a failure.
     pub(super) fn finish(mut self) -> Vec<Finding> {
         for ((check, allowance), count) in &self.counts {
-            if *count > TOLD {
+            if *count > MAX_LISTED {
                 let kind = if allowance.is_empty() { String::new() } else { format!(" under `{allowance}`") };
-                let says = format!("{} more differences{kind}", count - TOLD);
+                let says = format!("{} more differences{kind}", count - MAX_LISTED);
                 let outcome = if allowance.is_empty() {
-                    Outcome::Failed(Mismatch { says, ..Mismatch::default() })
+                    Outcome::Failed(Mismatch { message: says, ..Mismatch::default() })
                 } else {
-                    let mismatch = Mismatch { says, ..Mismatch::default() };
+                    let mismatch = Mismatch { message: says, ..Mismatch::default() };
                     Outcome::Allowed { allowance: (*allowance).to_owned(), mismatch }
                 };
                 let weighs = self.list.iter().filter(|finding| finding.check == *check);

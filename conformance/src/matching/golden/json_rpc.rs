@@ -2,39 +2,42 @@
 
 use serde_json::Value;
 
-use super::answers::{Answers, words};
-use super::pairing::{form, sent};
+use super::answers::{AnswerComparer, compare_error_texts};
+use super::pairing::{allowance_with_form, command_of};
 use super::reading::Frame;
 use super::tables::Form;
-use super::walk::Walk;
+use super::walk::FrameWalker;
 use crate::matching::difference::{Difference, Weight, brief};
 
-impl Answers<'_, '_, '_> {
-    pub(super) fn json_rpc(&mut self, was: &Frame, came: &Frame) -> Vec<Difference> {
+impl AnswerComparer<'_, '_, '_> {
+    pub(super) fn json_rpc(&mut self, expected: &Frame, actual: &Frame) -> Vec<Difference> {
         let mut found = Vec::new();
-        let (golden, observed) = (&was.value, &came.value);
+        let (golden, observed) = (&expected.value, &actual.value);
         if golden.get("id") != observed.get("id") {
             found.push(Difference::new(Weight::Must, "id", "the id is another one"));
         }
         match (golden.get("error"), observed.get("error")) {
             (None, None) => {
-                let result = self.state.rules.command(&was.name).and_then(|command| command.result.as_ref());
+                let result =
+                    self.state.rules.command(&expected.name).and_then(|command| command.result.as_ref());
                 match (golden.get("result"), observed.get("result")) {
                     (Some(golden), Some(observed)) => {
-                        found.extend(Walk::below(self.state, "result").typed(result, golden, observed));
+                        found
+                            .extend(FrameWalker::below(self.state, "result").typed(result, golden, observed));
                     }
                     (Some(_), None) => found.push(Difference::new(Weight::Must, "result", "it is missing")),
                     _ => {}
                 }
             }
-            (Some(golden), Some(observed)) => self.json_rpc_error(was, golden, observed, &mut found),
+            (Some(golden), Some(observed)) => self.json_rpc_error(expected, golden, observed, &mut found),
             (None, Some(error)) => {
                 let says = format!("it is the failure {} instead of a result", brief(error));
                 let difference = Difference::new(Weight::Must, "error", says);
                 let is_error = error.get("code").is_some_and(Value::is_i64)
                     && error.get("message").is_some_and(Value::is_string);
-                let allowance =
-                    sent(self.golden, was).filter(|_| is_error).and_then(|sent| self.refusal(sent));
+                let allowance = command_of(self.golden, expected)
+                    .filter(|_| is_error)
+                    .and_then(|sent| self.refusal_allowance(sent));
                 found.push(match allowance {
                     Some(allowance) => difference.allowed(allowance),
                     None => difference,
@@ -48,16 +51,22 @@ impl Answers<'_, '_, '_> {
         found
     }
 
-    fn json_rpc_error(&mut self, was: &Frame, golden: &Value, observed: &Value, found: &mut Vec<Difference>) {
+    fn json_rpc_error(
+        &mut self,
+        recorded: &Frame,
+        golden: &Value,
+        observed: &Value,
+        found: &mut Vec<Difference>,
+    ) {
         let code = |error: &Value| error.get("code").and_then(Value::as_i64);
-        let (expected, came) = (code(golden), code(observed));
+        let (expected, actual) = (code(golden), code(observed));
         let mut other = None;
-        if expected != came {
+        if expected != actual {
             let name = |code: Option<i64>| code.map_or("missing".to_owned(), |code| code.to_string());
-            let says = format!("the code is {} instead of {}", name(came), name(expected));
-            let is = |row: &Form| matches!(row, Form::ErrorCode(from, to) if Some(*from) == expected && Some(*to) == came);
+            let says = format!("the code is {} instead of {}", name(actual), name(expected));
+            let is = |row: &Form| matches!(row, Form::ErrorCode(from, to) if Some(*from) == expected && Some(*to) == actual);
             let difference = Difference::new(Weight::Must, "error.code", says);
-            other = form(self.state.rules, is);
+            other = allowance_with_form(self.state.rules, is);
             found.push(match other {
                 Some(allowance) => difference.allowed(allowance),
                 None => difference,
@@ -66,7 +75,14 @@ impl Answers<'_, '_, '_> {
         match (golden.get("message").and_then(Value::as_str), observed.get("message").and_then(Value::as_str))
         {
             (Some(golden), Some(observed)) => {
-                let differs = words(self.state, &was.name, &was.name, golden, observed, "error.message");
+                let differs = compare_error_texts(
+                    self.state,
+                    &recorded.name,
+                    &recorded.name,
+                    golden,
+                    observed,
+                    "error.message",
+                );
                 // Another code has another text.
                 found.extend(differs.map(|differs| match other {
                     Some(allowance) => differs.allowed(allowance),

@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use super::align::align;
 use super::declared;
-use super::reading::{Frame, Reading, Sent};
+use super::reading::{Frame, SentLine, TranscriptStreams};
 use super::rules::Rules;
-use super::tables::{Allowance, Form, Holds};
+use super::tables::{Allowance, AllowanceScope, Form};
 use crate::matching::difference::{Difference, Weight};
 
 /// Indexes of the paired answers, and of the others.
 #[derive(Debug, Default)]
-pub(super) struct Paired {
+pub(super) struct AnswerPairing {
     pub(super) pairs: Vec<(usize, usize)>,
     pub(super) missing: Vec<usize>,
     pub(super) extra: Vec<usize>,
@@ -32,7 +32,7 @@ pub(super) fn is_success(answer: &Frame) -> bool {
 
 /// Returns the command of an answer: by the id, or else the last command before the answer whose id is in no
 /// answer.
-pub(super) fn sent<'a>(reading: &'a Reading<'_>, answer: &Frame) -> Option<&'a Sent> {
+pub(super) fn command_of<'a>(reading: &'a TranscriptStreams<'_>, answer: &Frame) -> Option<&'a SentLine> {
     if let Some(id) = &answer.id {
         return reading.by_id(id);
     }
@@ -44,67 +44,77 @@ pub(super) fn sent<'a>(reading: &'a Reading<'_>, answer: &Frame) -> Option<&'a S
 }
 
 /// Returns the name of the first allowance of such a form that holds everywhere.
-pub(super) fn form(rules: &Rules, is: impl Fn(&Form) -> bool) -> Option<&'static str> {
-    let everywhere = |row: &&Allowance| row.holds == Holds::Everywhere && is(&row.form);
+pub(super) fn allowance_with_form(rules: &Rules, is: impl Fn(&Form) -> bool) -> Option<&'static str> {
+    let everywhere = |row: &&Allowance| row.scope == AllowanceScope::Everywhere && is(&row.form);
     rules.allowances().find(everywhere).map(|row| row.name)
 }
 
 /// Pairs the answers of two transcripts.
-pub(super) fn pair(rules: &Rules, golden: &Reading<'_>, observed: &Reading<'_>) -> Paired {
-    let mut paired = Paired::default();
+pub(super) fn pair(
+    rules: &Rules,
+    golden: &TranscriptStreams<'_>,
+    observed: &TranscriptStreams<'_>,
+) -> AnswerPairing {
+    let mut pairing = AnswerPairing::default();
     let (expected, mut nameless) = groups(&golden.answers);
     let (found, came_nameless) = groups(&observed.answers);
-    for (id, came) in &found {
+    for (id, actual) in &found {
         if expected.iter().any(|(known, _)| known == id) {
             continue;
         }
-        for at in came {
+        for at in actual {
             // The recorded failure of the same command has no id.
             let asked = golden.by_id(id).map(|sent| sent.record);
-            let behind = |was: &usize| {
-                let was = &golden.answers[*was];
-                !is_success(was) && asked.is_some_and(|asked| asked < was.record)
+            let behind = |recorded: &usize| {
+                let recorded = &golden.answers[*recorded];
+                !is_success(recorded) && asked.is_some_and(|asked| asked < recorded.record)
             };
-            let answers = |was: &usize| sent(golden, &golden.answers[*was]).map(|sent| sent.record) == asked;
-            let place = nameless.iter().position(|was| behind(was) && answers(was));
+            let answers = |recorded: &usize| {
+                command_of(golden, &golden.answers[*recorded]).map(|sent| sent.record) == asked
+            };
+            let place = nameless.iter().position(|recorded| behind(recorded) && answers(recorded));
             let place = place.or_else(|| nameless.iter().position(behind));
             match place.filter(|_| !is_success(&observed.answers[*at])) {
-                Some(place) => paired.pairs.push((nameless.remove(place), *at)),
-                None => paired.extra.push(*at),
+                Some(place) => pairing.pairs.push((nameless.remove(place), *at)),
+                None => pairing.extra.push(*at),
             }
         }
     }
-    for (id, was) in &expected {
-        let came = found.iter().find(|(other, _)| other == id).map_or(&[][..], |(_, came)| came.as_slice());
-        if !both_ways(rules, golden, observed, was, came, &mut paired) {
-            in_order(&golden.answers, &observed.answers, was, came, &mut paired);
+    for (id, recorded) in &expected {
+        let actual = found.iter().find(|(other, _)| other == id).map_or(&[][..], |(_, came)| came.as_slice());
+        if !both_ways(rules, golden, observed, recorded, actual, &mut pairing) {
+            in_order(&golden.answers, &observed.answers, recorded, actual, &mut pairing);
         }
     }
     // If the agent ignores all blank lines, their answers are the missing ones.
-    if form(rules, |row| matches!(row, Form::BlankUnanswered)).is_some() {
+    if allowance_with_form(rules, |row| matches!(row, Form::BlankUnanswered)).is_some() {
         let is_blank =
-            |at: &usize| sent(golden, &golden.answers[*at]).is_some_and(|sent| golden.is_blank(sent));
+            |at: &usize| command_of(golden, &golden.answers[*at]).is_some_and(|sent| golden.is_blank(sent));
         let (blank, others): (Vec<usize>, Vec<usize>) = nameless.iter().partition(|at| is_blank(at));
         if others.len() == came_nameless.len() {
-            paired.missing.extend(blank);
+            pairing.missing.extend(blank);
             nameless = others;
         }
     }
-    in_order(&golden.answers, &observed.answers, &nameless, &came_nameless, &mut paired);
-    near(golden, observed, &mut paired);
-    paired.pairs.sort_unstable();
-    paired
+    in_order(&golden.answers, &observed.answers, &nameless, &came_nameless, &mut pairing);
+    pair_near_answers(golden, observed, &mut pairing);
+    pairing.pairs.sort_unstable();
+    pairing
 }
 
 /// Pairs missing answers with answers to the same command that have a wrong id or a wrong success.
-fn near(golden: &Reading<'_>, observed: &Reading<'_>, paired: &mut Paired) {
+fn pair_near_answers(
+    golden: &TranscriptStreams<'_>,
+    observed: &TranscriptStreams<'_>,
+    pairing: &mut AnswerPairing,
+) {
     for same_success in [true, false] {
-        let (extra, pairs) = (&mut paired.extra, &mut paired.pairs);
-        paired.missing.retain(|at| {
-            let was = &golden.answers[*at];
-            let is_meant = |came: &Frame| {
-                let is_named = came.name == was.name || came.name.is_empty();
-                is_named && (!same_success || is_success(was) == is_success(came))
+        let (extra, pairs) = (&mut pairing.extra, &mut pairing.pairs);
+        pairing.missing.retain(|at| {
+            let expected = &golden.answers[*at];
+            let is_meant = |actual: &Frame| {
+                let is_named = actual.name == expected.name || actual.name.is_empty();
+                is_named && (!same_success || is_success(expected) == is_success(actual))
             };
             let Some(place) = extra.iter().position(|at| is_meant(&observed.answers[*at])) else {
                 return true;
@@ -115,10 +125,10 @@ fn near(golden: &Reading<'_>, observed: &Reading<'_>, paired: &mut Paired) {
     }
 }
 
-type Groups = (Vec<(String, Vec<usize>)>, Vec<usize>);
+type AnswerGroups = (Vec<(String, Vec<usize>)>, Vec<usize>);
 
 /// Groups the answers with an id by their ids, and collects the others.
-fn groups(answers: &[Frame]) -> Groups {
+fn groups(answers: &[Frame]) -> AnswerGroups {
     let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut nameless = Vec::new();
@@ -136,74 +146,82 @@ fn groups(answers: &[Frame]) -> Groups {
     (groups, nameless)
 }
 
-fn in_order(golden: &[Frame], observed: &[Frame], was: &[usize], came: &[usize], paired: &mut Paired) {
-    if was.len() == came.len() {
-        paired.pairs.extend(was.iter().copied().zip(came.iter().copied()));
+fn in_order(
+    golden: &[Frame],
+    observed: &[Frame],
+    expected: &[usize],
+    actual: &[usize],
+    pairing: &mut AnswerPairing,
+) {
+    if expected.len() == actual.len() {
+        pairing.pairs.extend(expected.iter().copied().zip(actual.iter().copied()));
         return;
     }
     let mark = |answers: &[Frame], at: &[usize]| -> Vec<String> {
         at.iter().map(|at| format!("{} {}", answers[*at].name, is_success(&answers[*at]))).collect()
     };
-    let aligned = align(&mark(golden, was), &mark(observed, came));
-    let pairs = aligned.pairs.into_iter().chain(aligned.moved);
-    paired.pairs.extend(pairs.map(|(first, second)| (was[first], came[second])));
+    let alignment = align(&mark(golden, expected), &mark(observed, actual));
+    let pairs = alignment.pairs.into_iter().chain(alignment.moved);
+    pairing.pairs.extend(pairs.map(|(first, second)| (expected[first], actual[second])));
     // Pairs failures with another name by their order.
-    let (mut missing, mut extra) = (aligned.missing, aligned.extra);
+    let (mut missing, mut extra) = (alignment.missing, alignment.extra);
     if missing.len() == extra.len() {
-        paired
-            .pairs
-            .extend(missing.drain(..).zip(extra.drain(..)).map(|(first, second)| (was[first], came[second])));
+        pairing.pairs.extend(
+            missing.drain(..).zip(extra.drain(..)).map(|(first, second)| (expected[first], actual[second])),
+        );
     }
-    paired.missing.extend(missing.into_iter().map(|at| was[at]));
-    paired.extra.extend(extra.into_iter().map(|at| came[at]));
+    pairing.missing.extend(missing.into_iter().map(|at| expected[at]));
+    pairing.extra.extend(extra.into_iter().map(|at| actual[at]));
 }
 
 /// Pairs the answers of a command that has both a failure and a success in the recording. Returns `true` if
 /// it has paired them.
 fn both_ways(
     rules: &Rules,
-    golden: &Reading<'_>,
-    observed: &Reading<'_>,
-    was: &[usize],
-    came: &[usize],
-    paired: &mut Paired,
+    golden: &TranscriptStreams<'_>,
+    observed: &TranscriptStreams<'_>,
+    expected: &[usize],
+    actual: &[usize],
+    pairing: &mut AnswerPairing,
 ) -> bool {
-    let &[first, second] = was else { return false };
+    let &[first, second] = expected else { return false };
     let answers = (&golden.answers[first], &golden.answers[second]);
-    let role = sent(golden, answers.0)
+    let role = command_of(golden, answers.0)
         .and_then(|sent| rules.spec.command(sent.command.as_deref()?))
         .map(|row| row.run);
     if is_success(answers.0) == is_success(answers.1) || role != Some(RunRole::Starts) {
         return false;
     }
     let (failure, success) = if is_success(answers.0) { (second, first) } else { (first, second) };
-    match *came {
+    match *actual {
         [only] if !is_success(&observed.answers[only]) => {
-            let is_busy = sent(golden, answers.0).is_some_and(|sent| is_busy(rules, golden, sent.record));
+            let is_busy =
+                command_of(golden, answers.0).is_some_and(|sent| is_busy(rules, golden, sent.record));
             let is = |row: &Form| match row {
                 Form::OneAnswer => true,
                 Form::AcknowledgedFirst => is_busy,
                 _ => false,
             };
-            let Some(allowance) = form(rules, is) else { return false };
+            let Some(allowance) = allowance_with_form(rules, is) else { return false };
             let says = "one failure instead of a failure and a success";
             let difference = Difference::new(Weight::Case, "", says).allowed(allowance);
-            paired.remarks.push((failure, only, difference));
-            paired.pairs.push((failure, only));
+            pairing.remarks.push((failure, only, difference));
+            pairing.pairs.push((failure, only));
             true
         }
         [one, other] if is_success(&observed.answers[one]) != is_success(&observed.answers[other]) => {
             let success_first = is_success(&observed.answers[one]);
             let (came_failure, came_success) = if success_first { (other, one) } else { (one, other) };
-            paired.pairs.extend([(failure, came_failure), (success, came_success)]);
+            pairing.pairs.extend([(failure, came_failure), (success, came_success)]);
             if success_first != is_success(answers.0) {
                 let difference =
                     Difference::new(Weight::Case, "", "failure and success stand in the other order");
-                let difference = match form(rules, |row| matches!(row, Form::AcknowledgedFirst)) {
-                    Some(allowance) if success_first => difference.allowed(allowance),
-                    _ => difference,
-                };
-                paired.remarks.push((success, came_success, difference));
+                let difference =
+                    match allowance_with_form(rules, |row| matches!(row, Form::AcknowledgedFirst)) {
+                        Some(allowance) if success_first => difference.allowed(allowance),
+                        _ => difference,
+                    };
+                pairing.remarks.push((success, came_success, difference));
             }
             true
         }
@@ -212,7 +230,7 @@ fn both_ways(
 }
 
 /// Returns `true` if a run is active at a record.
-fn is_busy(rules: &Rules, reading: &Reading<'_>, record: usize) -> bool {
+fn is_busy(rules: &Rules, reading: &TranscriptStreams<'_>, record: usize) -> bool {
     let before = reading.events.iter().take_while(|event| event.record < record);
     let effects = before.filter_map(|event| rules.spec.event(&event.name)).map(|event| event.run);
     let last = effects.filter(|effect| *effect != RunEffect::None).last();
@@ -223,18 +241,18 @@ fn is_busy(rules: &Rules, reading: &Reading<'_>, record: usize) -> bool {
 /// missing if an allowance permits to refuse arguments of a wrong type.
 pub(super) fn refused_run(
     rules: &Rules,
-    golden: &Reading<'_>,
-    observed: &Reading<'_>,
-    paired: &Paired,
+    golden: &TranscriptStreams<'_>,
+    observed: &TranscriptStreams<'_>,
+    pairing: &AnswerPairing,
 ) -> Option<(usize, &'static str)> {
-    let allowance = form(rules, |row| matches!(row, Form::Refused(_)))?;
-    let refused = paired.pairs.iter().filter_map(|(was, came)| {
-        let (was, came) = (&golden.answers[*was], &observed.answers[*came]);
-        let sent = sent(golden, was).filter(|_| is_success(was) && !is_success(came))?;
+    let allowance = allowance_with_form(rules, |row| matches!(row, Form::Refused(_)))?;
+    let refused = pairing.pairs.iter().filter_map(|(expected, actual)| {
+        let (expected, actual) = (&golden.answers[*expected], &observed.answers[*actual]);
+        let sent = command_of(golden, expected).filter(|_| is_success(expected) && !is_success(actual))?;
         let row = rules.spec.command(sent.command.as_deref()?).filter(|row| row.run != RunRole::None)?;
         let def = rules.command(row.wire)?.params.and_then(Rules::named)?;
-        declared::record_misfit(def, sent.value.as_ref()?.as_object()?)?;
-        Some(sent.record.min(was.record))
+        declared::record_mismatch(def, sent.value.as_ref()?.as_object()?)?;
+        Some(sent.record.min(expected.record))
     });
     refused.min().map(|from| (from, allowance))
 }

@@ -22,7 +22,7 @@ pub(super) struct Frame {
 
 /// A line of the client.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(super) struct SentLine {
     pub(super) record: usize,
     /// `None` if the line is not JSON.
     pub(super) value: Option<Value>,
@@ -35,9 +35,9 @@ pub(super) struct Sent {
 
 /// The streams of a transcript.
 #[derive(Debug)]
-pub(super) struct Reading<'a> {
+pub(super) struct TranscriptStreams<'a> {
     pub(super) transcript: &'a Transcript,
-    pub(super) sent: Vec<Sent>,
+    pub(super) sent: Vec<SentLine>,
     pub(super) answers: Vec<Frame>,
     pub(super) events: Vec<Frame>,
     pub(super) dialogs: Vec<Frame>,
@@ -50,7 +50,7 @@ pub(super) struct Reading<'a> {
     by_id: HashMap<String, usize>,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> TranscriptStreams<'a> {
     pub(super) fn new(spec: &'static Spec, transcript: &'a Transcript) -> Self {
         let mut reading = Self {
             transcript,
@@ -65,9 +65,9 @@ impl<'a> Reading<'a> {
         };
         for (record, entry) in transcript.records.iter().enumerate() {
             match entry {
-                Record::Sent(line) => reading.sent(spec, record, line.as_str()),
+                Record::Sent(line) => reading.add_sent(spec, record, line.as_str()),
                 Record::Received(line) => match serde_json::from_str::<Value>(line.as_str()) {
-                    Ok(value @ Value::Object(_)) => reading.received(spec, record, value),
+                    Ok(value @ Value::Object(_)) => reading.add_received(spec, record, value),
                     _ => reading.noise.push(record),
                 },
                 Record::Control(_) => {}
@@ -78,17 +78,17 @@ impl<'a> Reading<'a> {
 
     /// Returns `true` if the transcript was derived from the dialect's document. Such a transcript shows only
     /// a part of the members and events; other declared ones may come in addition.
-    pub(super) fn is_written(&self) -> bool {
+    pub(super) fn is_derived(&self) -> bool {
         let origin = self.transcript.header.extra.get("origin").and_then(Value::as_str);
         origin == Some("derived from the document")
     }
 
-    fn sent(&mut self, spec: &Spec, record: usize, line: &str) {
+    fn add_sent(&mut self, spec: &Spec, record: usize, line: &str) {
         let value: Option<Value> = serde_json::from_str(line).ok();
         let name = if matches!(spec.framing, Framing::JsonRpc { .. }) { "method" } else { "type" };
         let text = |name: &str| value.as_ref()?.get(name)?.as_str().map(str::to_owned);
         let command = text(name).filter(|name| !spec.is_answer(name));
-        let id = value.as_ref().and_then(|value| value.get("id")).map(key);
+        let id = value.as_ref().and_then(|value| value.get("id")).map(id_text);
         let has = |name: &str| value.as_ref().is_some_and(|value| value.get(name).is_some());
         let is_answer = match spec.dialog_frames {
             Some(_) => text("type").is_some_and(|kind| spec.is_answer(&kind)),
@@ -97,16 +97,20 @@ impl<'a> Reading<'a> {
         if let Some(id) = id.as_ref().filter(|_| !is_answer) {
             self.by_id.entry(id.clone()).or_insert(self.sent.len());
         }
-        self.sent.push(Sent { record, value, command, id, is_answer });
+        self.sent.push(SentLine { record, value, command, id, is_answer });
     }
 
-    fn received(&mut self, spec: &Spec, record: usize, value: Value) {
-        let id = value.get("id").map(key);
+    fn add_received(&mut self, spec: &Spec, record: usize, value: Value) {
+        let id = value.get("id").map(id_text);
         let text = |name: &str| value.get(name).and_then(Value::as_str).map(str::to_owned);
         match spec.framing {
             Framing::JsonRpc { notification } => {
                 let method = text("method");
-                self.shape(record, &value, &["jsonrpc", "id", "method", "params", "result", "error"]);
+                self.check_envelope(
+                    record,
+                    &value,
+                    &["jsonrpc", "id", "method", "params", "result", "error"],
+                );
                 match (method, &id) {
                     (Some(name), Some(_)) => self.dialogs.push(Frame { record, value, name, id }),
                     (Some(name), None) if name == notification => {
@@ -132,7 +136,7 @@ impl<'a> Reading<'a> {
                     let name = text("method").unwrap_or_default();
                     self.dialogs.push(Frame { record, value, name, id });
                 } else if kind == "event" && value.get("event").is_some_and(Value::is_object) {
-                    self.shape(record, &value, &["type", "event"]);
+                    self.check_envelope(record, &value, &["type", "event"]);
                     if spec.framing != Framing::Enveloped {
                         self.misshapen.push((record, "it stands in an envelope".to_owned()));
                     }
@@ -150,7 +154,7 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn shape(&mut self, record: usize, value: &Value, members: &[&str]) {
+    fn check_envelope(&mut self, record: usize, value: &Value, members: &[&str]) {
         let names = value.as_object().into_iter().flatten().map(|(name, _)| name);
         for name in names.filter(|name| !members.contains(&name.as_str())) {
             self.undeclared.push((record, format!("its envelope has `{name}`, which is not declared")));
@@ -161,12 +165,12 @@ impl<'a> Reading<'a> {
     }
 
     /// Returns `true` if the client's line is blank.
-    pub(super) fn is_blank(&self, sent: &Sent) -> bool {
+    pub(super) fn is_blank(&self, sent: &SentLine) -> bool {
         matches!(&self.transcript.records[sent.record], Record::Sent(line) if line.as_str().trim().is_empty())
     }
 
     /// Returns the command with this id.
-    pub(super) fn by_id(&self, id: &str) -> Option<&Sent> {
+    pub(super) fn by_id(&self, id: &str) -> Option<&SentLine> {
         self.by_id.get(id).map(|at| &self.sent[*at])
     }
 
@@ -177,18 +181,18 @@ impl<'a> Reading<'a> {
 
     /// Returns the record of this transcript that corresponds to a record of another one: behind the same
     /// number of lines from the client.
-    pub(super) fn about(&self, other: &Reading<'_>, record: usize) -> usize {
+    pub(super) fn corresponding_record(&self, other: &TranscriptStreams<'_>, record: usize) -> usize {
         let sent = other.sent_before(record).min(self.sent.len());
         if sent == 0 { 0 } else { self.sent[sent - 1].record }
     }
 
     /// Returns all commands of the client.
-    pub(super) fn commands(&self) -> impl Iterator<Item = &Sent> {
+    pub(super) fn commands(&self) -> impl Iterator<Item = &SentLine> {
         self.sent.iter().filter(|sent| sent.command.is_some())
     }
 }
 
 /// Formats an id as text: numbers by their value as a double.
-pub(super) fn key(id: &Value) -> String {
+pub(super) fn id_text(id: &Value) -> String {
     id.as_f64().map_or_else(|| id.to_string(), |number| format!("#{number:?}"))
 }

@@ -9,10 +9,10 @@ use regex::Regex;
 use serde_json::{Map, Value};
 
 use super::tables::{
-    Allowance, Choice, Chosen, Command, Constant, Field, Form, OWN_WORDS, Sameness, Shape, Tables, Ty,
-    TypeDef, Wording,
+    Allowance, Choice, ChoiceEffect, Command, Constant, Field, Form, OWN_PLACEHOLDERS, Sameness, Shape,
+    Tables, Ty, TypeDef, Wording,
 };
-use super::text::Tokens;
+use super::text::TokenMatcher;
 use crate::generated;
 
 /// Rules for the comparison of frames of one dialect.
@@ -20,7 +20,7 @@ use crate::generated;
 pub struct Rules {
     pub(super) spec: &'static Spec,
     pub(super) tables: &'static Tables,
-    pub(super) tokens: Tokens,
+    pub(super) tokens: TokenMatcher,
     members: HashMap<(&'static str, &'static str), Sameness>,
     wording: HashMap<&'static str, Vec<&'static Wording>>,
     commands: HashMap<&'static str, &'static Command>,
@@ -28,19 +28,19 @@ pub struct Rules {
     dialogs: HashMap<&'static str, &'static TypeDef>,
     allowances: Vec<&'static Allowance>,
     /// Documented failures, with the command that they belong to; `None` for failures of any command.
-    errors: Vec<(Option<&'static str>, Documented)>,
+    errors: Vec<(Option<&'static str>, DocumentedError)>,
 }
 
 /// The documented text of a failure.
 #[derive(Debug)]
-pub(super) struct Documented {
+pub(super) struct DocumentedError {
     pub(super) text: &'static str,
     pattern: Regex,
     /// For each placeholder: `true` if the agent chooses its text.
-    own: Vec<bool>,
+    agent_chosen: Vec<bool>,
 }
 
-impl Documented {
+impl DocumentedError {
     fn new(text: &'static str) -> Option<Self> {
         let mut pattern = String::from("^(?s:");
         let mut own = Vec::new();
@@ -49,12 +49,12 @@ impl Documented {
             let (name, behind) = after.split_once('}')?;
             pattern.push_str(&regex::escape(literal));
             pattern.push_str("(.*?)");
-            own.push(OWN_WORDS.contains(&name));
+            own.push(OWN_PLACEHOLDERS.contains(&name));
             rest = behind;
         }
         pattern.push_str(&regex::escape(rest));
         pattern.push_str(")$");
-        Some(Self { text, pattern: Regex::new(&pattern).ok()?, own })
+        Some(Self { text, pattern: Regex::new(&pattern).ok()?, agent_chosen: own })
     }
 
     pub(super) fn matches(&self, text: &str) -> bool {
@@ -62,15 +62,15 @@ impl Documented {
     }
 
     /// Returns the parts of a text that come from the request, in order.
-    pub(super) fn of_request<'t>(&self, text: &'t str) -> Vec<&'t str> {
+    pub(super) fn request_parts<'t>(&self, text: &'t str) -> Vec<&'t str> {
         let Some(found) = self.pattern.captures(text) else { return Vec::new() };
-        let parts = found.iter().skip(1).zip(&self.own).filter(|(_, own)| !**own);
+        let parts = found.iter().skip(1).zip(&self.agent_chosen).filter(|(_, own)| !**own);
         parts.filter_map(|(part, _)| Some(part?.as_str())).collect()
     }
 
     /// Returns `true` if the agent chooses a part of the text.
     pub(super) fn is_free(&self) -> bool {
-        self.own.contains(&true)
+        self.agent_chosen.contains(&true)
     }
 }
 
@@ -86,7 +86,7 @@ static RULES: LazyLock<Vec<Rules>> = LazyLock::new(|| {
 });
 
 impl Rules {
-    /// Returns the rules of a dialect, `NAME` or `NAME@REVISION`, or `None` if the dialect is unknown.
+    /// Returns the rules of a dialect, `MIN_NAME_LENGTH` or `MIN_NAME_LENGTH@REVISION`, or `None` if the dialect is unknown.
     pub fn of(dialect: &str) -> Option<&'static Rules> {
         let spec = dynamic::spec(dialect).ok()?;
         RULES.iter().find(|rules| rules.spec.name == spec.name)
@@ -101,7 +101,7 @@ impl Rules {
     /// estimates, free texts.
     pub fn is_bound(&self, member: &str) -> bool {
         let rows = self.members.keys().any(|(_, name)| *name == member);
-        rows || self.tables.matching.slips.contains(&member)
+        rows || self.tables.matching.transient_members.contains(&member)
     }
 
     /// Returns the members of a record that are not compared for equality.
@@ -110,7 +110,7 @@ impl Rules {
     }
 
     /// Returns the members of a record that show a choice of the agent.
-    pub(super) fn chosen(&self, record: &str) -> impl Iterator<Item = &'static str> {
+    pub(super) fn choice_members(&self, record: &str) -> impl Iterator<Item = &'static str> {
         let rows = self.tables.matching.choices.iter().copied().flatten();
         rows.filter(move |row| row.record == record).map(|row| row.member)
     }
@@ -124,7 +124,7 @@ impl Rules {
     /// Returns `true` if an agent may choose to omit this member from its state.
     pub fn may_lack(&self, member: &str) -> bool {
         let mut rows = self.tables.matching.choices.iter().copied().flatten();
-        rows.any(|row| row.state == member && row.chosen == Chosen::Presence)
+        rows.any(|row| row.state == member && row.effect == ChoiceEffect::Presence)
     }
 
     /// Returns the allowances of the dialect: names, contents and reasons.
@@ -148,14 +148,16 @@ impl Rules {
         Some(Self {
             spec,
             tables,
-            tokens: Tokens::new(matching.tokens)?,
+            tokens: TokenMatcher::new(matching.tokens)?,
             members: members.map(|rule| ((rule.record, rule.member), rule.same)).collect(),
             wording,
             commands: tables.commands.iter().map(|command| (command.wire, command)).collect(),
             events: tables.events.iter().filter_map(|(name, def)| Some((*name, record(def)?))).collect(),
             dialogs: tables.dialogs.iter().filter_map(|(name, def)| Some((*name, record(def)?))).collect(),
             allowances: matching.allowances.iter().copied().flatten().collect(),
-            errors: errors.filter_map(|(command, text)| Some((command, Documented::new(text)?))).collect(),
+            errors: errors
+                .filter_map(|(command, text)| Some((command, DocumentedError::new(text)?)))
+                .collect(),
         })
     }
 
@@ -171,7 +173,7 @@ impl Rules {
         self.allowances.iter().find_map(|allowance| Some((*allowance, form(&allowance.form)?)))
     }
 
-    pub(super) fn same(&self, record: &'static str, member: &str) -> Option<Sameness> {
+    pub(super) fn sameness(&self, record: &'static str, member: &str) -> Option<Sameness> {
         // Shortens the lifetime of the keys, as the arguments do not live as long as the tables.
         let members: &HashMap<(&str, &str), Sameness> = &self.members;
         members.get(&(record, member)).copied()
@@ -195,7 +197,7 @@ impl Rules {
 
     /// Returns the documented failure that matches the text. Prefers texts without free parts, and then
     /// longer ones.
-    pub(super) fn documented(&self, command: &str, text: &str) -> Option<&Documented> {
+    pub(super) fn documented_error(&self, command: &str, text: &str) -> Option<&DocumentedError> {
         let of = self.errors.iter().filter(|(of, _)| of.is_none_or(|of| of == command));
         of.map(|(_, documented)| documented)
             .filter(|documented| documented.matches(text))

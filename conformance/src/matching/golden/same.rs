@@ -5,13 +5,13 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use serde_json::{Number, Value};
 
 use super::place::Place;
-use super::state::State;
+use super::state::ComparisonState;
 use super::tables::{Form, Sameness};
 use crate::matching::difference::{Difference, Weight, brief, short};
 
 /// Compares two values of such a member. Returns `None` if these values have to be compared like any other.
 pub(super) fn compare(
-    state: &mut State<'_>,
+    state: &mut ComparisonState<'_>,
     same: Sameness,
     golden: &Value,
     observed: &Value,
@@ -19,14 +19,16 @@ pub(super) fn compare(
 ) -> Option<impl Iterator<Item = Difference> + use<>> {
     let found = match (same, golden, observed) {
         (Sameness::Id, Value::String(golden), Value::String(observed)) => {
-            clash(state.texts.bindings.id(golden, observed))
+            binding_conflict(state.texts.bindings.id(golden, observed))
         }
         (Sameness::File, Value::String(golden), Value::String(observed)) => file(state, golden, observed),
         (Sameness::Version, Value::String(_), Value::String(_)) => None,
-        (Sameness::Words, Value::String(golden), Value::String(observed)) => words(state, golden, observed),
+        (Sameness::Words, Value::String(golden), Value::String(observed)) => {
+            error_text(state, golden, observed)
+        }
         (Sameness::Duration, Value::Number(_), Value::Number(observed)) => {
             let is_negative = observed.as_f64().is_none_or(|number| number < 0.0);
-            is_negative.then(|| must(format!("{observed} is not a duration")))
+            is_negative.then(|| must_difference(format!("{observed} is not a duration")))
         }
         (Sameness::Estimate, Value::Number(golden), Value::Number(observed)) => estimate(golden, observed),
         (Sameness::Moment, Value::Number(_) | Value::String(_), _) => moment(state, golden, observed, place),
@@ -35,19 +37,19 @@ pub(super) fn compare(
     Some(found.into_iter())
 }
 
-fn must(says: String) -> Difference {
-    Difference::new(Weight::Must, "", says)
+fn must_difference(message: String) -> Difference {
+    Difference::new(Weight::Must, "", message)
 }
 
-fn clash(bound: Result<(), String>) -> Option<Difference> {
+fn binding_conflict(bound: Result<(), String>) -> Option<Difference> {
     bound.err().map(|says| Difference::new(Weight::Case, "", says))
 }
 
-fn file(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Difference> {
+fn file(state: &mut ComparisonState<'_>, golden: &str, observed: &str) -> Option<Difference> {
     if state.texts.bindings.is_fixed(golden) {
-        return clash(state.texts.bindings.id(golden, observed));
+        return binding_conflict(state.texts.bindings.id(golden, observed));
     }
-    let differs = state.texts.differ(golden, observed);
+    let differs = state.texts.difference(golden, observed);
     if let Err(says) = state.texts.bindings.file(golden, observed) {
         return Some(Difference::new(Weight::Case, "", says));
     }
@@ -57,7 +59,7 @@ fn file(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Differenc
     let form = |form: &Form| matches!(form, Form::OtherFolder).then_some(());
     match state.rules.with_form(form) {
         // Any other folder is allowed if the path is absolute.
-        Some((allowance, ())) if ending(golden) == ending(observed) && is_whole(observed) => {
+        Some((allowance, ())) if ending(golden) == ending(observed) && is_absolute(observed) => {
             Some(difference.allowed(allowance.name))
         }
         _ => Some(difference),
@@ -65,17 +67,17 @@ fn file(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Differenc
 }
 
 /// Returns `true` if the path does not depend on the working directory.
-fn is_whole(path: &str) -> bool {
+fn is_absolute(path: &str) -> bool {
     path.len() > 1 && std::path::Path::new(path).is_absolute()
 }
 
-fn words(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Difference> {
-    let differs = state.texts.differ(golden, observed);
+fn error_text(state: &mut ComparisonState<'_>, golden: &str, observed: &str) -> Option<Difference> {
+    let differs = state.texts.difference(golden, observed);
     if observed.is_empty() && !golden.is_empty() {
-        return Some(must("it is empty".to_owned()));
+        return Some(must_difference("it is empty".to_owned()));
     }
     if (differs.is_some() || golden == observed)
-        && let Err(says) = state.texts.bindings.words(golden, observed)
+        && let Err(says) = state.texts.bindings.bind_text(golden, observed)
     {
         return Some(Difference::new(Weight::Case, "", says));
     }
@@ -86,13 +88,20 @@ fn words(state: &mut State<'_>, golden: &str, observed: &str) -> Option<Differen
 fn estimate(golden: &Number, observed: &Number) -> Option<Difference> {
     const PART: f64 = 0.2;
     const LEAST: f64 = 10.0;
-    let (was, came) = (golden.as_f64()?, observed.as_f64()?);
-    let far = (was - came).abs() > (PART * was.abs()).max(LEAST);
-    far.then(|| Difference::new(Weight::Case, "", format!("{came} is far from {was}, for an estimate")))
+    let (expected, actual) = (golden.as_f64()?, observed.as_f64()?);
+    let far = (expected - actual).abs() > (PART * expected.abs()).max(LEAST);
+    far.then(|| {
+        Difference::new(Weight::Case, "", format!("{actual} is far from {expected}, for an estimate"))
+    })
 }
 
 /// Compares two moments: kind and unit have to be equal, and a thing has the same moment in all its frames.
-fn moment(state: &mut State<'_>, golden: &Value, observed: &Value, place: Place<'_>) -> Option<Difference> {
+fn moment(
+    state: &mut ComparisonState<'_>,
+    golden: &Value,
+    observed: &Value,
+    place: Place<'_>,
+) -> Option<Difference> {
     /// Largest factor between two moments of the same unit; seconds and milliseconds differ by 1,000.
     const UNIT: f64 = 3.0;
     let fits = match (golden, observed) {
@@ -101,26 +110,26 @@ fn moment(state: &mut State<'_>, golden: &Value, observed: &Value, place: Place<
             digits == 8 && observed.len() > 10
         }
         (Value::Number(golden), Value::Number(observed)) => {
-            let (was, came) = (golden.as_f64()?, observed.as_f64()?);
-            golden.is_f64() == observed.is_f64() && came > was / UNIT && came < was * UNIT
+            let (expected, actual) = (golden.as_f64()?, observed.as_f64()?);
+            golden.is_f64() == observed.is_f64() && actual > expected / UNIT && actual < expected * UNIT
         }
         _ => false,
     };
     if !fits {
         let says = format!("{} is not a time as {} is", brief(observed), brief(golden));
-        return Some(must(says));
+        return Some(must_difference(says));
     }
-    let (was, came) = (golden.to_string(), observed.to_string());
-    if state.texts.bindings.is_fixed(was.trim_matches('"')) {
-        let says = format!("{} instead of {}, which the case itself has", short(&came), short(&was));
-        return (was != came).then(|| Difference::new(Weight::Case, "", says));
+    let (expected, actual) = (golden.to_string(), observed.to_string());
+    if state.texts.bindings.is_fixed(expected.trim_matches('"')) {
+        let says = format!("{} instead of {}, which the case itself has", short(&actual), short(&expected));
+        return (expected != actual).then(|| Difference::new(Weight::Case, "", says));
     }
-    clash(state.texts.bindings.moment(thing(state, &was, place)?, &came))
+    binding_conflict(state.texts.bindings.moment(moment_key(state, &expected, place)?, &actual))
 }
 
 /// Returns the key of a moment's thing: the record around it. A growing record has its kind as the key.
-fn thing(state: &State<'_>, moment: &str, place: Place<'_>) -> Option<String> {
-    let (golden, _) = place.beside?;
+fn moment_key(state: &ComparisonState<'_>, moment: &str, place: Place<'_>) -> Option<String> {
+    let (golden, _) = place.parents?;
     let grows = state.rules.tables.matching.snapshots.as_ref().is_some_and(|row| row.record == place.record);
     if grows || place.record == "*" {
         return Some(format!("{} {} {moment}", place.record, place.member));

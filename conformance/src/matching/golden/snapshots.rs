@@ -14,7 +14,7 @@ use crate::matching::path;
 
 /// Findings about the snapshots of a transcript.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct SnapshotFindings {
     /// Number of events that may carry snapshots.
     pub(super) events: usize,
     /// Number of snapshots, by their path.
@@ -25,21 +25,25 @@ pub(super) struct Found {
     pub(super) lacking: Vec<Vec<usize>>,
 }
 
-struct Growing<'a> {
+struct SnapshotChecker<'a> {
     row: &'static Snapshots,
     /// Snapshots of the growing message: record, path, value.
     open: Vec<(usize, &'static str, &'a Value)>,
     /// Pieces so far, by kind and block.
     pieces: HashMap<(String, u64), String>,
-    found: Found,
+    findings: SnapshotFindings,
 }
 
 /// Checks the snapshots of a transcript.
-pub(super) fn look(rules: &Rules, events: &[Frame]) -> Found {
-    let Some(row) = &rules.tables.matching.snapshots else { return Found::default() };
+pub(super) fn check(rules: &Rules, events: &[Frame]) -> SnapshotFindings {
+    let Some(row) = &rules.tables.matching.snapshots else { return SnapshotFindings::default() };
     let count = row.within.len();
-    let found = Found { carried: vec![0; count], lacking: vec![Vec::new(); count], ..Found::default() };
-    let mut growing = Growing { row, open: Vec::new(), pieces: HashMap::new(), found };
+    let found = SnapshotFindings {
+        carried: vec![0; count],
+        lacking: vec![Vec::new(); count],
+        ..SnapshotFindings::default()
+    };
+    let mut growing = SnapshotChecker { row, open: Vec::new(), pieces: HashMap::new(), findings: found };
     for event in events {
         let message = event.value.get(row.message);
         if event.name == row.begins && message.is_some_and(|message| grows(row, message)) {
@@ -53,7 +57,7 @@ pub(super) fn look(rules: &Rules, events: &[Frame]) -> Found {
         }
     }
     growing.close(None);
-    growing.found
+    growing.findings
 }
 
 /// Returns `true` if the message is of the growing kind.
@@ -75,10 +79,10 @@ fn declared_tags_fit(row: &Snapshots, members: &Map<String, Value>) -> bool {
     })
 }
 
-impl<'a> Growing<'a> {
+impl<'a> SnapshotChecker<'a> {
     fn event(&mut self, event: &'a Frame) {
         let row = self.row;
-        self.found.events += 1;
+        self.findings.events += 1;
         let kind = path::get(&event.value, row.kind).and_then(Value::as_str).unwrap_or_default();
         let block = path::get(&event.value, row.block).and_then(Value::as_u64);
         if let (Some(piece), Some(block)) =
@@ -88,28 +92,28 @@ impl<'a> Growing<'a> {
         }
         for (at, within) in row.within.iter().enumerate() {
             let Some(snapshot) = path::get(&event.value, within) else {
-                self.found.lacking[at].push(event.record);
+                self.findings.lacking[at].push(event.record);
                 continue;
             };
-            self.found.carried[at] += 1;
-            if let Some((inside, says)) = declared::misfit(&Ty::Named(row.record), snapshot) {
-                self.wrong(event.record, format!("{within}{inside}"), says, Weight::Must);
+            self.findings.carried[at] += 1;
+            if let Some((inside, says)) = declared::type_mismatch(&Ty::Named(row.record), snapshot) {
+                self.add_wrong(event.record, format!("{within}{inside}"), says, Weight::Must);
             }
             if let Some(block) = block
-                && let Some(says) = self.behind(kind, block, snapshot)
+                && let Some(says) = self.missing_pieces(kind, block, snapshot)
             {
-                self.wrong(event.record, format!("{within}.{}[{block}]", row.blocks), says, Weight::Must);
+                self.add_wrong(event.record, format!("{within}.{}[{block}]", row.blocks), says, Weight::Must);
             }
             self.open.push((event.record, within, snapshot));
         }
     }
 
-    fn wrong(&mut self, record: usize, path: String, says: String, weight: Weight) {
-        self.found.wrong.push((record, Difference::new(weight, path, says)));
+    fn add_wrong(&mut self, record: usize, path: String, message: String, weight: Weight) {
+        self.findings.wrong.push((record, Difference::new(weight, path, message)));
     }
 
     /// Returns a description if a snapshot lacks a part of the pieces so far.
-    fn behind(&self, kind: &str, block: u64, snapshot: &Value) -> Option<String> {
+    fn missing_pieces(&self, kind: &str, block: u64, snapshot: &Value) -> Option<String> {
         let (_, member) = self.row.texts.iter().find(|(of, _)| *of == kind)?;
         let pieces = self.pieces.get(&(kind.to_owned(), block))?;
         let blocks = snapshot.get(self.row.blocks)?.as_array()?;
@@ -136,7 +140,7 @@ impl<'a> Growing<'a> {
             let mut found = Vec::new();
             earlier(self.row, snapshot, later, &mut String::new(), &mut found);
             for (path, says) in found {
-                self.wrong(
+                self.add_wrong(
                     *record,
                     format!("{within}{path}"),
                     format!("it is not an earlier version of {what}: {says}"),

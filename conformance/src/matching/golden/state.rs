@@ -2,23 +2,23 @@
 
 use std::collections::HashSet;
 
-use super::choices::InCase;
-use super::excuse::Excuses;
+use super::choices::CaseChoices;
+use super::excuse::AllowanceFinder;
 use super::rules::Rules;
-use super::text::Texts;
+use super::text::TextComparer;
 
 /// State of a comparison.
 #[derive(Debug)]
-pub(super) struct State<'a> {
+pub(super) struct ComparisonState<'a> {
     pub(super) rules: &'a Rules,
-    pub(super) texts: Texts<'a>,
-    pub(super) excuses: Excuses,
+    pub(super) texts: TextComparer<'a>,
+    pub(super) allowances: AllowanceFinder,
     /// Calls that ran in parallel in the golden transcript.
     pub(super) overlapping: HashSet<String>,
     pub(super) same_agent: bool,
-    /// `true` if the golden transcript shows no more than the document: see [`Reading::is_written`].
+    /// `true` if the golden transcript shows no more than the document: see [`TranscriptStreams::is_derived`].
     ///
-    /// [`Reading::is_written`]: super::reading::Reading::is_written
-    pub(super) is_written: bool,
-    pub(super) choices: InCase<'a>,
+    /// [`TranscriptStreams::is_derived`]: super::reading::Reading::is_written
+    pub(super) is_derived: bool,
+    pub(super) choices: CaseChoices<'a>,
 }

@@ -1,7 +1,7 @@
 //! The form of the generated tables.
 
 pub use crate::generated::DIALECTS;
-pub use crate::generated::words::*;
+pub use crate::generated::rules::*;
 
 /// Declared facts of a dialect.
 #[derive(Debug)]

@@ -18,7 +18,7 @@ static PROSE: LazyLock<Option<Regex>> =
 
 /// Search for parts of texts that differ from run to run.
 #[derive(Debug)]
-pub(super) struct Tokens {
+pub(super) struct TokenMatcher {
     pattern: Regex,
     /// For each kind of token: its group, the group of its part, and the comparison of parts.
     groups: Vec<(usize, usize, Sameness)>,
@@ -26,12 +26,12 @@ pub(super) struct Tokens {
 
 /// A piece of a text.
 #[derive(Debug, PartialEq)]
-enum Piece<'a> {
+enum TextPiece<'a> {
     Literal(&'a str),
     Part(Sameness, &'a str),
 }
 
-impl Tokens {
+impl TokenMatcher {
     pub(super) fn new(tokens: &[Token]) -> Option<Self> {
         let mut groups = Vec::new();
         let mut next = 1;
@@ -45,7 +45,7 @@ impl Tokens {
         Some(Self { pattern: Regex::new(&patterns.join("|")).ok()?, groups })
     }
 
-    fn pieces<'a>(&self, text: &'a str) -> Vec<Piece<'a>> {
+    fn pieces<'a>(&self, text: &'a str) -> Vec<TextPiece<'a>> {
         let mut pieces = Vec::new();
         let mut from = 0;
         for found in self.pattern.captures_iter(text) {
@@ -54,31 +54,31 @@ impl Tokens {
                 Some((found.get(*inner)?, *same))
             });
             let Some((part, same)) = part else { continue };
-            pieces.push(Piece::Literal(&text[from..part.start()]));
-            pieces.push(Piece::Part(same, part.as_str()));
+            pieces.push(TextPiece::Literal(&text[from..part.start()]));
+            pieces.push(TextPiece::Part(same, part.as_str()));
             from = part.end();
         }
-        pieces.push(Piece::Literal(&text[from..]));
+        pieces.push(TextPiece::Literal(&text[from..]));
         pieces
     }
 }
 
 /// Comparison of texts, with the bindings so far.
 #[derive(Debug)]
-pub(super) struct Texts<'a> {
-    tokens: &'a Tokens,
+pub(super) struct TextComparer<'a> {
+    tokens: &'a TokenMatcher,
     pub(super) bindings: Bindings,
     prose: HashMap<String, Option<Arc<Regex>>>,
 }
 
-impl<'a> Texts<'a> {
-    pub(super) fn new(tokens: &'a Tokens, bindings: Bindings) -> Self {
+impl<'a> TextComparer<'a> {
+    pub(super) fn new(tokens: &'a TokenMatcher, bindings: Bindings) -> Self {
         Self { tokens, bindings, prose: HashMap::new() }
     }
 
     /// Compares two texts and describes the difference. Returns `None` if they differ only in parts that
     /// differ from run to run, or if the expected text is a placeholder.
-    pub(super) fn differ(&mut self, golden: &str, observed: &str) -> Option<String> {
+    pub(super) fn difference(&mut self, golden: &str, observed: &str) -> Option<String> {
         if golden == observed && (golden.len() < 8 || golden.len() > LONG) {
             return None;
         }
@@ -102,15 +102,15 @@ impl<'a> Texts<'a> {
         let found = self.tokens.pieces(observed);
         let alike = expected.len() == found.len()
             && expected.iter().zip(&found).all(|pair| match pair {
-                (Piece::Literal(golden), Piece::Literal(observed)) => golden == observed,
-                (Piece::Part(golden, _), Piece::Part(observed, _)) => golden == observed,
+                (TextPiece::Literal(golden), TextPiece::Literal(observed)) => golden == observed,
+                (TextPiece::Part(golden, _), TextPiece::Part(observed, _)) => golden == observed,
                 _ => false,
             });
         if !alike {
             return Some(unequal(golden, observed));
         }
         expected.iter().zip(&found).find_map(|pair| match pair {
-            (Piece::Part(same, golden), Piece::Part(_, observed)) => {
+            (TextPiece::Part(same, golden), TextPiece::Part(_, observed)) => {
                 self.bindings.part(*same, golden, observed).err()
             }
             _ => None,
@@ -126,20 +126,20 @@ impl<'a> Texts<'a> {
         let pattern = self.prose.entry(golden.to_owned()).or_insert_with(|| {
             let placeholder = PROSE.as_ref()?;
             let literals: Vec<String> =
-                placeholder.split(golden).map(|part| self.tokens.loosely(part)).collect();
+                placeholder.split(golden).map(|part| self.tokens.loose_pattern(part)).collect();
             Regex::new(&format!("^(?s:{})$", literals.join(".*"))).ok().map(Arc::new)
         });
         pattern.as_ref().map(|pattern| pattern.is_match(observed))
     }
 }
 
-impl Tokens {
+impl TokenMatcher {
     /// Returns a pattern for the text in which each differing part may be any text without spaces.
-    fn loosely(&self, text: &str) -> String {
+    fn loose_pattern(&self, text: &str) -> String {
         let pieces = self.pieces(text);
         let parts = pieces.iter().map(|piece| match piece {
-            Piece::Literal(text) => regex::escape(text),
-            Piece::Part(..) => r"\S+?".to_owned(),
+            TextPiece::Literal(text) => regex::escape(text),
+            TextPiece::Part(..) => r"\S+?".to_owned(),
         });
         parts.collect()
     }

@@ -42,7 +42,7 @@ fn call(tools: &Tools, event: &Frame) -> Option<String> {
 }
 
 /// Returns the indexes of events; events of parallel calls are sorted by their ids.
-pub(super) fn side_by_side(rules: &Rules, events: &[Frame], overlapping: &HashSet<String>) -> Vec<usize> {
+pub(super) fn parallel_order(rules: &Rules, events: &[Frame], overlapping: &HashSet<String>) -> Vec<usize> {
     let mut order: Vec<usize> = (0..events.len()).collect();
     let Some(tools) = rules.tables.matching.tools.as_ref().filter(|_| !overlapping.is_empty()) else {
         return order;
@@ -73,7 +73,7 @@ pub(super) fn in_order<'a>(list: &'a [Value], id: &str, overlapping: &HashSet<St
 
 /// Partial outputs of a tool call.
 #[derive(Debug, Default)]
-struct Shown<'a> {
+struct PartialOutputs<'a> {
     first: Option<usize>,
     count: usize,
     /// `true` if each output was an earlier version of the result.
@@ -94,11 +94,11 @@ pub(super) fn compare(
 ) -> Vec<(Option<usize>, Option<usize>, Difference)> {
     let Some(tools) = &rules.tables.matching.tools else { return Vec::new() };
     let Some(shows) = &tools.shows else { return Vec::new() };
-    let expected = shown(tools, shows, golden);
-    let found = shown(tools, shows, observed);
+    let expected = partial_outputs(tools, shows, golden);
+    let found = partial_outputs(tools, shows, observed);
     let mut differences = Vec::new();
     for (call, was) in &expected {
-        let Some(came) = found.get(call) else {
+        let Some(actual) = found.get(call) else {
             let says =
                 format!("`{}` of the call {call} never came; it came {} times", shows.event, was.count);
             // A quick tool may end before its first partial output.
@@ -106,17 +106,17 @@ pub(super) fn compare(
             differences.push((was.first, None, Difference::new(weight, "", says)));
             continue;
         };
-        for frame in came.frames.iter().filter(|frame| !was.frames.contains(frame)) {
+        for frame in actual.frames.iter().filter(|frame| !was.frames.contains(frame)) {
             let Some(recorded) = was.frames.first() else { continue };
-            let found = beside(rules, shows.event, recorded, frame);
-            differences.extend(found.into_iter().map(|difference| (was.first, came.first, difference)));
+            let found = compare_rest(rules, shows.event, recorded, frame);
+            differences.extend(found.into_iter().map(|difference| (was.first, actual.first, difference)));
         }
-        if was.is_inside && !came.is_inside {
+        if was.is_inside && !actual.is_inside {
             let says = format!("it does not stand between `{}` and `{}`", tools.begins, tools.ends);
-            differences.push((was.first, came.first, Difference::new(Weight::Must, "", says)));
+            differences.push((was.first, actual.first, Difference::new(Weight::Must, "", says)));
         }
         if was.is_earlier {
-            for (record, says) in &came.found {
+            for (record, says) in &actual.found {
                 let difference = Difference::new(Weight::Must, shows.partial, says.clone());
                 differences.push((was.first, Some(*record), difference));
             }
@@ -127,13 +127,13 @@ pub(super) fn compare(
         .filter(|event| event.name == tools.begins)
         .filter_map(|event| call(tools, event))
         .collect();
-    for (call, came) in found.iter().filter(|(call, _)| !expected.contains_key(*call)) {
+    for (call, actual) in found.iter().filter(|(call, _)| !expected.contains_key(*call)) {
         if !begun.contains(call) {
             let says = format!("`{}` of the call {call}, which never began", shows.event);
-            differences.push((None, came.first, Difference::new(Weight::Must, "", says)));
+            differences.push((None, actual.first, Difference::new(Weight::Must, "", says)));
             continue;
         }
-        for (record, says) in &came.found {
+        for (record, says) in &actual.found {
             let difference = Difference::new(Weight::Must, shows.partial, says.clone());
             differences.push((None, Some(*record), difference));
         }
@@ -142,7 +142,7 @@ pub(super) fn compare(
 }
 
 /// Compares the frames of partial outputs without the output, member by member.
-fn beside(rules: &Rules, event: &str, golden: &Value, observed: &Value) -> Vec<Difference> {
+fn compare_rest(rules: &Rules, event: &str, golden: &Value, observed: &Value) -> Vec<Difference> {
     let (Some(golden), Some(observed)) = (golden.as_object(), observed.as_object()) else {
         return Vec::new();
     };
@@ -166,7 +166,11 @@ fn beside(rules: &Rules, event: &str, golden: &Value, observed: &Value) -> Vec<D
     found
 }
 
-fn shown<'a>(tools: &Tools, shows: &ToolUpdate, events: &'a [Frame]) -> BTreeMap<String, Shown<'a>> {
+fn partial_outputs<'a>(
+    tools: &Tools,
+    shows: &ToolUpdate,
+    events: &'a [Frame],
+) -> BTreeMap<String, PartialOutputs<'a>> {
     let mut ends: HashMap<String, (usize, Option<(String, bool)>)> = HashMap::new();
     let mut begins: HashMap<String, usize> = HashMap::new();
     for event in events {
@@ -179,13 +183,13 @@ fn shown<'a>(tools: &Tools, shows: &ToolUpdate, events: &'a [Frame]) -> BTreeMap
             ends.entry(call).or_insert((event.record, result));
         }
     }
-    let mut all: BTreeMap<String, Shown<'a>> = BTreeMap::new();
+    let mut all: BTreeMap<String, PartialOutputs<'a>> = BTreeMap::new();
     for event in events.iter().filter(|event| event.name == shows.event) {
         let Some(call) = call(tools, event) else { continue };
-        let of = all.entry(call.clone()).or_insert_with(|| Shown {
+        let of = all.entry(call.clone()).or_insert_with(|| PartialOutputs {
             is_earlier: true,
             is_inside: true,
-            ..Shown::default()
+            ..PartialOutputs::default()
         });
         of.first = of.first.or(Some(event.record));
         of.count += 1;

@@ -5,36 +5,36 @@ mod lists;
 
 use serde_json::{Map, Value};
 
-use super::choices::Wanted;
-use super::place::{Kind, Place};
+use super::choices::ExpectedChoice;
+use super::place::{DifferenceKind, Place};
 use super::rules::Rules;
 use super::same;
-use super::state::State;
+use super::state::ComparisonState;
 use super::tables::{Field, Shape, Ty, TypeDef};
 use crate::matching::difference::{Difference, Weight, brief};
 
-use free::Free;
+use free::FreeText;
 
 /// A comparison of two frames.
-pub(super) struct Walk<'s, 'a> {
-    pub(super) state: &'s mut State<'a>,
+pub(super) struct FrameWalker<'s, 'a> {
+    pub(super) state: &'s mut ComparisonState<'a>,
     path: Vec<String>,
-    free: Option<Free>,
+    free: Option<FreeText>,
     /// Inside an entry of a list with free entries: the allowance, and the members that may differ.
     entry: Option<(&'static str, &'static [&'static str])>,
     found: Vec<Difference>,
 }
 
 /// Place of the whole frame.
-const NOWHERE: Place<'static> = Place { record: "*", member: "", beside: None };
+const WHOLE_FRAME: Place<'static> = Place { record: "*", member: "", parents: None };
 
-impl<'s, 'a> Walk<'s, 'a> {
-    pub(super) fn new(state: &'s mut State<'a>) -> Self {
+impl<'s, 'a> FrameWalker<'s, 'a> {
+    pub(super) fn new(state: &'s mut ComparisonState<'a>) -> Self {
         Self { state, path: Vec::new(), free: None, entry: None, found: Vec::new() }
     }
 
     /// Starts a walk below a path.
-    pub(super) fn below(state: &'s mut State<'a>, path: &str) -> Self {
+    pub(super) fn below(state: &'s mut ComparisonState<'a>, path: &str) -> Self {
         Self { path: vec![path.to_owned()], ..Self::new(state) }
     }
 
@@ -47,14 +47,14 @@ impl<'s, 'a> Walk<'s, 'a> {
     ) -> Vec<Difference> {
         match (golden, observed) {
             (Value::Object(golden), Value::Object(observed)) => self.object(def, golden, observed),
-            _ => self.value(None, golden, observed, NOWHERE),
+            _ => self.value(None, golden, observed, WHOLE_FRAME),
         }
         self.found
     }
 
     /// Compares two values of a type.
     pub(super) fn typed(mut self, ty: Option<&Ty>, golden: &Value, observed: &Value) -> Vec<Difference> {
-        self.value(ty, golden, observed, NOWHERE);
+        self.value(ty, golden, observed, WHOLE_FRAME);
         self.found
     }
 
@@ -62,14 +62,21 @@ impl<'s, 'a> Walk<'s, 'a> {
         self.path.concat().trim_start_matches('.').to_owned()
     }
 
-    fn push(&mut self, weight: Weight, says: String, allowance: Option<&'static str>) {
-        let difference = Difference { path: self.at(), says, weight, allowance };
+    fn push(&mut self, weight: Weight, message: String, allowance: Option<&'static str>) {
+        let difference = Difference { path: self.at(), message, weight, allowance };
         self.found.push(difference);
     }
 
-    fn differ(&mut self, place: Place<'_>, declared: bool, weight: Weight, kind: Kind<'_>, says: String) {
-        let allowance = self.state.excuses.find(self.state.rules, place, declared, kind);
-        self.push(weight, says, allowance);
+    fn add_difference(
+        &mut self,
+        place: Place<'_>,
+        declared: bool,
+        weight: Weight,
+        kind: DifferenceKind<'_>,
+        message: String,
+    ) {
+        let allowance = self.state.allowances.find(self.state.rules, place, declared, kind);
+        self.push(weight, message, allowance);
     }
 
     fn object(
@@ -92,10 +99,12 @@ impl<'s, 'a> Walk<'s, 'a> {
             if self.slips(field, name) {
                 continue;
             }
-            let place = Place { record, member: name, beside: Some(both) };
+            let place = Place { record, member: name, parents: Some(both) };
             self.path.push(format!(".{name}"));
-            self.free =
-                free.or(cut).or_else(|| self.wording(record, name, both)).or_else(|| self.of_entry(name));
+            self.free = free
+                .or(cut)
+                .or_else(|| self.wording(record, name, both))
+                .or_else(|| self.entry_freedom(name));
             if !self.choice(field, Some(value), observed.get(name), place) {
                 match observed.get(name) {
                     Some(found) => self.member(field, value, found, place),
@@ -109,10 +118,12 @@ impl<'s, 'a> Walk<'s, 'a> {
             if golden.contains_key(name) || self.slips(field, name) {
                 continue;
             }
-            let place = Place { record, member: name, beside: Some(both) };
+            let place = Place { record, member: name, parents: Some(both) };
             self.path.push(format!(".{name}"));
-            self.free =
-                free.or(cut).or_else(|| self.wording(record, name, both)).or_else(|| self.of_entry(name));
+            self.free = free
+                .or(cut)
+                .or_else(|| self.wording(record, name, both))
+                .or_else(|| self.entry_freedom(name));
             if !self.choice(field, None, Some(value), place) {
                 self.extra(def, field, value, place);
             }
@@ -130,27 +141,28 @@ impl<'s, 'a> Walk<'s, 'a> {
         place: Place<'_>,
     ) -> bool {
         let row = self.state.rules.choice(place.record, place.member);
-        let Some(wanted) = row.and_then(|row| self.state.choices.wanted(row, golden)) else { return false };
+        let Some(wanted) = row.and_then(|row| self.state.choices.expected(row, golden)) else { return false };
         let found = observed.filter(|value| !value.is_null());
         match (wanted, found) {
-            (Wanted::Any, _) | (Wanted::Nothing, None) => {}
-            (Wanted::Value(wanted), Some(found)) => self.member(field, wanted, found, place),
-            (Wanted::Amount, Some(Value::Number(number))) if number.as_f64().is_some_and(|it| it >= 0.0) => {}
-            (Wanted::Value(_), None) => {
+            (ExpectedChoice::Any, _) | (ExpectedChoice::Nothing, None) => {}
+            (ExpectedChoice::Value(wanted), Some(found)) => self.member(field, wanted, found, place),
+            (ExpectedChoice::Amount, Some(Value::Number(number)))
+                if number.as_f64().is_some_and(|it| it >= 0.0) => {}
+            (ExpectedChoice::Value(_), None) => {
                 let says = format!("`{}` is missing, which the agent had chosen", place.member);
                 self.push(Weight::Case, says, None);
             }
-            (Wanted::Nothing, Some(found)) => {
+            (ExpectedChoice::Nothing, Some(found)) => {
                 let says = format!("it is {}, where the agent had chosen none", brief(found));
                 self.push(Weight::Case, says, None);
             }
-            (Wanted::Amount, _) => return false,
+            (ExpectedChoice::Amount, _) => return false,
         }
         true
     }
 
     fn slips(&self, field: Option<&Field>, name: &str) -> bool {
-        field.is_none() && self.state.rules.tables.matching.slips.contains(&name)
+        field.is_none() && self.state.rules.tables.matching.transient_members.contains(&name)
     }
 
     fn missing(&mut self, def: Option<&TypeDef>, field: Option<&Field>, golden: &Value, place: Place<'_>) {
@@ -161,7 +173,13 @@ impl<'s, 'a> Walk<'s, 'a> {
             return self.push(Weight::Case, format!("`{}` is left out", place.member), free.allowance);
         }
         let says = format!("`{}` is missing; it is {} in the recording", place.member, brief(golden));
-        self.differ(place, constant || field.is_some(), weight, Kind::Missing(golden), says);
+        self.add_difference(
+            place,
+            constant || field.is_some(),
+            weight,
+            DifferenceKind::Missing(golden),
+            says,
+        );
     }
 
     fn extra(&mut self, def: Option<&TypeDef>, field: Option<&Field>, observed: &Value, place: Place<'_>) {
@@ -180,27 +198,27 @@ impl<'s, 'a> Walk<'s, 'a> {
         }
         let says =
             format!("`{}` is there, which the recording does not have: {}", place.member, brief(observed));
-        if let Some(field) = field.filter(|_| self.state.is_written) {
+        if let Some(field) = field.filter(|_| self.state.is_derived) {
             let fits = field.nullable && observed.is_null()
-                || super::declared::misfit(&field.ty, observed).is_none();
+                || super::declared::type_mismatch(&field.ty, observed).is_none();
             if fits {
                 return self.push(Weight::Info, says, None);
             }
         }
-        self.differ(place, declared, Weight::Case, Kind::Extra(observed), says);
+        self.add_difference(place, declared, Weight::Case, DifferenceKind::Extra(observed), says);
     }
 
     fn member(&mut self, field: Option<&'static Field>, golden: &Value, observed: &Value, place: Place<'_>) {
         let rules = self.state.rules;
         if golden != observed
-            && let Some(allowance) = self.state.excuses.tainted(place.member)
+            && let Some(allowance) = self.state.allowances.tainted(place.member)
         {
             let says = format!("it is {} instead of {}", brief(observed), brief(golden));
             return self.push(Weight::Case, says, Some(allowance));
         }
         let same = rules
-            .same(place.record, place.member)
-            .or_else(|| rules.same("*", place.member).filter(|_| field.is_none()));
+            .sameness(place.record, place.member)
+            .or_else(|| rules.sameness("*", place.member).filter(|_| field.is_none()));
         if let Some(same) = same
             && let Some(found) = same::compare(self.state, same, golden, observed, place)
         {
@@ -208,12 +226,12 @@ impl<'s, 'a> Walk<'s, 'a> {
             self.found.extend(found.map(|difference| Difference { path: path.clone(), ..difference }));
             return;
         }
-        if let (Some(same), Value::Array(was), Value::Array(came)) = (same, golden, observed)
-            && was.len() == came.len()
+        if let (Some(same), Value::Array(expected), Value::Array(actual)) = (same, golden, observed)
+            && expected.len() == actual.len()
         {
-            for (at, (was, came)) in was.iter().zip(came).enumerate() {
+            for (at, (expected, actual)) in expected.iter().zip(actual).enumerate() {
                 let path = format!("{}[{at}]", self.at());
-                if let Some(found) = same::compare(self.state, same, was, came, place) {
+                if let Some(found) = same::compare(self.state, same, expected, actual, place) {
                     self.found.extend(found.map(|it| Difference { path: path.clone(), ..it }));
                 }
             }
@@ -222,11 +240,23 @@ impl<'s, 'a> Walk<'s, 'a> {
         if observed.is_null() && !golden.is_null() && field.is_some_and(|field| !field.nullable) {
             let says =
                 format!("it is null, which the declaration does not allow, instead of {}", brief(golden));
-            return self.differ(place, true, Weight::Must, Kind::Changed(golden, observed), says);
+            return self.add_difference(
+                place,
+                true,
+                Weight::Must,
+                DifferenceKind::Changed(golden, observed),
+                says,
+            );
         }
         if observed.is_null() && !golden.is_null() && field.is_some() {
             let says = format!("it is null instead of {}", brief(golden));
-            return self.differ(place, true, Weight::Case, Kind::Changed(golden, observed), says);
+            return self.add_difference(
+                place,
+                true,
+                Weight::Case,
+                DifferenceKind::Changed(golden, observed),
+                says,
+            );
         }
         self.value(field.map(|field| &field.ty), golden, observed, place);
     }
@@ -234,7 +264,7 @@ impl<'s, 'a> Walk<'s, 'a> {
     fn value(&mut self, ty: Option<&Ty>, golden: &Value, observed: &Value, place: Place<'_>) {
         match (golden, observed) {
             (Value::Object(was), Value::Object(came)) => {
-                if self.nothing_in_it(golden, observed, place) {
+                if self.allow_empty(golden, observed, place) {
                     return;
                 }
                 let def = ty.and_then(|ty| Rules::record(ty, was));
@@ -249,12 +279,12 @@ impl<'s, 'a> Walk<'s, 'a> {
     }
 
     /// Checks an allowance for empty details, once for the object as a whole. Returns `true` if it applies.
-    fn nothing_in_it(&mut self, golden: &Value, observed: &Value, place: Place<'_>) -> bool {
+    fn allow_empty(&mut self, golden: &Value, observed: &Value, place: Place<'_>) -> bool {
         if golden == observed {
             return false;
         }
-        let kind = Kind::Changed(golden, observed);
-        let Some(allowance) = self.state.excuses.find(self.state.rules, place, true, kind) else {
+        let kind = DifferenceKind::Changed(golden, observed);
+        let Some(allowance) = self.state.allowances.find(self.state.rules, place, true, kind) else {
             return false;
         };
         self.push(
@@ -277,18 +307,18 @@ impl<'s, 'a> Walk<'s, 'a> {
         let (weight, why) =
             if fits { (Weight::Case, "") } else { (Weight::Must, ", which is not of the declared type,") };
         let says = format!("it is {}{why} instead of {}", brief(observed), brief(golden));
-        self.differ(place, true, weight, Kind::Changed(golden, observed), says);
+        self.add_difference(place, true, weight, DifferenceKind::Changed(golden, observed), says);
     }
 
     fn text(&mut self, ty: Option<&Ty>, golden: &str, observed: &str, place: Place<'_>) {
         if let Some(free) = self.free {
-            return self.free_words(free, golden, observed);
+            return self.compare_free_text(free, golden, observed);
         }
-        let Some(says) = self.state.texts.differ(golden, observed) else { return };
+        let Some(says) = self.state.texts.difference(golden, observed) else { return };
         let kind = (Value::from(golden), Value::from(observed));
         let fits = ty.is_none_or(|ty| super::declared::is_of(ty, &kind.1));
         let weight = if fits { Weight::Case } else { Weight::Must };
-        self.differ(place, true, weight, Kind::Changed(&kind.0, &kind.1), says);
+        self.add_difference(place, true, weight, DifferenceKind::Changed(&kind.0, &kind.1), says);
     }
 }
 

@@ -4,12 +4,12 @@ use agentese::types::ScriptStop;
 use agentese_script::Kind;
 use serde_json::json;
 
-use super::{Answer, Parts};
+use super::{Answer, StreamParts};
 
 /// Signature of a thinking block without one in the script: the API never omits it.
 const SIGNATURE: &str = "c2ln";
 
-pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
+pub(super) fn write(out: &mut StreamParts, answer: &Answer<'_>) {
     let mut start = json!({"type": "message_start", "message": {
         "id": format!("msg_{:04}", answer.number), "type": "message", "role": "assistant", "content": [],
         "model": answer.model, "stop_reason": null, "stop_sequence": null,

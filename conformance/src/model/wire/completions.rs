@@ -4,9 +4,9 @@ use agentese::types::ScriptStop;
 use agentese_script::Kind;
 use serde_json::{Value, json};
 
-use super::{Answer, Parts};
+use super::{Answer, StreamParts};
 
-pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
+pub(super) fn write(out: &mut StreamParts, answer: &Answer<'_>) {
     let chunk = |choices: Value| {
         json!({
             "id": format!("chatcmpl-{:04}", answer.number), "object": "chat.completion.chunk",

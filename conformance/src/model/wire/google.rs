@@ -4,9 +4,9 @@ use agentese::types::ScriptStop;
 use agentese_script::Kind;
 use serde_json::{Value, json};
 
-use super::{Answer, Parts};
+use super::{Answer, StreamParts};
 
-pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
+pub(super) fn write(out: &mut StreamParts, answer: &Answer<'_>) {
     let chunk = |part: Value| {
         json!({
             "candidates": [{"content": {"parts": [part], "role": "model"}, "index": 0}],

@@ -4,15 +4,15 @@ use agentese::types::ScriptStop;
 use agentese_script::{Block, Kind};
 use serde_json::{Value, json};
 
-use super::{Answer, Parts};
+use super::{Answer, StreamParts};
 
 /// A stream with numbered events.
-struct Numbered<'a> {
-    out: &'a mut Parts,
+struct NumberedEvents<'a> {
+    out: &'a mut StreamParts,
     number: u64,
 }
 
-impl Numbered<'_> {
+impl NumberedEvents<'_> {
     fn event(&mut self, is_piece: bool, mut data: Value) {
         data["sequence_number"] = self.number.into();
         self.number += 1;
@@ -20,8 +20,8 @@ impl Numbered<'_> {
     }
 }
 
-pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
-    let mut out = Numbered { out, number: 0 };
+pub(super) fn write(out: &mut StreamParts, answer: &Answer<'_>) {
+    let mut out = NumberedEvents { out, number: 0 };
     let response = |status: &str, output: &[Value], usage: Value| {
         json!({
             "id": format!("resp_{:04}", answer.number), "object": "response", "created_at": 1_700_000_000,
@@ -58,7 +58,7 @@ pub(super) fn write(out: &mut Parts, answer: &Answer<'_>) {
 }
 
 /// Writes a block, and returns its complete item.
-fn write_block(out: &mut Numbered<'_>, number: u64, index: usize, block: &Block) -> Value {
+fn write_block(out: &mut NumberedEvents<'_>, number: u64, index: usize, block: &Block) -> Value {
     let whole = block.pieces.concat();
     match &block.kind {
         Kind::Text => {
@@ -122,11 +122,11 @@ fn write_block(out: &mut Numbered<'_>, number: u64, index: usize, block: &Block)
     }
 }
 
-fn added(out: &mut Numbered<'_>, index: usize, item: Value) {
+fn added(out: &mut NumberedEvents<'_>, index: usize, item: Value) {
     out.event(false, json!({"type": "response.output_item.added", "output_index": index, "item": item}));
 }
 
-fn done(out: &mut Numbered<'_>, index: usize, item: Value) -> Value {
+fn done(out: &mut NumberedEvents<'_>, index: usize, item: Value) -> Value {
     out.event(false, json!({"type": "response.output_item.done", "output_index": index, "item": item}));
     item
 }

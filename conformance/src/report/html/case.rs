@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agentese::types::{CheckOutcome, ReportCase, ReportCheck, ReportFrame};
 use maud::{Markup, html};
 
-use super::super::place::{excerpt, place};
+use super::super::place::{excerpt, span_of};
 use super::frames::{LONGEST, anchor, clip, frames};
 use super::{kind, seconds};
 use crate::recording::Recording;
@@ -37,7 +37,7 @@ pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>, 
                 @if !case.covers.is_empty() { p.covers { "Covers " (case.covers.join(", ")) "." } }
                 @if let Some(recording) = recording {
                     h2 { "What was said" }
-                    (frames(at, recording, &blamed(&told), whole))
+                    (frames(at, recording, &failed_records(&told), whole))
                 }
             }
         }
@@ -45,7 +45,7 @@ pub(super) fn case(at: usize, case: &ReportCase, recording: Option<&Recording>, 
 }
 
 /// Returns the records of lines with a failed check.
-fn blamed(checks: &[&ReportCheck]) -> BTreeSet<u64> {
+fn failed_records(checks: &[&ReportCheck]) -> BTreeSet<u64> {
     let failed = checks.iter().filter(|check| check.outcome == CheckOutcome::Failed);
     failed.filter_map(|check| check.found.as_ref().map(|frame| frame.record)).collect()
 }
@@ -68,8 +68,8 @@ fn check(at: usize, check: &ReportCheck, whole: bool) -> Markup {
     let body = html! {
         @if let Some(reason) = &check.known { p.known { "Known: " (reason) } }
         div.pair {
-            @if let Some(frame) = &check.expected { (shown("expected", "wanted", None, frame, path, whole)) }
-            @if let Some(frame) = &check.found { (shown("found", "came", Some(at), frame, path, whole)) }
+            @if let Some(frame) = &check.expected { (frame_markup("expected", "wanted", None, frame, path, whole)) }
+            @if let Some(frame) = &check.found { (frame_markup("found", "came", Some(at), frame, path, whole)) }
         }
     };
     html! {
@@ -88,7 +88,7 @@ const AROUND: usize = 80;
 /// Number of checks to show if lines are shortened.
 const FEW: usize = 5;
 
-fn shown(
+fn frame_markup(
     label: &str,
     class: &str,
     of: Option<usize>,
@@ -97,7 +97,7 @@ fn shown(
     whole: bool,
 ) -> Markup {
     let around = if whole { usize::MAX } else { AROUND };
-    let found = path.and_then(|path| place(&frame.line, path));
+    let found = path.and_then(|path| span_of(&frame.line, path));
     let marked = found.filter(|_| !whole || frame.line.len() < MARKED);
     html! {
         span {

@@ -14,7 +14,7 @@ pub(super) const LONGEST: usize = 20_000;
 /// Longest part of a line in the summary, in characters.
 const PREVIEW: usize = 300;
 /// Longest part of a line in cases without a failure, in characters. `--transcripts` has the whole lines.
-const GLIMPSE: usize = 60;
+const SHORT_LINE: usize = 60;
 /// Number of such short lines in a case.
 const MOST: u64 = 40;
 /// Members that identify a frame, if they are present.
@@ -63,7 +63,7 @@ pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>,
                             let number = number();
                             match is_whole(number, line) {
                                 true => self::line(case, number, line, blamed),
-                                false if number < MOST => glimpse(case, number, line),
+                                false if number < MOST => short_line(case, number, line),
                                 false => {
                                     is_left_out = true;
                                     html! {}
@@ -72,7 +72,7 @@ pub(super) fn frames(case: usize, recording: &Recording, blamed: &BTreeSet<u64>,
                         })
                     }
                     TranscriptRecord::Control(control) => { ({ number(); self::control(control) }) }
-                    TranscriptRecord::Note(note) => { (beside(note.t.as_ref(), &note.line)) }
+                    TranscriptRecord::Note(note) => { (event_markup(note.t.as_ref(), &note.line)) }
                 }
             }
             @if is_left_out { div.beside { "… The transcript has all lines: `--transcripts`." } }
@@ -104,10 +104,10 @@ fn line(case: usize, number: u64, line: &TranscriptLine, blamed: &BTreeSet<u64>)
 }
 
 /// Renders the beginning of a line.
-fn glimpse(case: usize, number: u64, line: &TranscriptLine) -> Markup {
+fn short_line(case: usize, number: u64, line: &TranscriptLine) -> Markup {
     let text = line.line.as_deref().unwrap_or_default();
     let way = if line.dir == Direction::C2s { "→" } else { "←" };
-    let beginning: String = text.chars().take(GLIMPSE).collect();
+    let beginning: String = text.chars().take(SHORT_LINE).collect();
     html! { div.beside id=(anchor(case, number)) { (time(line.t.as_ref())) span { (way) } span { (beginning) @if beginning.len() < text.len() { "…" } } } }
 }
 
@@ -127,10 +127,10 @@ fn control(control: &TranscriptControl) -> Markup {
     let text = control.text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
     let stderr = control.stderr.as_option().map(|text| text.trim()).filter(|text| !text.is_empty());
     let stderr = stderr.map(|text| format!("\n{text}")).unwrap_or_default();
-    beside(control.t.as_ref(), &format!("{}{code}{text}{stderr}", control.event))
+    event_markup(control.t.as_ref(), &format!("{}{code}{text}{stderr}", control.event))
 }
 
-fn beside(t: Option<&serde_json::Number>, text: &str) -> Markup {
+fn event_markup(t: Option<&serde_json::Number>, text: &str) -> Markup {
     html! { div.beside { (time(t)) span {} span { (clip(text, LONGEST)) } } }
 }
 

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentese::any::Member;
 use agentese::types::Direction;
 use agentese_conformance::transcript::Record;
-use agentese_conformance::verdict::Shown;
+use agentese_conformance::verdict::LineExcerpt;
 use serde_json::Value;
 
 use super::paths::{self, in_answer, is_about, is_within};
-use super::{Frame, Report};
+use super::{Frame, LossReport};
 
 /// Neutral places of answers: their content, and their usage.
 const OF_ANSWERS: &[&str] = &["message", "usage", "Outcome"];
@@ -21,7 +21,7 @@ pub(super) const HISTORY: &str = "data.messages";
 const ROLE: &str = "data.messages[].role";
 const COUNTS: &[&str] = &["message", "Count.messages"];
 
-impl Report {
+impl LossReport {
     /// Returns `true` if the event, or its member at the path, is only about messages.
     pub(super) fn is_of_answers(&self, frame: &Frame, path: &str) -> bool {
         let Some(row) = self.row(frame.kind, &frame.row) else { return false };
@@ -42,7 +42,7 @@ impl Report {
         let told = self.observed.iter().flat_map(|observed| {
             observed.records.iter().zip(0..).filter_map(|(one, record)| {
                 let Record::Received(line) = one else { return None };
-                let shown = Shown { record, dir: Direction::S2c, line: line.as_str().to_owned() };
+                let shown = LineExcerpt { record, dir: Direction::S2c, line: line.as_str().to_owned() };
                 // Takes only other frames of the same event: snapshots repeat the same answer.
                 self.frame(&shown, observed).filter(|frame| record != found && frame.row == frames[1].row)
             })
@@ -55,17 +55,17 @@ impl Report {
     }
 
     /// Returns `true` if an answer differs in the number of messages, or in messages other than the user's.
-    pub(super) fn tells_other_answers(&self, frames: &[Frame], path: &str) -> bool {
+    pub(super) fn has_other_answers(&self, frames: &[Frame], path: &str) -> bool {
         let path = in_answer(path);
-        let words = |frame: &Frame| said(messages(frame), &BTreeSet::new()).0;
+        let words = |frame: &Frame| message_texts(messages(frame), &BTreeSet::new()).0;
         match frames {
             [recorded, came] if is_within(HISTORY, &path) => words(recorded) == words(came),
-            _ => frames.first().is_some_and(|frame| self.counts(frame, &path)),
+            _ => frames.first().is_some_and(|frame| self.is_message_count(frame, &path)),
         }
     }
 
     /// Returns `true` if the member of an answer is the number of messages.
-    fn counts(&self, frame: &Frame, path: &str) -> bool {
+    fn is_message_count(&self, frame: &Frame, path: &str) -> bool {
         let row = self.row(frame.kind, &frame.row);
         let mut members = row.into_iter().flat_map(|row| &row.members);
         members.any(|member| member.path == path && COUNTS.contains(&member.neutral.as_str()))
@@ -86,13 +86,14 @@ impl Report {
             words.filter(|(path, _)| path == ROLE).map(|(_, role)| role.as_str()).collect();
         let is_history = path == HISTORY;
         if is_history
-            && (roles.is_empty() || said(messages(recorded), &roles) != said(messages(came), &roles))
+            && (roles.is_empty()
+                || message_texts(messages(recorded), &roles) != message_texts(messages(came), &roles))
         {
             return false;
         }
         let count = |frame: &Frame| match paths::at(&frame.body, &path, &[])? {
             Value::Array(messages) if is_history => Some(messages.len()),
-            value => usize::try_from(value.as_u64()?).ok().filter(|_| self.counts(frame, &path)),
+            value => usize::try_from(value.as_u64()?).ok().filter(|_| self.is_message_count(frame, &path)),
         };
         let fewer = count(recorded).zip(count(came)).and_then(|(recorded, came)| recorded.checked_sub(came));
         fewer.is_some_and(|fewer| (1..=at_most).contains(&fewer))
@@ -106,7 +107,7 @@ fn messages(frame: &Frame) -> impl Iterator<Item = &Value> {
 
 /// Returns the texts of messages, without some roles: the texts of the user as counts without an order, and
 /// all others in their order.
-pub(super) fn said<'a>(
+pub(super) fn message_texts<'a>(
     messages: impl IntoIterator<Item = &'a Value>,
     without: &BTreeSet<&str>,
 ) -> (BTreeMap<String, usize>, Vec<String>) {

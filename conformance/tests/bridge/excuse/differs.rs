@@ -2,21 +2,21 @@
 
 use std::collections::BTreeSet;
 
-use agentese::any::{Difference, RowFate, RowKind};
+use agentese::any::{Difference, RowFidelity, RowKind};
 use agentese::framing::FrameText;
-use agentese::route::{Routed, route};
+use agentese::route::{RoutedFrame, route};
 use agentese::spec::{RunEffect, RunRole};
 use agentese::types::Direction;
 use agentese_conformance::transcript::{Record, Transcript};
-use agentese_conformance::verdict::{Mismatch, Shown};
+use agentese_conformance::verdict::{LineExcerpt, Mismatch};
 use serde_json::Value;
 
 use super::lines::{command, sends_any};
 use super::paths::{self, in_answer, is_about, is_within};
-use super::{Frame, REQUESTS, Report, SCENARIO};
+use super::{Frame, LossReport, REQUESTS, SCENARIO};
 
 /// Name of the check of the order between answers and events.
-const BESIDE_EVENTS: &str = "order-between-streams";
+const ORDER_BETWEEN_STREAMS: &str = "order-between-streams";
 
 /// Place: the positions of the user's messages among the others, and the number of turns.
 pub const ORDER: &str = "order";
@@ -36,7 +36,7 @@ const CALLS: &str = "calls";
 /// Place: all events of a run, until it ends.
 pub(super) const EVENTS: &str = "events";
 /// Place: a run that the agent begins by itself after an automatic compaction.
-pub const GOES_ON: &str = "goesOn";
+pub const CONTINUED_RUN: &str = "goesOn";
 /// Neutral places of an automatic compaction and of its summary.
 const COMPACTED: &str = "Compacted";
 const OF_SUMMARY: &str = "message<summary>";
@@ -49,10 +49,15 @@ fn may_end(effect: RunEffect) -> bool {
     !matches!(effect, RunEffect::None | RunEffect::Begins | RunEffect::Holds | RunEffect::HoldsIf(_))
 }
 
-impl Report {
+impl LossReport {
     /// Returns `true` if the difference follows a command after which the report allows it. A frame that is
     /// not in the recording has the position of its observation.
-    pub(super) fn is_other_behind(&self, check: &str, mismatch: &Mismatch, golden: &Transcript) -> bool {
+    pub(super) fn is_allowed_after_command(
+        &self,
+        check: &str,
+        mismatch: &Mismatch,
+        golden: &Transcript,
+    ) -> bool {
         // The last frame only shows why a case broke off.
         if check == SCENARIO {
             return false;
@@ -64,14 +69,13 @@ impl Report {
         // An expectation of the case is not a frame of the recording: the found frame has the position.
         let recorded = mismatch.expected.as_ref().filter(|_| !check.starts_with("expect "));
         let places = match (recorded, &mismatch.found, &self.observed) {
-            (Some(shown), ..) => self.other_from(shown.record, golden),
-            (None, Some(shown), Some(observed)) => self.other_from(shown.record, observed),
-            _ => self.other_anywhere(golden),
+            (Some(shown), ..) => self.allowed_from(shown.record, golden),
+            (None, Some(shown), Some(observed)) => self.allowed_from(shown.record, observed),
+            _ => self.allowed_anywhere(golden),
         };
-        if check == BESIDE_EVENTS {
+        if check == ORDER_BETWEEN_STREAMS {
             return [ORDER, EVENTS].iter().any(|place| places.contains(place))
-                || (places.contains(GOES_ON)
-                    && self.stands_behind_a_run_of_the_agents_own(mismatch, golden));
+                || (places.contains(CONTINUED_RUN) && self.follows_automatic_run(mismatch, golden));
         }
         let shown = || [&mismatch.expected, &mismatch.found].into_iter().flatten();
         let frames: Vec<Frame> = shown().filter_map(|shown| self.frame(shown, golden)).collect();
@@ -119,7 +123,7 @@ impl Report {
         }
         if frame.kind == RowKind::Command
             && places.contains(ANSWERS)
-            && self.tells_other_answers(&frames, &mismatch.path)
+            && self.has_other_answers(&frames, &mismatch.path)
         {
             return true;
         }
@@ -142,7 +146,7 @@ impl Report {
     /// the one.
     pub(super) fn is_refused_otherwise(
         &self,
-        row: Option<&RowFate>,
+        row: Option<&RowFidelity>,
         sent: Option<&str>,
         golden: &Transcript,
     ) -> bool {
@@ -178,13 +182,13 @@ impl Report {
 
     /// Returns `true` if the report allows other answers to input in the recording.
     pub fn moves_answers(&self, golden: &Transcript) -> bool {
-        self.other_anywhere(golden).contains(ANSWERS)
+        self.allowed_anywhere(golden).contains(ANSWERS)
     }
 
     /// Returns the places that may differ at a position of a session.
-    pub(super) fn other_from<'a>(&'a self, place: usize, session: &'a Transcript) -> BTreeSet<&'a str> {
+    pub(super) fn allowed_from<'a>(&'a self, place: usize, session: &'a Transcript) -> BTreeSet<&'a str> {
         let over = self.run_ends(session);
-        self.other(session, |place_sent, one| {
+        self.allowed_places(session, |place_sent, one| {
             let is_still = one != EVENTS || !over.iter().any(|end| (place_sent..place).contains(end));
             place_sent < place && is_still
         })
@@ -192,7 +196,7 @@ impl Report {
 
     /// Returns `true` if the frame is the late answer to a command that begins runs: a run began before
     /// it. That run followed an automatic compaction, and the client had sent no such command in between.
-    fn stands_behind_a_run_of_the_agents_own(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
+    fn follows_automatic_run(&self, mismatch: &Mismatch, golden: &Transcript) -> bool {
         let (Some(shown), Some(observed)) = (&mismatch.expected, &self.observed) else { return false };
         let Some(frame) = self.frame(shown, golden) else { return false };
         let starts = |name: &str| self.front.command(name).is_some_and(|row| row.run == RunRole::Starts);
@@ -200,7 +204,7 @@ impl Report {
             return false;
         }
         let answer = id_of(&FrameText::from(shown.line.as_str()));
-        // `works`: a run is active. `is_asked`: the client has requested a run that has not begun.
+        // `works`: a run is active. `set_status`: the client has requested a run that has not begun.
         // `has_compacted`: a summary exists since the last run.
         let (mut works, mut is_asked, mut has_compacted) = (false, false, false);
         for record in &observed.records {
@@ -210,9 +214,9 @@ impl Report {
                 }
                 Record::Received(line) if answer.is_some() && id_of(line) == answer => return false,
                 Record::Received(line) => {
-                    let Ok(Routed::Event { kind, .. }) = route(self.front, line) else { continue };
+                    let Ok(RoutedFrame::Event { kind, .. }) = route(self.front, line) else { continue };
                     let Some(run) = kind.spec().map(|spec| spec.run) else { continue };
-                    if self.tells_of_a_summary(line, observed) {
+                    if self.has_summary(line, observed) {
                         has_compacted |= !works;
                     } else if run == RunEffect::Begins {
                         if !works && !is_asked && has_compacted {
@@ -230,8 +234,8 @@ impl Report {
     }
 
     /// Returns `true` if the event contains the summary of an automatic compaction.
-    fn tells_of_a_summary(&self, line: &FrameText, session: &Transcript) -> bool {
-        let shown = Shown { record: 0, dir: Direction::S2c, line: line.as_str().to_owned() };
+    fn has_summary(&self, line: &FrameText, session: &Transcript) -> bool {
+        let shown = LineExcerpt { record: 0, dir: Direction::S2c, line: line.as_str().to_owned() };
         let Some(frame) = self.frame(&shown, session) else { return false };
         let Some(row) = self.row(RowKind::Event, &frame.row) else { return false };
         let members = || row.members.iter();
@@ -247,7 +251,7 @@ impl Report {
         let id = id_of(&FrameText::from(sent))?;
         session.records.iter().find_map(|record| match record {
             Record::Received(line) => match route(self.front, line) {
-                Ok(Routed::Answer { success, .. }) if id_of(line).as_ref() == Some(&id) => Some(success),
+                Ok(RoutedFrame::Answer { success, .. }) if id_of(line).as_ref() == Some(&id) => Some(success),
                 _ => None,
             },
             _ => None,
@@ -255,11 +259,11 @@ impl Report {
     }
 
     /// Returns the places that may differ anywhere in the recording.
-    fn other_anywhere<'a>(&'a self, golden: &'a Transcript) -> BTreeSet<&'a str> {
-        self.other(golden, |_, _| true)
+    fn allowed_anywhere<'a>(&'a self, golden: &'a Transcript) -> BTreeSet<&'a str> {
+        self.allowed_places(golden, |_, _| true)
     }
 
-    fn other<'a>(
+    fn allowed_places<'a>(
         &'a self,
         golden: &'a Transcript,
         is_there: impl Fn(usize, &str) -> bool,
@@ -285,7 +289,7 @@ impl Report {
 
     fn may_end_a_run(&self, line: &FrameText) -> bool {
         match route(self.front, line) {
-            Ok(Routed::Event { kind, .. }) => kind.spec().is_some_and(|spec| may_end(spec.run)),
+            Ok(RoutedFrame::Event { kind, .. }) => kind.spec().is_some_and(|spec| may_end(spec.run)),
             _ => false,
         }
     }
@@ -315,7 +319,7 @@ impl Report {
             Record::Received(line) => {
                 // A refused command begins no run.
                 let is_refused = match route(self.front, line) {
-                    Ok(Routed::Answer { success: false, .. }) => began.is_some() && id_of(line) == began,
+                    Ok(RoutedFrame::Answer { success: false, .. }) => began.is_some() && id_of(line) == began,
                     _ => false,
                 };
                 is_busy &= !is_refused && !self.may_end_a_run(line);
@@ -332,7 +336,7 @@ pub(super) struct SentCommand<'a> {
     pub(super) place: usize,
     line: &'a str,
     /// Row of the command in the report.
-    pub(super) row: &'a RowFate,
+    pub(super) row: &'a RowFidelity,
     /// `true` if a run was active.
     pub(super) is_busy: bool,
 }

@@ -1,21 +1,21 @@
 //! Consequences of lost commands.
 
-use agentese::any::Fate;
+use agentese::any::Fidelity;
 use agentese_conformance::transcript::{Record, Transcript};
-use agentese_conformance::verdict::{Mismatch, Shown};
+use agentese_conformance::verdict::{LineExcerpt, Mismatch};
 
-use super::Report;
+use super::LossReport;
 use super::paths::{in_answer, is_about, is_within};
 
-impl Report {
+impl LossReport {
     /// Returns the commands that the report calls lost and that succeeded in the recording: the records of
     /// their answers, and the places that they changed.
-    pub(super) fn lost(&self, golden: &Transcript) -> Vec<(usize, &[String])> {
+    pub(super) fn lost_commands(&self, golden: &Transcript) -> Vec<(usize, &[String])> {
         let lost = |(record, one): (usize, &Record)| {
             let Record::Received(line) = one else { return None };
             let dir = agentese::types::Direction::S2c;
-            let frame = self.frame(&Shown { record, dir, line: line.as_str().to_owned() }, golden)?;
-            let row = self.row(frame.kind, &frame.row).filter(|row| row.fate == Fate::Lost)?;
+            let frame = self.frame(&LineExcerpt { record, dir, line: line.as_str().to_owned() }, golden)?;
+            let row = self.row(frame.kind, &frame.row).filter(|row| row.fate == Fidelity::Lost)?;
             let succeeded = frame.answers.is_some_and(|(_, success)| success);
             (succeeded && !row.changes.is_empty()).then_some((record, row.changes.as_slice()))
         };
@@ -23,7 +23,7 @@ impl Report {
     }
 
     /// Returns `true` if an earlier lost command would have changed the member.
-    pub(super) fn follows(
+    pub(super) fn follows_lost_command(
         &self,
         lost: &[(usize, &[String])],
         mismatch: &Mismatch,

@@ -10,7 +10,7 @@ pub fn is_within(outer: &str, inner: &str) -> bool {
 
 /// Returns `true` if a path in a frame equals, contains or lies within a member of the report.
 pub fn is_about(member: &Member, path: &str, body: &Value) -> bool {
-    let (any, places) = without_places(path);
+    let (any, places) = without_indexes(path);
     if !is_within(&member.path, &any) && !is_within(&any, &member.path) {
         return false;
     }
@@ -29,7 +29,7 @@ pub fn in_answer(path: &str) -> String {
 }
 
 /// Replaces indexes in a path with `[]`, and returns them.
-pub fn without_places(path: &str) -> (String, Vec<usize>) {
+pub fn without_indexes(path: &str) -> (String, Vec<usize>) {
     let (mut any, mut places) = (String::new(), Vec::new());
     let mut rest = path;
     while let Some((before, behind)) = rest.split_once('[') {

@@ -3,15 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use agentese::any::{RowFate, RowKind};
+use agentese::any::{RowFidelity, RowKind};
 use agentese::types::Direction;
 use agentese_conformance::transcript::{Record, Transcript};
-use agentese_conformance::verdict::Shown;
+use agentese_conformance::verdict::LineExcerpt;
 use serde_json::Value;
 
 use super::answers::{Blocks, HISTORY, text};
 use super::paths::{self, in_answer, is_about, is_within};
-use super::{Frame, Report};
+use super::{Frame, LossReport};
 use crate::told::matching;
 
 /// Place: the calls of a stopped answer, and the empty answer at the end of the run.
@@ -21,7 +21,7 @@ const STOPPED: &str = "stopped";
 const CALL: &[&str] = &["tool.callId", "message<tool>.callId"];
 
 /// A part of a recording: from a stop to the end of the stopped run.
-struct Stop {
+struct StoppedSpan {
     from: usize,
     until: usize,
     calls: Calls,
@@ -36,7 +36,7 @@ struct Calls {
     unbegun: BTreeSet<String>,
 }
 
-impl Report {
+impl LossReport {
     /// Returns `true` if the report allows the frame of a stopped run to differ or to be missing.
     pub(super) fn is_of_a_stop(
         &self,
@@ -56,7 +56,7 @@ impl Report {
                     calls.open.extend(stop.open.iter().cloned());
                     calls.unbegun.extend(stop.unbegun.iter().cloned());
                 }
-                is_within(HISTORY, &in_answer(path)) && lacks_the_stopped(recorded, came, &calls)
+                is_within(HISTORY, &in_answer(path)) && lacks_only_stopped_parts(recorded, came, &calls)
             }
             (RowKind::Event, [recorded, came]) if path == "message.content" => {
                 let about = self.calls(recorded);
@@ -70,7 +70,8 @@ impl Report {
                 is_result || (was.others == now.others && lacks())
             }
             (RowKind::Event, [_]) => {
-                let is_untold = |stop: &Stop| self.is_untold_behind_a_stop(recorded, &stop.calls.unbegun);
+                let is_untold =
+                    |stop: &StoppedSpan| self.may_be_missing_after_stop(recorded, &stop.calls.unbegun);
                 path.is_empty() && here().is_some_and(is_untold)
             }
             _ => false,
@@ -79,17 +80,17 @@ impl Report {
 
     /// Returns `true` if the whole event may be missing. It is about calls that had not begun, about the
     /// empty answer at the end of the run, or about no member of the agent.
-    fn is_untold_behind_a_stop(&self, frame: &Frame, unbegun: &BTreeSet<String>) -> bool {
+    fn may_be_missing_after_stop(&self, frame: &Frame, unbegun: &BTreeSet<String>) -> bool {
         let calls = self.calls(frame);
         let message = &frame.body["message"];
         let is_empty = message["content"].as_array().is_some_and(Vec::is_empty);
-        let tells_nothing = |row: &RowFate| row.members.is_empty() && row.untold.is_empty();
+        let tells_nothing = |row: &RowFidelity| row.members.is_empty() && row.untold.is_empty();
         (!calls.is_empty() && calls.is_subset(unbegun))
             || (message.is_object() && calls.is_empty() && is_empty)
             || (self.row_of(frame).is_some_and(tells_nothing) && !self.ends_runs(&frame.row))
     }
 
-    fn row_of(&self, frame: &Frame) -> Option<&RowFate> {
+    fn row_of(&self, frame: &Frame) -> Option<&RowFidelity> {
         self.row(frame.kind, &frame.row)
     }
 
@@ -103,7 +104,7 @@ impl Report {
     }
 
     /// Returns the stops in a recording after which the report allows missing frames.
-    fn stops(&self, golden: &Transcript) -> Vec<Stop> {
+    fn stops(&self, golden: &Transcript) -> Vec<StoppedSpan> {
         let sent = self.sent(golden.records.len(), golden).filter(|sent| {
             let mut places = sent.row.differs.iter().filter(|differs| sent.is_busy || !differs.busy);
             places.any(|differs| differs.places.iter().any(|place| place == STOPPED))
@@ -114,7 +115,7 @@ impl Report {
             let records = golden.records.iter().enumerate().take(until).skip(from);
             let frames = records.filter_map(|(record, one)| {
                 let Record::Received(line) = one else { return None };
-                let shown = Shown { record, dir: Direction::S2c, line: line.as_str().to_owned() };
+                let shown = LineExcerpt { record, dir: Direction::S2c, line: line.as_str().to_owned() };
                 self.frame(&shown, golden).filter(|frame| frame.kind == RowKind::Event && frame.row == row)
             });
             frames.flat_map(|frame| self.calls(&frame)).collect()
@@ -127,7 +128,7 @@ impl Report {
                 let unbegun = told(tools.begins, from, until);
                 Calls { open: &begun - &ended, unbegun: &unbegun - &begun }
             });
-            Stop { from, until, calls: calls.unwrap_or_default() }
+            StoppedSpan { from, until, calls: calls.unwrap_or_default() }
         };
         sent.map(|sent| stop(sent.place)).collect()
     }
@@ -135,7 +136,7 @@ impl Report {
 
 /// Returns `true` if the messages of two answers differ only in the effects of the stop. These are the
 /// results of calls that had not begun, the calls themselves, the output of open calls, and empty answers.
-fn lacks_the_stopped(recorded: &Frame, came: &Frame, calls: &Calls) -> bool {
+fn lacks_only_stopped_parts(recorded: &Frame, came: &Frame, calls: &Calls) -> bool {
     let told = |frame: &Frame| -> Vec<Value> {
         let messages = frame.body["data"]["messages"].as_array().into_iter().flatten();
         let told = messages.filter_map(|message| {

@@ -13,15 +13,15 @@ fn golden() -> Transcript {
 
 fn mismatch(record: usize, line: &str, path: &str) -> Mismatch {
     let dir = agentese::types::Direction::S2c;
-    let expected = Some(Shown { record, dir, line: line.to_owned() });
+    let expected = Some(LineExcerpt { record, dir, line: line.to_owned() });
     Mismatch { path: path.to_owned(), expected, ..Mismatch::default() }
 }
 
 const END: &str = r#"{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"thinking","thinking":"b","thinkingSignature":"s"}],"usage":{"cost":{"total":1}}}}"#;
 
 #[test]
-fn what_the_report_names_is_explained() {
-    let report = Report::of("pi@0.55", "opal@0.1");
+fn differences_in_the_report_are_explained() {
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     for path in ["message.content[1].thinkingSignature", "message.usage.cost.input"] {
         assert!(report.explains(&mismatch(0, END, path), &golden()), "{path}");
     }
@@ -43,8 +43,8 @@ fn places_in_results_are_places_in_data_and_other_names_are_left() {
 }
 
 #[test]
-fn a_difference_beside_the_report_is_not_explained() {
-    let report = Report::of("pi@0.55", "opal@0.1");
+fn a_difference_outside_the_report_is_not_explained() {
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     for path in ["message.content[0].text", "message.content", "type"] {
         assert!(!report.explains(&mismatch(0, END, path), &golden()), "{path}");
     }
@@ -55,7 +55,7 @@ fn a_difference_beside_the_report_is_not_explained() {
     // The dialect does not declare such a frame.
     assert!(!report.explains(&mismatch(0, r#"{"type":"made_up"}"#, ""), &golden()));
     // An agent of the same family sends the member.
-    let kin = Report::of("pi@0.55", "omp@12.7");
+    let kin = LossReport::of("pi@0.55", "omp@12.7");
     assert!(!kin.explains(&mismatch(0, END, "message.content[1].thinkingSignature"), &golden()));
 }
 
@@ -78,8 +78,8 @@ fn two_sessions() -> Transcript {
 }
 
 #[test]
-fn an_agent_with_one_session_answers_for_that_alone() {
-    let report = Report::of("opal@0.1", "pi@0.55");
+fn an_agent_with_one_session_explains_other_sessions_only() {
+    let report = LossReport::of("opal@0.1", "pi@0.55");
     let golden = two_sessions();
     let answer = |record: usize| {
         let Record::Received(line) = &golden.records[record] else { panic!("{record} was sent") };
@@ -88,13 +88,13 @@ fn an_agent_with_one_session_answers_for_that_alone() {
     assert!(report.is_of_another_session(&answer(5), &golden));
     assert!(!report.is_of_another_session(&answer(7), &golden), "it is about the first one");
     assert!(!report.is_of_another_session(&answer(1), &golden));
-    let pi = Report::of("pi@0.55", "opal@0.1");
+    let pi = LossReport::of("pi@0.55", "opal@0.1");
     assert!(!pi.is_of_another_session(&answer(5), &golden), "it has one session at a time");
 }
 
 #[test]
-fn the_level_is_the_agents_own_until_a_client_sets_it() {
-    let report = Report::of("opal@0.1", "pi@0.55");
+fn the_thinking_level_is_free_until_a_client_sets_it() {
+    let report = LossReport::of("opal@0.1", "pi@0.55");
     let state =
         r#"{"jsonrpc":"2.0","id":3,"result":{"model":{"provider":"p","id":"m","thinking_level":"off"}}}"#;
     let sent = |line: &str| Record::Sent(FrameText::from(line));
@@ -109,8 +109,8 @@ fn the_level_is_the_agents_own_until_a_client_sets_it() {
 }
 
 #[test]
-fn a_failure_that_names_no_command_is_about_the_last_one() {
-    let report = Report::of("pi@0.55", "opal@0.1");
+fn a_failure_without_a_command_belongs_to_the_last_command() {
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     let failed = r#"{"type":"response","command":"parse","success":false,"error":"no"}"#;
     let golden = |sent: &str| Transcript {
         header: TranscriptHeader::new(1, "pi"),
@@ -123,9 +123,9 @@ fn a_failure_that_names_no_command_is_about_the_last_one() {
 }
 
 #[test]
-fn a_refusal_is_explained_only_where_the_case_sends_what_the_agent_does_not_take() {
-    let report = Report::of("pi@1.5", "omp@12.7");
-    assert_eq!(report.row(RowKind::Command, "bash").unwrap().fate, Fate::Approximated);
+fn a_rejection_is_explained_only_by_an_unsupported_parameter() {
+    let report = LossReport::of("pi@1.5", "omp@12.7");
+    assert_eq!(report.row(RowKind::Command, "bash").unwrap().fate, Fidelity::Approximated);
     let done = r#"{"id":"2","type":"response","command":"bash","success":true,"data":{}}"#;
     let refused = r#"{"id":"2","type":"response","command":"bash","success":false,"error":"no"}"#;
     let golden = |sent: &str| Transcript {
@@ -135,7 +135,7 @@ fn a_refusal_is_explained_only_where_the_case_sends_what_the_agent_does_not_take
     let plain = golden(r#"{"id":"2","type":"bash","command":"ls"}"#);
     let hidden = golden(r#"{"id":"2","type":"bash","command":"ls","excludeFromContext":true}"#);
     let dir = agentese::types::Direction::S2c;
-    let found = Some(Shown { record: 1, dir, line: refused.to_owned() });
+    let found = Some(LineExcerpt { record: 1, dir, line: refused.to_owned() });
     for path in ["success", "error", ""] {
         let refusal = Mismatch { found: found.clone(), ..mismatch(1, done, path) };
         assert!(report.explains(&refusal, &hidden), "{path}");
@@ -146,8 +146,8 @@ fn a_refusal_is_explained_only_where_the_case_sends_what_the_agent_does_not_take
 }
 
 #[test]
-fn a_case_that_needs_what_a_refused_answer_lacks_breaks_off_as_the_report_says() {
-    let report = Report::of("opal@0.1", "pi@0.55");
+fn a_case_that_needs_a_rejected_answer_breaks_off_as_reported() {
+    let report = LossReport::of("opal@0.1", "pi@0.55");
     let case: Scenario = serde_json::from_value(serde_json::json!({
         "scenario": 1, "name": "c", "dialect": "opal@0.1", "title": "t",
         "steps": [{"send": {"id": 1}}, {"wait": {"id": 1}}, {"send": {"id": 2}}, {"wait": {"id": 2}}],
@@ -157,8 +157,8 @@ fn a_case_that_needs_what_a_refused_answer_lacks_breaks_off_as_the_report_says()
     let dir = agentese::types::Direction::S2c;
     let refused = |id: u8| {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32602,"message":"no"}}}}"#);
-        let found = Some(Shown { record: 0, dir, line });
-        failed(SCENARIO, Mismatch { says: says.to_owned(), found, ..Mismatch::default() })
+        let found = Some(LineExcerpt { record: 0, dir, line });
+        failed(SCENARIO, Mismatch { message: says.to_owned(), found, ..Mismatch::default() })
     };
     let golden = two_sessions();
     assert_eq!(report.unexplained(&case, &[refused(2)], &golden), [], "it is another session");
@@ -182,47 +182,48 @@ fn after(sent: &str, answered: &str) -> Transcript {
 }
 
 /// Returns the paths of the state that may differ after a command.
-fn following(report: &Report, golden: &Transcript) -> Vec<&'static str> {
+fn following(report: &LossReport, golden: &Transcript) -> Vec<&'static str> {
     let Record::Received(state) = &golden.records[3] else { panic!("it was sent") };
-    let lost = report.lost(golden);
-    let follows = |path: &&str| report.follows(&lost, &mismatch(3, state.as_str(), path), golden);
+    let lost = report.lost_commands(golden);
+    let follows =
+        |path: &&str| report.follows_lost_command(&lost, &mismatch(3, state.as_str(), path), golden);
     ["", "data.messageCount", "data.sessionId", "data.isStreaming"].into_iter().filter(follows).collect()
 }
 
 #[test]
-fn what_a_lost_command_would_have_changed_follows_from_it() {
+fn later_state_differences_follow_from_a_lost_command() {
     let bash = r#"{"id":"1","type":"bash","command":"ls"}"#;
     let done = r#"{"id":"1","type":"response","command":"bash","success":true,"data":{}}"#;
-    let report = Report::of("pi@0.55", "opal@0.1");
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     assert_eq!(following(&report, &after(bash, done)), ["data.messageCount"]);
     let failed = r#"{"id":"1","type":"response","command":"bash","success":false,"error":"no"}"#;
     assert!(following(&report, &after(bash, failed)).is_empty(), "the recorded agent refused it, too");
-    let kin = Report::of("pi@0.55", "omp@12.7");
+    let kin = LossReport::of("pi@0.55", "omp@12.7");
     assert!(following(&kin, &after(bash, done)).is_empty(), "it is not lost");
 }
 
 #[test]
-fn nothing_follows_from_a_lost_command_that_only_reads() {
+fn a_lost_query_explains_no_later_difference() {
     let asked = r#"{"id":"1","type":"get_available_thinking_levels"}"#;
     let told = r#"{"id":"1","type":"response","command":"get_available_thinking_levels","success":true,"data":{"levels":[]}}"#;
-    let report = Report::of("pi@1.5", "opal@0.1");
-    assert_eq!(report.row(RowKind::Command, "get_available_thinking_levels").unwrap().fate, Fate::Lost);
+    let report = LossReport::of("pi@1.5", "opal@0.1");
+    assert_eq!(report.row(RowKind::Command, "get_available_thinking_levels").unwrap().fate, Fidelity::Lost);
     assert!(following(&report, &after(asked, told)).is_empty());
 }
 
 #[test]
 fn a_run_that_does_not_end_behind_a_lost_command_is_not_explained() {
-    let report = Report::of("pi@0.55", "opal@0.1");
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     let says = r#"step 4: nothing like {"type":"agent_end"} within 9 ms: the time is over"#;
-    let broke_off = failed(SCENARIO, Mismatch { says: says.to_owned(), ..Mismatch::default() });
+    let broke_off = failed(SCENARIO, Mismatch { message: says.to_owned(), ..Mismatch::default() });
     assert_eq!(report.unexplained(&case(), &[broke_off], &golden()).len(), 1);
     let end = mismatch(3, r#"{"type":"agent_end","messages":[]}"#, "");
     assert_eq!(report.unexplained(&case(), &[failed("events", end)], &golden()).len(), 1);
 }
 
 #[test]
-fn what_no_table_has_is_the_bridges_and_has_to_be_right() {
-    let report = Report::of("pi@0.55", "opal@0.1");
+fn members_outside_all_tables_must_be_correct() {
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     let state = r#"{"id":"1","type":"response","command":"get_state","success":true,"data":{}}"#;
     let golden = golden();
     let explains = |path: &str| report.explains(&mismatch(3, state, path), &golden);
@@ -238,11 +239,11 @@ fn what_no_table_has_is_the_bridges_and_has_to_be_right() {
 }
 
 #[test]
-fn pieces_of_arguments_and_what_tools_give_are_compared_within_a_family() {
+fn argument_pieces_and_tool_results_are_compared_within_a_family() {
     let piece = r#"{"type":"message_update","assistantMessageEvent":{"type":"toolcall_delta","contentIndex":0,"delta":"{"}}"#;
     let ended = r#"{"type":"tool_execution_end","toolCallId":"c","toolName":"bash","result":{"content":[{"type":"text","text":"a"}]},"isError":false}"#;
     for (agent, explained) in [("opal@0.1", true), ("operator@seed", true), ("omp@12.7", false)] {
-        let report = Report::of("pi@0.55", agent);
+        let report = LossReport::of("pi@0.55", agent);
         for (line, path) in [(piece, "assistantMessageEvent.delta"), (ended, "result.content[0].text")] {
             assert_eq!(report.explains(&mismatch(0, line, path), &golden()), explained, "{agent} {path}");
         }
@@ -250,8 +251,8 @@ fn pieces_of_arguments_and_what_tools_give_are_compared_within_a_family() {
 }
 
 #[test]
-fn what_the_report_calls_carried_is_neither_dropped_nor_doubled() {
-    let report = Report::of("omp@12.7", "pisces@13.18");
+fn carried_frames_are_neither_dropped_nor_repeated() {
+    let report = LossReport::of("omp@12.7", "pisces@13.18");
     let ended = r#"{"type":"tool_execution_end","toolCallId":"c","toolName":"bash","isError":false}"#;
     let begins = r#"{"type":"agent_start"}"#;
     for line in [END, ended, begins] {
@@ -266,35 +267,35 @@ fn what_the_report_calls_carried_is_neither_dropped_nor_doubled() {
 }
 
 #[test]
-fn a_line_of_what_is_open_names_check_and_path_or_row() {
-    let left = |check: &str, path: &str| Left {
+fn a_known_failure_has_a_check_and_a_path_or_row() {
+    let left = |check: &str, path: &str| UnexplainedDifference {
         check: check.to_owned(),
         row: "get_messages".to_owned(),
         path: path.to_owned(),
-        says: String::new(),
+        message: String::new(),
     };
     let mut line = ExpectedFailure::new("one", "answers", "the reason");
     for row in [None, Some("bash")] {
         line.row = row.map(str::to_owned);
-        assert!(!left("answers", "").is_named_by(&line), "{row:?}");
+        assert!(!left("answers", "").is_listed_in(&line), "{row:?}");
     }
     line.row = Some("get_messages".to_owned());
-    assert!(left("answers", "").is_named_by(&line));
-    assert!(!left("answers", "data.output").is_named_by(&line));
+    assert!(left("answers", "").is_listed_in(&line));
+    assert!(!left("answers", "data.output").is_listed_in(&line));
     line.path = Some("data.messages[3].usage".to_owned());
-    assert!(left("answers", "data.messages[].usage").is_named_by(&line));
-    assert!(!left("events", "data.messages[].usage").is_named_by(&line));
+    assert!(left("answers", "data.messages[].usage").is_listed_in(&line));
+    assert!(!left("events", "data.messages[].usage").is_listed_in(&line));
     line.row = Some("bash".to_owned());
-    assert!(!left("answers", "data.messages[].usage").is_named_by(&line));
+    assert!(!left("answers", "data.messages[].usage").is_listed_in(&line));
     line.row = None;
-    assert!(left("answers", "data.messages[].usage").is_named_by(&line));
+    assert!(left("answers", "data.messages[].usage").is_listed_in(&line));
 }
 
 #[test]
 fn a_front_differs_with_any_agent_as_with_its_own() {
     let mut line = ExpectedFailure::new("c", "answers", "the reason");
     line.row = Some("message_end".to_owned());
-    let report = Report::of("pi@0.55", "omp@12.7").knowing(vec![line]);
+    let report = LossReport::of("pi@0.55", "omp@12.7").with_known(vec![line]);
     let left = |check: &str, line: &str, path: &str| {
         report.unexplained(&case(), &[failed(check, mismatch(0, line, path))], &golden()).len()
     };
@@ -327,11 +328,11 @@ fn failed(check: &str, mismatch: Mismatch) -> Finding {
 }
 
 #[test]
-fn what_came_before_a_case_broke_off_is_not_excused() {
-    let report = Report::of("pi@0.55", "opal@0.1");
+fn frames_before_the_end_of_a_broken_case_are_not_excused() {
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     let says =
         r#"step 4: nothing like {"type":"auto_compaction_start"} within 9 ms after `bash`: the time is over"#;
-    let broke_off = failed(SCENARIO, Mismatch { says: says.to_owned(), ..Mismatch::default() });
+    let broke_off = failed(SCENARIO, Mismatch { message: says.to_owned(), ..Mismatch::default() });
     let text = |record: usize| failed("events", mismatch(record, END, "message.content[0].text"));
     let mut golden = golden();
     golden.records.insert(1, Record::Received(FrameText::from(END)));
@@ -342,14 +343,14 @@ fn what_came_before_a_case_broke_off_is_not_excused() {
 
 #[test]
 fn a_crash_and_a_hang_behind_a_lost_command_are_not_explained() {
-    let report = Report::of("pi@0.55", "opal@0.1");
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     let nothing = r#"nothing like {"type":"response","id":"2"} within 9 ms"#;
     for says in [
         format!("step 4: {nothing}: the agent's stdout has ended"),
         format!("step 4: `get_state` was not answered: {nothing}: the time is over"),
         "the case took longer than 60 s".to_owned(),
     ] {
-        let broke_off = failed(SCENARIO, Mismatch { says: says.clone(), ..Mismatch::default() });
+        let broke_off = failed(SCENARIO, Mismatch { message: says.clone(), ..Mismatch::default() });
         assert_eq!(report.unexplained(&case(), &[broke_off], &golden()).len(), 1, "{says}");
     }
     for check in ["end", "frames"] {
@@ -359,16 +360,16 @@ fn a_crash_and_a_hang_behind_a_lost_command_are_not_explained() {
 }
 
 #[test]
-fn words_that_do_not_reach_the_model_are_not_explained() {
-    let report = Report::of("pi@0.55", "opal@0.1");
+fn missing_user_input_in_requests_is_not_explained() {
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     let golden = Transcript { header: TranscriptHeader::new(1, "pi"), records: Vec::new() };
     let left = |says: &str, path: &str| {
-        let asked = Mismatch { says: says.to_owned(), path: path.to_owned(), ..Mismatch::default() };
+        let asked = Mismatch { message: says.to_owned(), path: path.to_owned(), ..Mismatch::default() };
         report.unexplained(&case(), &[failed(REQUESTS, asked)], &golden)
     };
     assert_eq!(left("the tools are sent: request 0", "tools"), []);
     for path in ["", "messages"] {
-        let found = left(&format!("{WORDS}: request 0"), path);
+        let found = left(&format!("{USER_INPUT_CHECK}: request 0"), path);
         assert_eq!(found.iter().map(|left| left.path.as_str()).collect::<Vec<_>>(), ["messages"], "{path}");
     }
 }
@@ -383,8 +384,8 @@ fn session(lines: &[(bool, &str)]) -> Transcript {
 }
 
 #[test]
-fn what_the_report_says_is_other_behind_a_command_is_explained_behind_it_alone() {
-    let report = Report::of("pi@0.55", "operator@seed");
+fn differences_after_a_command_are_explained_only_after_it() {
+    let report = LossReport::of("pi@0.55", "operator@seed");
     let asks = r#"{"id":"1","type":"get_messages"}"#;
     let told =
         r#"{"id":"1","type":"response","command":"get_messages","success":true,"data":{"messages":[]}}"#;
@@ -393,24 +394,24 @@ fn what_the_report_says_is_other_behind_a_command_is_explained_behind_it_alone()
     let opens = r#"{"id":"3","type":"switch_session","sessionPath":"a"}"#;
     let golden = session(&[(true, asks), (false, told), (true, opens), (false, told), (false, state)]);
     let is_other = |record: usize, line: &str, path: &str| {
-        report.is_other_behind("answers", &mismatch(record, line, path), &golden)
+        report.is_allowed_after_command("answers", &mismatch(record, line, path), &golden)
     };
     assert!(is_other(3, told, "data.messages") && is_other(4, state, "data.messageCount"));
     assert!(!is_other(1, told, "data.messages"), "no session was opened yet");
     assert!(!is_other(4, state, "data.isStreaming"), "that is not other");
     assert!(!is_other(3, END, "message.content[0].text"), "events are as they were");
-    let kin = Report::of("pi@0.55", "omp@12.7");
-    assert!(!kin.is_other_behind("answers", &mismatch(3, told, "data.messages"), &golden));
+    let kin = LossReport::of("pi@0.55", "omp@12.7");
+    assert!(!kin.is_allowed_after_command("answers", &mismatch(3, told, "data.messages"), &golden));
 }
 
 #[test]
-fn what_is_other_only_while_a_run_goes_on_is_not_explained_between_runs() {
-    let report = Report::of("omp@12.7", "pi@0.55");
+fn differences_during_a_run_are_not_explained_between_runs() {
+    let report = LossReport::of("omp@12.7", "pi@0.55");
     let (prompt, branch) =
         (r#"{"id":"1","type":"prompt","message":"go"}"#, r#"{"id":"2","type":"branch","entryId":"e"}"#);
     let (begins, ends) = (r#"{"type":"agent_start"}"#, r#"{"type":"agent_end","messages":[]}"#);
     let is_other = |lines: &[(bool, &str)]| {
-        report.is_other_behind("events", &mismatch(lines.len(), END, ""), &session(lines))
+        report.is_allowed_after_command("events", &mismatch(lines.len(), END, ""), &session(lines))
     };
     assert!(is_other(&[(true, prompt), (false, begins), (true, branch)]));
     assert!(!is_other(&[(true, prompt), (false, begins), (false, ends), (true, branch)]));
@@ -419,7 +420,7 @@ fn what_is_other_only_while_a_run_goes_on_is_not_explained_between_runs() {
 
 #[test]
 fn a_command_that_the_agent_refuses_by_rules_of_its_own_may_be_refused() {
-    let report = Report::of("pi@0.55", "opal@0.1");
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     let compact = r#"{"id":"1","type":"compact"}"#;
     let answer = r#"{"id":"1","type":"response","command":"compact","success":false,"error":"no"}"#;
     let golden = session(&[(true, compact), (false, answer)]);

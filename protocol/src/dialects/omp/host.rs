@@ -266,7 +266,7 @@ protocol! {
     }
 
     /// The provider of the completed login.
-    record LoggedIn [since "omp@18.2"] {
+    record LoginResult [since "omp@18.2"] {
         /// Id of the provider.
         providerId: Str,
     }
@@ -275,7 +275,7 @@ protocol! {
     command login(LoginParams {
         /// Id of the provider.
         providerId: Str,
-    }) -> LoggedIn [since "omp@18.2"] {
+    }) -> LoginResult [since "omp@18.2"] {
         answer: Done;
         lane: Session;
         timeout: Never;

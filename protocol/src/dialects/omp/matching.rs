@@ -3,22 +3,23 @@
 use crate::dialects::pi::{allowances, matching as pi};
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Words};
 use crate::matching::{
-    Allowance, Choice, Chosen, Form, Holds, Matching, MemberRule, Sameness, Token, Tools, When, Wording,
+    Allowance, AllowanceScope, Choice, ChoiceEffect, Form, Matching, MemberRule, Sameness, Token, Tools,
+    Wording, WordingCondition,
 };
 
-const fn choice(member: &'static str, chosen: Chosen) -> Choice {
-    Choice { record: "OmpSessionState", member, state: member, chosen }
+const fn choice(member: &'static str, chosen: ChoiceEffect) -> Choice {
+    Choice { record: "OmpSessionState", member, state: member, effect: chosen }
 }
 
 /// Values that every agent of omp's kind chooses freely, in addition to pi's.
 pub const CHOICES: &[Choice] = &[
-    choice("model", Chosen::Value),
-    choice("thinkingLevel", Chosen::Value),
-    choice("steeringMode", Chosen::Value),
-    choice("followUpMode", Chosen::Value),
-    choice("interruptMode", Chosen::Value),
-    choice("autoCompactionEnabled", Chosen::Value),
-    choice("sessionFile", Chosen::Presence),
+    choice("model", ChoiceEffect::Value),
+    choice("thinkingLevel", ChoiceEffect::Value),
+    choice("steeringMode", ChoiceEffect::Value),
+    choice("followUpMode", ChoiceEffect::Value),
+    choice("interruptMode", ChoiceEffect::Value),
+    choice("autoCompactionEnabled", ChoiceEffect::Value),
+    choice("sessionFile", ChoiceEffect::Presence),
 ];
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
@@ -60,13 +61,13 @@ const FILE_TOOLS: &[&str] = &["write", "edit", "multi_edit", "apply_patch"];
 pub const WORDING: &[Wording] = &[
     Wording {
         record: "ToolResultMessage",
-        when: When::OneOf("toolName", FILE_TOOLS),
+        when: WordingCondition::OneOf("toolName", FILE_TOOLS),
         members: &["content", "details"],
         allowance: Some("tool-words"),
     },
     Wording {
         record: "ToolExecutionEnd",
-        when: When::OneOf("toolName", FILE_TOOLS),
+        when: WordingCondition::OneOf("toolName", FILE_TOOLS),
         members: &["result"],
         allowance: Some("tool-words"),
     },
@@ -86,53 +87,53 @@ pub const TOKENS: &[Token] = &[
 ];
 
 /// Allowances of omp, also used by pisces.
-pub const OWN: &[Allowance] = &[
+pub const ALLOWANCES: &[Allowance] = &[
     Allowance {
         name: "not-in-the-document",
-        holds: Holds::Everywhere,
-        says: "members that the document does not have are left out",
+        scope: AllowanceScope::Everywhere,
+        statement: "members that the document does not have are left out",
         reason: "the recorded agent is younger than the document",
         form: Form::Undeclared,
     },
     Allowance {
         name: "no-attribution",
-        holds: Holds::Everywhere,
-        says: "messages do not say who has attributed them",
+        scope: AllowanceScope::Everywhere,
+        statement: "messages do not say who has attributed them",
         reason: "no message of the document does",
         form: Form::LeftOut(&[("*", "attribution")]),
     },
     Allowance {
         name: "not-ready",
-        holds: Holds::Everywhere,
-        says: "no frame says that the agent is ready",
+        scope: AllowanceScope::Everywhere,
+        statement: "no frame says that the agent is ready",
         reason: "no category of frames has it, and the agent of the document's age does not send it",
         form: Form::Events(&["ready"]),
     },
     Allowance {
         name: "bundled-widget",
-        holds: Holds::Everywhere,
-        says: "the widget of an extension that comes with the recorded agent is left out",
+        scope: AllowanceScope::Everywhere,
+        statement: "the widget of an extension that comes with the recorded agent is left out",
         reason: "the document does not have it, and the agent of the document's age does not send it",
         form: Form::DialogsLeftOut("setWidget", "widgetKey", "autoresearch"),
     },
     Allowance {
         name: "acknowledged-first",
-        holds: Holds::Everywhere,
-        says: "a prompt is acknowledged first, and fails then; or only fails",
+        scope: AllowanceScope::Everywhere,
+        statement: "a prompt is acknowledged first, and fails then; or only fails",
         reason: "a prompt is acknowledged at once, and may fail later with the same id",
         form: Form::AcknowledgedFirst,
     },
     Allowance {
         name: "any-name",
-        holds: Holds::Everywhere,
-        says: "the answer to an object without a usable type has any command name, or none",
+        scope: AllowanceScope::Everywhere,
+        statement: "the answer to an object without a usable type has any command name, or none",
         reason: "the document only says that answers to unknown commands have no id",
         form: Form::AnyName,
     },
     Allowance {
         name: "thinking-off",
-        holds: Holds::Everywhere,
-        says: "the thinking level is `off` instead of absent",
+        scope: AllowanceScope::Everywhere,
+        statement: "the thinking level is `off` instead of absent",
         reason: "the state has a thinking level, and `off` is one",
         form: Form::Added(&[
             ("OmpSessionState", "thinkingLevel", "\"off\""),
@@ -141,29 +142,29 @@ pub const OWN: &[Allowance] = &[
     },
     Allowance {
         name: "survives-malformed",
-        holds: Holds::InCases,
-        says: "a malformed line is answered, the agent lives on and ends with 0",
+        scope: AllowanceScope::InCases,
+        statement: "a malformed line is answered, the agent lives on and ends with 0",
         reason: "a malformed line is answered and reading goes on; when stdin closes the agent exits with 0",
         form: Form::Bounded,
     },
     Allowance {
         name: "abort-is-immediate",
-        holds: Holds::InCases,
-        says: "a stop stops what runs, where the recorded agent reads it only afterwards",
+        scope: AllowanceScope::InCases,
+        statement: "a stop stops what runs, where the recorded agent reads it only afterwards",
         reason: "the commands are there to stop what is going on",
         form: Form::Bounded,
     },
     Allowance {
         name: "of-the-moment",
-        holds: Holds::InCases,
-        says: "an answer that was stopped has come further, or less far; two messages of one millisecond are of two",
+        scope: AllowanceScope::InCases,
+        statement: "an answer that was stopped has come further, or less far; two messages of one millisecond are of two",
         reason: "how long anything takes is in no document",
         form: Form::Bounded,
     },
     Allowance {
         name: "settings-kept",
-        holds: Holds::InCases,
-        says: "what a client sets is not written to the user's settings file",
+        scope: AllowanceScope::InCases,
+        statement: "what a client sets is not written to the user's settings file",
         reason: "the commands control the session; nothing is said of files",
         form: Form::Bounded,
     },
@@ -178,15 +179,15 @@ pub const MATCHING: Matching = Matching {
     choices: &[pi::CHOICES, CHOICES],
     wording: &[pi::WORDING, WORDING],
     tokens: TOKENS,
-    marks: pi::MARKS,
-    fine_marks: &["message.content"],
+    event_keys: pi::EVENT_KEYS,
+    fine_event_keys: &["message.content"],
     // Extensions run concurrently with the agent.
-    strands: &["extensionPath"],
-    dialog_marks: pi::DIALOG_MARKS,
-    slips: pi::SLIPS,
+    stream_keys: &["extensionPath"],
+    dialog_keys: pi::DIALOG_KEYS,
+    transient_members: pi::TRANSIENT_MEMBERS,
     deltas: pi::MATCHING.deltas,
     snapshots: Some(pi::SNAPSHOTS),
     tools: Some(TOOLS),
     sessions: pi::SESSIONS,
-    allowances: &[allowances::FAMILY, OWN],
+    allowances: &[allowances::FAMILY, ALLOWANCES],
 };

@@ -166,7 +166,7 @@ protocol! {
     }
 
     /// The start or end of a subagent.
-    record SubagentLife [since "omp@18.2"] {
+    record SubagentLifecyclePayload [since "omp@18.2"] {
         /// Id of the subagent.
         id: Str,
         /// Kind of the agent.
@@ -190,7 +190,7 @@ protocol! {
     /// A subagent started or ended.
     event subagent_lifecycle(SubagentLifecycle {
         /// The subagent with its status.
-        payload: SubagentLife,
+        payload: SubagentLifecyclePayload,
     }) [since "omp@18.2"] {
         example {"type": "subagent_lifecycle", "payload": {
             "id": "First", "agent": "task", "agentSource": "bundled", "status": "started", "index": 0, "detached": true
@@ -220,7 +220,7 @@ protocol! {
     }
 
     /// A subagent made progress.
-    event subagent_progress(SubagentProgressed {
+    event subagent_progress(SubagentProgressEvent {
         /// The subagent with its progress.
         payload: SubagentReport,
     }) [since "omp@18.2"] {
@@ -235,7 +235,7 @@ protocol! {
     }
 
     /// An event of a subagent.
-    record SubagentHappening [since "omp@18.2"] {
+    record SubagentEventPayload [since "omp@18.2"] {
         /// Id of the subagent.
         id: Str,
         /// Event of the subagent.
@@ -245,7 +245,7 @@ protocol! {
     /// A subagent emitted an event.
     event subagent_event(SubagentEvent {
         /// The event with the id of the subagent.
-        payload: SubagentHappening,
+        payload: SubagentEventPayload,
     }) [since "omp@18.2"] {
         example {"type": "subagent_event", "payload": {"id": "First", "event": {"type": "agent_start"}}};
     }

@@ -134,7 +134,7 @@ protocol! {
     }
 
     /// The result of a handoff.
-    record HandedOver [since "omp@18.2"] {
+    record HandoffResult [since "omp@18.2"] {
         /// Path of the file with the handoff text, if one was written.
         savedPath: Opt<Str>,
     }
@@ -143,7 +143,7 @@ protocol! {
     command handoff(HandoffParams {
         /// Instructions for the model's account.
         customInstructions: Opt<Str>,
-    }) -> Nullable<HandedOver> [since "omp@18.2"] {
+    }) -> Nullable<HandoffResult> [since "omp@18.2"] {
         answer: Done;
         run: Replaces;
         lane: Session;

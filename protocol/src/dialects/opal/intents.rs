@@ -1,13 +1,13 @@
 //! The methods of Opal that carry each intent.
 
 use super::meaning::ON;
-use crate::intent::Send::{Is, Joined};
+use crate::intent::ParamSource::{Is, Joined};
 use crate::intent::{
-    ANSWERS, Beside, CALLS, Carrier, Differs, Intent, Intents, ORDER, Own, STOPPED, Send, by_front, carries,
-    done, from, lost, own, says,
+    ANSWERS, CALLS, CommandMapping, Companion, DialectOnly, Divergence, Intent, Intents, ORDER, ParamSource,
+    STOPPED, by_adapter, dialect_only, divergence, from, handled, mapping, unsupported,
 };
 use crate::meaning::Source::Map;
-use crate::meaning::{Constant, OTHER, Reader, Slot, at, case, each, read};
+use crate::meaning::{Binding, Constant, OTHER, Reader, at, case, each, read};
 
 /// Readers of Opal's values.
 const READERS: &[Reader] = &[Reader {
@@ -16,55 +16,55 @@ const READERS: &[Reader] = &[Reader {
     cases: &[case(OTHER, &[("session", at("id")), ("name", at("title")), ("modified", at("modified"))])],
 }];
 
-const WORDS: &[(&str, Send)] = &[("text", from("text"))];
-const OUTCOME: &[Slot] = &[(
+const WORDS: &[(&str, ParamSource)] = &[("text", from("text"))];
+const OUTCOME: &[Binding] = &[(
     "outcome",
     Map("data.queued", &[("true", Constant::Text("queued")), ("false", Constant::Text("started"))]),
 )];
 /// The difference in queueing: all waiting messages are in one queue.
-const ONE_QUEUE: Differs = says(
+const ONE_QUEUE: Divergence = divergence(
     "words wait in one queue, which is read whole when the agent would stop: they have one answer, and calls before them are \
      carried out",
 )
 .changes(&[ORDER, ANSWERS]);
 /// The difference in providers: only those of the agent's models are known.
-const PROVIDERS: Differs =
-    says("of providers those of the agent's models alone are known: others are refused").refuses();
+const PROVIDERS: Divergence =
+    divergence("of providers those of the agent's models alone are known: others are refused").refuses();
 /// The member that makes a session persistent.
-const KEPT: (&str, Send) = ("session", Is(Constant::Flag(true)));
-const OPENED: &[Slot] = &[("session.id", at("data.session_id"))];
+const KEPT: (&str, ParamSource) = ("session", Is(Constant::Flag(true)));
+const OPENED: &[Binding] = &[("session.id", at("data.session_id"))];
 
-const CARRIERS: &[Carrier] = &[
-    carries(Intent::Prompt, "agent/prompt").sends(WORDS).gives(OUTCOME).differs(&[says(
+const MAPPINGS: &[CommandMapping] = &[
+    mapping(Intent::Prompt, "agent/prompt").params(WORDS).results(OUTCOME).divergences(&[divergence(
         "a call is told when it begins: calls of one answer that run one after the other have answers of their own",
     )
     .changes(&[CALLS])]),
-    carries(Intent::Steer, "agent/prompt")
-        .sends(WORDS)
-        .gives(OUTCOME)
-        .differs(&[ONE_QUEUE]),
-    carries(Intent::FollowUp, "agent/prompt")
-        .sends(WORDS)
-        .gives(OUTCOME)
-        .differs(&[ONE_QUEUE]),
-    carries(Intent::Abort, "agent/abort")
-        .differs(&[says("neither calls of the stopped answer that had not begun are told, nor what the others gave")
+    mapping(Intent::Steer, "agent/prompt")
+        .params(WORDS)
+        .results(OUTCOME)
+        .divergences(&[ONE_QUEUE]),
+    mapping(Intent::FollowUp, "agent/prompt")
+        .params(WORDS)
+        .results(OUTCOME)
+        .divergences(&[ONE_QUEUE]),
+    mapping(Intent::Abort, "agent/abort")
+        .divergences(&[divergence("neither calls of the stopped answer that had not begun are told, nor what the others gave")
             .changes(&[STOPPED])
             .when_busy()]),
-    carries(Intent::NewSession, "session/start")
-        .sends(&[KEPT, ("working_dir", from("directory"))])
-        .gives(OPENED),
-    carries(Intent::OpenSession, "session/start")
-        .sends(&[KEPT, ("session_id", from("session"))])
-        .gives(OPENED),
-    carries(Intent::ListSessions, "session/list").gives(&[("sessions", each("listed", "data.sessions"))]),
-    carries(Intent::DeleteSession, "session/delete").sends(&[("session_id", from("session"))]),
-    carries(Intent::Fork, "session/branch")
-        .sends(&[("entry_id", from("entry"))])
-        .differs(&[
-            says("the agent goes back within its session, which keeps its id").changes(&["session.id"])
+    mapping(Intent::NewSession, "session/start")
+        .params(&[KEPT, ("working_dir", from("directory"))])
+        .results(OPENED),
+    mapping(Intent::OpenSession, "session/start")
+        .params(&[KEPT, ("session_id", from("session"))])
+        .results(OPENED),
+    mapping(Intent::ListSessions, "session/list").results(&[("sessions", each("listed", "data.sessions"))]),
+    mapping(Intent::DeleteSession, "session/delete").params(&[("session_id", from("session"))]),
+    mapping(Intent::Fork, "session/branch")
+        .params(&[("entry_id", from("entry"))])
+        .divergences(&[
+            divergence("the agent goes back within its session, which keeps its id").changes(&["session.id"])
         ]),
-    carries(Intent::State, "agent/state").gives(&[
+    mapping(Intent::State, "agent/state").results(&[
         ("model", read("model", "data.model")),
         ("thinkingLevel", at("data.model.thinking_level")),
         ("working", ON),
@@ -74,59 +74,59 @@ const CARRIERS: &[Carrier] = &[
         ("context.tokens", at("data.token_usage.current_context_tokens")),
         ("context.window", at("data.token_usage.context_window")),
     ]),
-    carries(Intent::Messages, "session/history").gives(&[("messages", each("message", "data.messages"))]),
-    carries(Intent::Models, "models/list").gives(&[("models", each("model", "data.models"))]).alone(&[PROVIDERS.with(&["providers"])]),
-    carries(Intent::SetModel, "model/set")
-        .sends(&[("model_id", Joined(&["provider", "id"], ":"))])
-        .gives(&[("model", read("model", "data.model")), ("thinkingLevel", at("data.model.thinking_level"))])
-        .alone(&[PROVIDERS.with(&["model_id"])]),
-    carries(Intent::SetThinking, "thinking/set")
-        .sends(&[("level", from("level"))])
-        .gives(&[("thinkingLevel", at("data.thinking_level"))]),
-    carries(Intent::Compact, "session/compact")
-        .differs(&[says("a conversation of a few messages is compacted, too").refuses()]),
-    carries(Intent::Stats, "agent/state")
-        .gives(&[
+    mapping(Intent::Messages, "session/history").results(&[("messages", each("message", "data.messages"))]),
+    mapping(Intent::Models, "models/list").results(&[("models", each("model", "data.models"))]).bridge_divergences(&[PROVIDERS.with(&["providers"])]),
+    mapping(Intent::SetModel, "model/set")
+        .params(&[("model_id", Joined(&["provider", "id"], ":"))])
+        .results(&[("model", read("model", "data.model")), ("thinkingLevel", at("data.model.thinking_level"))])
+        .bridge_divergences(&[PROVIDERS.with(&["model_id"])]),
+    mapping(Intent::SetThinking, "thinking/set")
+        .params(&[("level", from("level"))])
+        .results(&[("thinkingLevel", at("data.thinking_level"))]),
+    mapping(Intent::Compact, "session/compact")
+        .divergences(&[divergence("a conversation of a few messages is compacted, too").refuses()]),
+    mapping(Intent::Stats, "agent/state")
+        .results(&[
             ("usage", read("usage", "data.token_usage")),
             ("messages", at("data.message_count")),
             ("context.tokens", at("data.token_usage.current_context_tokens")),
             ("context.window", at("data.token_usage.context_window")),
         ])
-        .differs(&[says("neither its cost nor the tokens of caches are told")]),
-    carries(Intent::Todos, "tasks/list").gives(&[("todos", each("task", "data.tasks"))]),
+        .divergences(&[divergence("neither its cost nor the tokens of caches are told")]),
+    mapping(Intent::Todos, "tasks/list").results(&[("todos", each("task", "data.tasks"))]),
 ];
 
 const LOGIN: &str = "each dialect has a login of its own";
 const SETTINGS: &str = "the settings are those of Opal's own file";
 const CONFIG: &str = "no other dialect turns tools and features of a session on and off";
 
-const OWN: &[Own] = &[
-    own("auth/status", LOGIN),
-    own("auth/login", LOGIN),
-    own("auth/poll", LOGIN),
-    own("auth/set_key", LOGIN),
-    own("settings/get", SETTINGS),
-    own("settings/save", SETTINGS),
-    own("opal/config/get", CONFIG),
-    own("opal/config/set", CONFIG),
-    by_front("opal/ping", "it is about the connection, not about the agent"),
-    by_front("opal/version", "it is about who answers, not about the agent"),
+const DIALECT_ONLY: &[DialectOnly] = &[
+    dialect_only("auth/status", LOGIN),
+    dialect_only("auth/login", LOGIN),
+    dialect_only("auth/poll", LOGIN),
+    dialect_only("auth/set_key", LOGIN),
+    dialect_only("settings/get", SETTINGS),
+    dialect_only("settings/save", SETTINGS),
+    dialect_only("opal/config/get", CONFIG),
+    dialect_only("opal/config/set", CONFIG),
+    by_adapter("opal/ping", "it is about the connection, not about the agent"),
+    by_adapter("opal/version", "it is about who answers, not about the agent"),
 ];
 
-const BESIDE: &[Beside] = &[
-    lost("session/start", &["system_prompt", "tools", "mcp_servers", "features"]),
-    done("session/start", &["model"]),
-    lost("session/compact", &["keep_recent"]),
-    done("models/list", &["providers"]),
-    done("model/set", &["thinking_level"]),
+const COMPANIONS: &[Companion] = &[
+    unsupported("session/start", &["system_prompt", "tools", "mcp_servers", "features"]),
+    handled("session/start", &["model"]),
+    unsupported("session/compact", &["keep_recent"]),
+    handled("models/list", &["providers"]),
+    handled("model/set", &["thinking_level"]),
 ];
 
 /// The mapping from intents to the methods of Opal.
 pub const INTENTS: Intents = Intents {
     readers: READERS,
-    carriers: CARRIERS,
-    own: OWN,
-    beside: BESIDE,
-    made: &["message_queued"],
+    mappings: MAPPINGS,
+    dialect_only: DIALECT_ONLY,
+    companions: COMPANIONS,
+    derived_events: &["message_queued"],
     by_tool: &[("client/ask_user", "ask_user")],
 };

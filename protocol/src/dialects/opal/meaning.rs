@@ -2,14 +2,14 @@
 //!
 //! No event ends a message of the model: the end of the turn or of the run ends it. An aborted message is discarded.
 
+use crate::meaning::Condition::{Has, Is, Lacks};
 use crate::meaning::Source::{First, Join, Map};
-use crate::meaning::Test::{Has, Is, Lacks};
 use crate::meaning::{
-    Act, Case, Constant, Meaning, OTHER, On, Reader, Rule, STRING, Slot, Source, answer, at, case, dialog,
-    each, event, flag, read, refused, sent, text,
+    Binding, Case, Constant, Meaning, OTHER, Reader, Reducer, Rule, RuleTarget, STRING, Source, answer, at,
+    case, dialog, each, event, flag, read, refused, sent, text,
 };
 
-const SUMMARY: &[Slot] = &[
+const SUMMARY: &[Binding] = &[
     ("role", text("summary")),
     ("kind", text("compaction")),
     ("id", at("id")),
@@ -150,11 +150,11 @@ const READERS: &[Reader] = &[
     },
 ];
 
-const CONTEXT: &[Slot] =
+const CONTEXT: &[Binding] =
     &[("context.tokens", at("usage.current_context_tokens")), ("context.window", at("usage.context_window"))];
-const USAGE: &[Slot] = &[("usage", read("usage", "usage"))];
-const FAILED_RUN: Slot = ("told", text("failed"));
-const OFF: Slot = ("on", flag(false));
+const USAGE: &[Binding] = &[("usage", read("usage", "usage"))];
+const FAILED_RUN: Binding = ("told", text("failed"));
+const OFF: Binding = ("on", flag(false));
 /// The activity of the agent according to its state.
 pub const ON: Source = Map(
     "data.status",
@@ -168,15 +168,15 @@ pub const ON: Source = Map(
 
 /// The rules for Opal's frames, in the order of their application.
 const RULES: &[Rule] = &[
-    event("message_start", Act::Begin, &[("message", read("answer", ""))]),
-    event("message_delta", Act::Piece, &[("type", text("text")), ("text", at("delta"))]),
-    event("thinking_start", Act::Piece, &[("type", text("thinking")), ("text", text(""))]),
-    event("thinking_delta", Act::Piece, &[("type", text("thinking")), ("text", at("delta"))]),
-    event("turn_end", Act::End, &[]),
-    event("message_applied", Act::End, &[("message", read("words", ""))]),
+    event("message_start", Reducer::Begin, &[("message", read("answer", ""))]),
+    event("message_delta", Reducer::Piece, &[("type", text("text")), ("text", at("delta"))]),
+    event("thinking_start", Reducer::Piece, &[("type", text("thinking")), ("text", text(""))]),
+    event("thinking_delta", Reducer::Piece, &[("type", text("thinking")), ("text", at("delta"))]),
+    event("turn_end", Reducer::End, &[]),
+    event("message_applied", Reducer::End, &[("message", read("words", ""))]),
     event(
         "tool_execution_start",
-        Act::Tool,
+        Reducer::Tool,
         &[
             ("callId", at("call_id")),
             ("name", at("tool")),
@@ -185,60 +185,60 @@ const RULES: &[Rule] = &[
             ("state", text("running")),
         ],
     ),
-    event("tool_execution_end", Act::End, &[("message", read("result", ""))]),
-    event("usage_update", Act::Usage, USAGE),
-    event("usage_update", Act::Keep, CONTEXT),
-    event("status_update", Act::Set, &[("run.activity", at("message"))]),
-    event("agent_end", Act::Outcome, &[]),
-    event("agent_abort", Act::Outcome, &[("told", text("aborted"))]),
+    event("tool_execution_end", Reducer::End, &[("message", read("result", ""))]),
+    event("usage_update", Reducer::Usage, USAGE),
+    event("usage_update", Reducer::Keep, CONTEXT),
+    event("status_update", Reducer::Set, &[("run.activity", at("message"))]),
+    event("agent_end", Reducer::Outcome, &[]),
+    event("agent_abort", Reducer::Outcome, &[("told", text("aborted"))]),
     event(
         "agent_recovered",
-        Act::Outcome,
+        Reducer::Outcome,
         &[
             FAILED_RUN,
             ("message", text("the agent crashed and was started again")),
             ("retryable", flag(true)),
         ],
     ),
-    event("error", Act::Outcome, &[FAILED_RUN, ("message", at("reason"))]),
-    event("agent_end", Act::Work, &[OFF]),
-    event("agent_end", Act::Usage, USAGE),
-    event("agent_end", Act::Keep, CONTEXT),
-    event("agent_abort", Act::Work, &[OFF, ("dropped", flag(true))]),
-    event("agent_recovered", Act::Work, &[OFF, ("dropped", flag(true))]),
+    event("error", Reducer::Outcome, &[FAILED_RUN, ("message", at("reason"))]),
+    event("agent_end", Reducer::Work, &[OFF]),
+    event("agent_end", Reducer::Usage, USAGE),
+    event("agent_end", Reducer::Keep, CONTEXT),
+    event("agent_abort", Reducer::Work, &[OFF, ("dropped", flag(true))]),
+    event("agent_recovered", Reducer::Work, &[OFF, ("dropped", flag(true))]),
     event(
         "agent_recovered",
-        Act::Notice,
+        Reducer::Notice,
         &[("level", text("warning")), ("text", text("the agent was started again"))],
     ),
-    event("error", Act::Work, &[OFF, ("error", at("reason")), ("dropped", flag(true))]),
-    event("error", Act::Notice, &[("level", text("error")), ("text", at("reason"))]),
+    event("error", Reducer::Work, &[OFF, ("error", at("reason")), ("dropped", flag(true))]),
+    event("error", Reducer::Notice, &[("level", text("error")), ("text", at("reason"))]),
     event(
         "skill_loaded",
-        Act::Notice,
+        Reducer::Notice,
         &[("level", text("info")), ("text", at("description")), ("source", at("name"))],
     ),
-    event("sub_agent_event", Act::Child, &[("callId", at("parent_call_id")), ("event", at("inner"))]),
-    sent("agent/prompt", Act::Wait, &[("text", at("text")), ("mode", text("prompt"))]),
-    answer("agent/prompt", Act::Arrive, &[]).when(&[Is("data.queued", "false")]),
-    answer("agent/prompt", Act::Waited, &[("state", text("queued"))]).when(&[Is("data.queued", "true")]),
-    refused("agent/prompt", Act::Waited, &[("state", text("gone"))]),
-    answer("session/start", Act::Replace, &[("empty", flag(true))]).when(&[Lacks("params.session_id")]),
-    answer("session/start", Act::Replace, &[]).when(&[Has("params.session_id")]),
+    event("sub_agent_event", Reducer::Child, &[("callId", at("parent_call_id")), ("event", at("inner"))]),
+    sent("agent/prompt", Reducer::Wait, &[("text", at("text")), ("mode", text("prompt"))]),
+    answer("agent/prompt", Reducer::Arrive, &[]).when(&[Is("data.queued", "false")]),
+    answer("agent/prompt", Reducer::Waited, &[("state", text("queued"))]).when(&[Is("data.queued", "true")]),
+    refused("agent/prompt", Reducer::Waited, &[("state", text("gone"))]),
+    answer("session/start", Reducer::Replace, &[("empty", flag(true))]).when(&[Lacks("params.session_id")]),
+    answer("session/start", Reducer::Replace, &[]).when(&[Has("params.session_id")]),
     answer(
         "session/start",
-        Act::Keep,
+        Reducer::Keep,
         &[("session.id", at("data.session_id")), ("session.directory", at("params.working_dir"))],
     ),
-    answer("session/branch", Act::Replace, &[]),
-    answer("session/branch", Act::Keep, &[("session.id", at("params.session_id"))]),
-    sent("session/compact", Act::Compacting, &[("reason", text("manual"))]),
-    answer("session/compact", Act::Compacted, &[("unknown", flag(true))]),
-    refused("session/compact", Act::Compacted, &[]),
-    answer("session/history", Act::History, &[("messages", each("message", "data.messages"))]),
+    answer("session/branch", Reducer::Replace, &[]),
+    answer("session/branch", Reducer::Keep, &[("session.id", at("params.session_id"))]),
+    sent("session/compact", Reducer::Compacting, &[("reason", text("manual"))]),
+    answer("session/compact", Reducer::Compacted, &[("unknown", flag(true))]),
+    refused("session/compact", Reducer::Compacted, &[]),
+    answer("session/history", Reducer::History, &[("messages", each("message", "data.messages"))]),
     answer(
         "agent/state",
-        Act::Keep,
+        Reducer::Keep,
         &[
             ("session.id", at("data.session_id")),
             ("model", read("model", "data.model")),
@@ -247,20 +247,20 @@ const RULES: &[Rule] = &[
             ("context.window", at("data.token_usage.context_window")),
         ],
     ),
-    answer("agent/state", Act::Usage, &[("usage", read("usage", "data.token_usage"))]),
-    answer("agent/state", Act::Count, &[("messages", at("data.message_count"))]),
-    answer("agent/state", Act::Work, &[("on", ON)]),
-    answer("models/list", Act::Set, &[("models", each("model", "data.models"))]),
+    answer("agent/state", Reducer::Usage, &[("usage", read("usage", "data.token_usage"))]),
+    answer("agent/state", Reducer::Count, &[("messages", at("data.message_count"))]),
+    answer("agent/state", Reducer::Work, &[("on", ON)]),
+    answer("models/list", Reducer::Set, &[("models", each("model", "data.models"))]),
     answer(
         "model/set",
-        Act::Keep,
+        Reducer::Keep,
         &[("model", read("model", "data.model")), ("thinkingLevel", at("data.model.thinking_level"))],
     ),
-    answer("thinking/set", Act::Keep, &[("thinkingLevel", at("data.thinking_level"))]),
-    answer("tasks/list", Act::Set, &[("todos", each("task", "data.tasks"))]),
+    answer("thinking/set", Reducer::Keep, &[("thinkingLevel", at("data.thinking_level"))]),
+    answer("tasks/list", Reducer::Set, &[("todos", each("task", "data.tasks"))]),
     dialog(
         "client/confirm",
-        Act::Ask,
+        Reducer::Ask,
         &[
             ("kind", text("select")),
             ("title", at("title")),
@@ -270,16 +270,16 @@ const RULES: &[Rule] = &[
     ),
     dialog(
         "client/input",
-        Act::Ask,
+        Reducer::Ask,
         &[("kind", text("input")), ("title", at("prompt")), ("secret", at("sensitive"))],
     ),
     dialog(
         "client/ask_user",
-        Act::Ask,
+        Reducer::Ask,
         &[("kind", text("select")), ("title", at("question")), ("options", at("choices"))],
     )
     .when(&[Has("choices.0")]),
-    dialog("client/ask_user", Act::Ask, &[("kind", text("input")), ("title", at("question"))])
+    dialog("client/ask_user", Reducer::Ask, &[("kind", text("input")), ("title", at("question"))])
         .when(&[Lacks("choices.0")]),
 ];
 
@@ -288,21 +288,21 @@ pub const MEANING: Meaning = Meaning {
     readers: READERS,
     rules: RULES,
     silent: &[
-        On::Event("message_queued"),
-        On::Event("context_discovered"),
-        On::Event("unknown"),
-        On::Answer("session/list"),
-        On::Answer("session/delete"),
-        On::Answer("auth/status"),
-        On::Answer("auth/login"),
-        On::Answer("auth/poll"),
-        On::Answer("auth/set_key"),
-        On::Answer("settings/get"),
-        On::Answer("settings/save"),
-        On::Answer("opal/config/get"),
-        On::Answer("opal/config/set"),
-        On::Answer("opal/ping"),
-        On::Answer("opal/version"),
+        RuleTarget::Event("message_queued"),
+        RuleTarget::Event("context_discovered"),
+        RuleTarget::Event("unknown"),
+        RuleTarget::Answer("session/list"),
+        RuleTarget::Answer("session/delete"),
+        RuleTarget::Answer("auth/status"),
+        RuleTarget::Answer("auth/login"),
+        RuleTarget::Answer("auth/poll"),
+        RuleTarget::Answer("auth/set_key"),
+        RuleTarget::Answer("settings/get"),
+        RuleTarget::Answer("settings/save"),
+        RuleTarget::Answer("opal/config/get"),
+        RuleTarget::Answer("opal/config/set"),
+        RuleTarget::Answer("opal/ping"),
+        RuleTarget::Answer("opal/version"),
     ],
     asks: &["session/history", "agent/state"],
 };

@@ -10,7 +10,7 @@ use crate::typed::{Bool, Count, List, Nothing, Object, Opt, Str};
 
 protocol! {
     /// The discovered resources of a new session.
-    record SessionStarted {
+    record SessionStartResult {
         /// Id of the session.
         session_id: Str,
         /// Directory of the session's files.
@@ -45,7 +45,7 @@ protocol! {
         session: Opt<Bool>,
         /// Id of a stored session, or the id of the new one.
         session_id: Opt<Str>,
-    }) -> SessionStarted {
+    }) -> SessionStartResult {
         wire: "session/start";
         answer: Done;
         lane: Session;
@@ -71,7 +71,7 @@ protocol! {
     }
 
     /// The outcome of a prompt: queued or started.
-    record PromptQueued {
+    record QueuedPrompt {
         /// `true` if the agent is busy and queued the prompt.
         queued: Bool,
     }
@@ -82,7 +82,7 @@ protocol! {
         session_id: Str,
         /// Text of the prompt.
         text: Str,
-    }) -> PromptQueued {
+    }) -> QueuedPrompt {
         wire: "agent/prompt";
         answer: Accepted;
         run: Starts;
@@ -265,7 +265,7 @@ protocol! {
     }
 
     /// The current model of a session.
-    record ModelSet {
+    record ModelSelection {
         /// Current model of the session.
         model: OpalModel,
     }
@@ -278,7 +278,7 @@ protocol! {
         model_id: Str,
         /// Thinking level of the model; `off` by default.
         thinking_level: Opt<Str>,
-    }) -> ModelSet {
+    }) -> ModelSelection {
         wire: "model/set";
         answer: Done;
         lane: Immediate;
@@ -292,7 +292,7 @@ protocol! {
     }
 
     /// The current thinking level of a session.
-    record ThinkingSet {
+    record ThinkingSelection {
         /// Thinking level of the model.
         thinking_level: Str,
     }
@@ -303,7 +303,7 @@ protocol! {
         session_id: Str,
         /// New level: `off`, `low`, `medium`, `high` or `max`.
         level: Str,
-    }) -> ThinkingSet {
+    }) -> ThinkingSelection {
         wire: "thinking/set";
         answer: Done;
         lane: Immediate;
@@ -357,7 +357,7 @@ protocol! {
     }
 
     /// The outcome of a login.
-    record Authenticated {
+    record AuthPollResult {
         /// Always `true`.
         authenticated: Bool,
     }
@@ -368,7 +368,7 @@ protocol! {
         device_code: Str,
         /// Interval between two polls in seconds.
         interval: Count,
-    }) -> Authenticated {
+    }) -> AuthPollResult {
         wire: "auth/poll";
         answer: Done;
         lane: Bash;

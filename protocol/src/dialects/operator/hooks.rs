@@ -57,7 +57,7 @@ protocol! {
     }
 
     /// A tool is about to run.
-    event tool_call(OperatorToolCalled {
+    event tool_call(OperatorToolCallEvent {
         /// Id of the tool call.
         tool_call_id: Str,
         /// Name of the tool.
@@ -97,7 +97,7 @@ protocol! {
     }
 
     /// A tool has returned.
-    event tool_result(OperatorToolReturned {
+    event tool_result(OperatorToolResultEvent {
         /// Id of the tool call.
         tool_call_id: Str,
         /// Name of the tool.

@@ -1,54 +1,57 @@
 //! The commands of Operator that carry each intent.
 
 use super::meaning::ON;
-use crate::intent::{Carrier, HISTORY, Intent, Intents, Own, carries, from, lost, own, says};
-use crate::meaning::{Slot, at, each};
+use crate::intent::{
+    CommandMapping, DialectOnly, HISTORY, Intent, Intents, dialect_only, divergence, from, mapping,
+    unsupported,
+};
+use crate::meaning::{Binding, at, each};
 
-const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
+const CANCELLED: Binding = ("cancelled", at("data.cancelled"));
 
 /// The revision that executes one command at a time.
 const SEED: &[&str] = &["operator@seed"];
 
-const CARRIERS: &[Carrier] = &[
-    carries(Intent::Prompt, "prompt").sends(&[("text", from("text"))]),
-    carries(Intent::Abort, "abort"),
-    carries(Intent::Compact, "compact")
-        .sends(&[("custom_instructions", from("instructions"))])
-        .differs(&[says("a conversation of a few messages is compacted, too").refuses()]),
-    carries(Intent::Steer, "steer").sends(&[("message", from("text"))]),
-    carries(Intent::FollowUp, "follow_up").sends(&[("message", from("text"))]),
-    carries(Intent::NewSession, "new_session").gives(&[CANCELLED]),
-    carries(Intent::OpenSession, "switch_session")
-        .sends(&[("session_file", from("session"))])
-        .gives(&[CANCELLED])
-        .differs(&[
-            says("the agent does not tell the messages of the session: the history is empty")
+const MAPPINGS: &[CommandMapping] = &[
+    mapping(Intent::Prompt, "prompt").params(&[("text", from("text"))]),
+    mapping(Intent::Abort, "abort"),
+    mapping(Intent::Compact, "compact")
+        .params(&[("custom_instructions", from("instructions"))])
+        .divergences(&[divergence("a conversation of a few messages is compacted, too").refuses()]),
+    mapping(Intent::Steer, "steer").params(&[("message", from("text"))]),
+    mapping(Intent::FollowUp, "follow_up").params(&[("message", from("text"))]),
+    mapping(Intent::NewSession, "new_session").results(&[CANCELLED]),
+    mapping(Intent::OpenSession, "switch_session")
+        .params(&[("session_file", from("session"))])
+        .results(&[CANCELLED])
+        .divergences(&[
+            divergence("the agent does not tell the messages of the session: the history is empty")
                 .changes(&[HISTORY]),
-            says("the agent refuses while a run is going on")
+            divergence("the agent refuses while a run is going on")
                 .changes(&["session.id", "session.file"])
                 .when_busy()
                 .refuses()
                 .of(SEED),
         ]),
-    carries(Intent::Fork, "fork")
-        .sends(&[("entry_id", from("entry"))])
-        .gives(&[CANCELLED])
-        .differs(&[says("the agent goes back within its session, which keeps its id and file")
+    mapping(Intent::Fork, "fork")
+        .params(&[("entry_id", from("entry"))])
+        .results(&[CANCELLED])
+        .divergences(&[divergence("the agent goes back within its session, which keeps its id and file")
             .changes(&["session.id", "session.file"])]),
-    carries(Intent::Messages, "get_messages")
-        .gives(&[("messages", each("message", "data.messages"))])
-        .differs(&[says("the messages of the process, without the user's prompts")]),
-    carries(Intent::SetThinking, "set_thinking_level")
-        .sends(&[("level", from("level"))])
-        .gives(&[("thinkingLevel", at("data.level"))]),
-    carries(Intent::SetAutoCompaction, "set_auto_compaction").sends(&[("enabled", from("enabled"))]),
-    carries(Intent::SetSessionName, "set_session_name").sends(&[("name", from("name"))]),
-    carries(Intent::LastText, "get_last_assistant_text").gives(&[("text", at("data.text"))]),
-    carries(Intent::Stats, "get_session_stats").gives(&[
+    mapping(Intent::Messages, "get_messages")
+        .results(&[("messages", each("message", "data.messages"))])
+        .divergences(&[divergence("the messages of the process, without the user's prompts")]),
+    mapping(Intent::SetThinking, "set_thinking_level")
+        .params(&[("level", from("level"))])
+        .results(&[("thinkingLevel", at("data.level"))]),
+    mapping(Intent::SetAutoCompaction, "set_auto_compaction").params(&[("enabled", from("enabled"))]),
+    mapping(Intent::SetSessionName, "set_session_name").params(&[("name", from("name"))]),
+    mapping(Intent::LastText, "get_last_assistant_text").results(&[("text", at("data.text"))]),
+    mapping(Intent::Stats, "get_session_stats").results(&[
         ("context.tokens", at("data.context_tokens")),
         ("context.window", at("data.context_window")),
     ]),
-    carries(Intent::State, "get_state").gives(&[
+    mapping(Intent::State, "get_state").results(&[
         ("working", ON),
         ("messages", at("data.message_count")),
         ("session.id", at("data.session_id")),
@@ -60,13 +63,13 @@ const CARRIERS: &[Carrier] = &[
 ];
 
 /// Commands that the agent confirms without effect.
-const OWN: &[Own] = &[own("set_model", "the agent says yes and keeps its model")];
+const DIALECT_ONLY: &[DialectOnly] = &[dialect_only("set_model", "the agent says yes and keeps its model")];
 
 /// The mapping from intents to the commands of Operator.
 pub const INTENTS: Intents = Intents {
-    carriers: CARRIERS,
-    own: OWN,
-    beside: &[lost("prompt", &["options"])],
-    made: &["turn_end"],
+    mappings: MAPPINGS,
+    dialect_only: DIALECT_ONLY,
+    companions: &[unsupported("prompt", &["options"])],
+    derived_events: &["turn_end"],
     ..Intents::NONE
 };

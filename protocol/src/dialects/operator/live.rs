@@ -10,7 +10,7 @@ use super::types::OperatorMessage;
 
 protocol! {
     /// The outcome of a change of session.
-    record OperatorSwitched [since "operator@live"] {
+    record OperatorSwitchResult [since "operator@live"] {
         /// `true` if the change was prevented; the agent always sends `false`.
         cancelled: Opt<Bool>,
         ;
@@ -18,7 +18,7 @@ protocol! {
     }
 
     /// The outcome of a fork.
-    record OperatorForked [since "operator@live"] {
+    record OperatorForkResult [since "operator@live"] {
         /// Id of the entry at which the fork continues.
         entry_id: Opt<Str>,
         /// `true` if the fork was prevented; the agent always sends `false`.
@@ -28,7 +28,7 @@ protocol! {
     }
 
     /// Input of the user for the current turn.
-    record OperatorQueuedWords [since "operator@live"] {
+    record OperatorQueuedInput [since "operator@live"] {
         /// Text of the input.
         message: Str,
         ;
@@ -37,7 +37,7 @@ protocol! {
 
     /// Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
     /// the next one.
-    command steer(OperatorQueuedWords) -> Nothing [since "operator@live"] {
+    command steer(OperatorQueuedInput) -> Nothing [since "operator@live"] {
         answer: Done;
         run: Acts;
         lane: Immediate;
@@ -49,7 +49,7 @@ protocol! {
 
     /// Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
     /// input waits for the next one.
-    command follow_up(OperatorQueuedWords) -> Nothing [since "operator@live"] {
+    command follow_up(OperatorQueuedInput) -> Nothing [since "operator@live"] {
         answer: Done;
         run: Acts;
         lane: Immediate;
@@ -127,7 +127,7 @@ protocol! {
     }
 
     /// The requested model.
-    record OperatorModelSet [since "operator@live"] {
+    record OperatorModelSelection [since "operator@live"] {
         /// Id of the model, as in the command.
         model_id: Str,
     }
@@ -138,7 +138,7 @@ protocol! {
         model_id: Str,
         /// Name of the provider.
         provider: Opt<Str>,
-    }) -> OperatorModelSet [since "operator@live"] {
+    }) -> OperatorModelSelection [since "operator@live"] {
         answer: Done;
         lane: Immediate;
         errors {
@@ -166,7 +166,7 @@ protocol! {
     }
 
     /// The new thinking level.
-    record OperatorThinkingSet [since "operator@live"] {
+    record OperatorThinkingSelection [since "operator@live"] {
         /// Thinking level of the model.
         level: OperatorThinkingLevel,
     }
@@ -175,7 +175,7 @@ protocol! {
     command set_thinking_level(OperatorThinkingParams {
         /// New thinking level.
         level: OperatorThinkingLevel,
-    }) -> OperatorThinkingSet [since "operator@live"] {
+    }) -> OperatorThinkingSelection [since "operator@live"] {
         answer: Done;
         lane: Immediate;
         errors {

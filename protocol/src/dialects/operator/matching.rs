@@ -2,7 +2,8 @@
 
 use crate::matching::Sameness::{Duration, File, Id, Moment, Words};
 use crate::matching::{
-    Allowance, Delta, Form, Holds, Matching, MemberRule, Sameness, Sessions, Token, Tools, When, Wording,
+    Allowance, AllowanceScope, Delta, Form, Matching, MemberRule, Sameness, Sessions, Token, Tools, Wording,
+    WordingCondition,
 };
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
@@ -21,7 +22,7 @@ pub const MATCHING: Matching = Matching {
     choices: &[],
     wording: &[&[Wording {
         record: "OperatorToolResult",
-        when: When::True("is_error"),
+        when: WordingCondition::True("is_error"),
         members: &["content", "metadata"],
         allowance: None,
     }]],
@@ -34,11 +35,11 @@ pub const MATCHING: Matching = Matching {
         Token { pattern: r"\b(?:[0-9a-f]{32}|[0-9a-f]{16})\b", same: Id },
         Token { pattern: r"(?:127\.0\.0\.1|localhost):(\d{2,5})", same: Duration },
     ],
-    marks: &["message.role", "tool_call.id", "tool_result.id"],
-    fine_marks: &[],
-    strands: &[],
-    dialog_marks: &[],
-    slips: &[],
+    event_keys: &["message.role", "tool_call.id", "tool_result.id"],
+    fine_event_keys: &[],
+    stream_keys: &[],
+    dialog_keys: &[],
+    transient_members: &[],
     deltas: &[Delta { event: "message_update", text: "message.contents[].content" }],
     snapshots: None,
     tools: Some(Tools {
@@ -54,22 +55,22 @@ pub const MATCHING: Matching = Matching {
     allowances: &[&[
         Allowance {
             name: "not-in-the-document",
-            holds: Holds::Everywhere,
-            says: "members that the document does not have are left out",
+            scope: AllowanceScope::Everywhere,
+            statement: "members that the document does not have are left out",
             reason: "events are shown with their type and message; the state has no list of members",
             form: Form::Undeclared,
         },
         Allowance {
             name: "session-folder",
-            holds: Holds::Everywhere,
-            says: "session files stand in another folder or have another scheme of names",
+            scope: AllowanceScope::Everywhere,
+            statement: "session files stand in another folder or have another scheme of names",
             reason: "the document shows a path, and says nothing about folder and name",
             form: Form::OtherFolder,
         },
         Allowance {
             name: "signal-exit",
-            holds: Holds::Everywhere,
-            says: "a clean end instead of a death by the signal that was sent, or the other way round",
+            scope: AllowanceScope::Everywhere,
+            statement: "a clean end instead of a death by the signal that was sent, or the other way round",
             reason: "the document says nothing about signals",
             form: Form::SignalExit,
         },

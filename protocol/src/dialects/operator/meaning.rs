@@ -2,11 +2,11 @@
 //!
 //! No frame repeats the user's input: it enters the conversation as soon as the agent starts to work on it.
 
+use crate::meaning::Condition::{Has, Is, Lacks, Not};
 use crate::meaning::Source::{self, First, Map, Times};
-use crate::meaning::Test::{Has, Is, Lacks, Not};
 use crate::meaning::{
-    Act, Case, Constant, Meaning, OTHER, On, Reader, Rule, STRING, Slot, answer, at, case, dialog, each,
-    event, flag, read, refused, sent, text,
+    Binding, Case, Constant, Meaning, OTHER, Reader, Reducer, Rule, RuleTarget, STRING, answer, at, case,
+    dialog, each, event, flag, read, refused, sent, text,
 };
 
 /// Readers of Operator's values.
@@ -100,28 +100,28 @@ pub const ON: Source = Map("data.phase", &[("idle", Constant::Flag(false)), ("tu
 
 /// The rules for Operator's frames, in the order of their application.
 const RULES: &[Rule] = &[
-    event("agent_start", Act::Arrive, &[]),
+    event("agent_start", Reducer::Arrive, &[]),
     // An event carries the user's input only if it was queued; the input of a prompt is already in the conversation.
-    event("message_start", Act::Begin, &[("message", read("message", "message"))])
+    event("message_start", Reducer::Begin, &[("message", read("message", "message"))])
         .when(&[Not("message.role", "user")]),
-    event("message_update", Act::Piece, &[("type", text("text")), ("text", at("content"))])
+    event("message_update", Reducer::Piece, &[("type", text("text")), ("text", at("content"))])
         .over("message.contents")
         .when(&[Is("type", "text")]),
-    event("message_update", Act::Piece, &[("type", text("thinking")), ("text", at("content"))])
+    event("message_update", Reducer::Piece, &[("type", text("thinking")), ("text", at("content"))])
         .over("message.contents")
         .when(&[Is("type", "thinking")]),
     event(
         "message_update",
-        Act::Tool,
+        Reducer::Tool,
         &[("callId", at("id")), ("name", at("name")), ("arguments", at("args"))],
     )
     .over("message.contents")
     .when(&[Is("type", "tool_call")]),
-    event("message_end", Act::End, &[("message", read("message", "message"))]).when(&[Has("message")]),
-    event("message_end", Act::End, &[]).when(&[Lacks("message")]),
+    event("message_end", Reducer::End, &[("message", read("message", "message"))]).when(&[Has("message")]),
+    event("message_end", Reducer::End, &[]).when(&[Lacks("message")]),
     event(
         "tool_execution_start",
-        Act::Tool,
+        Reducer::Tool,
         &[
             ("callId", at("tool_call.id")),
             ("name", at("tool_call.name")),
@@ -131,7 +131,7 @@ const RULES: &[Rule] = &[
     ),
     event(
         "tool_execution_update",
-        Act::Tool,
+        Reducer::Tool,
         &[
             ("callId", at("partial_tool_result.id")),
             ("output", each("block", "partial_tool_result.content")),
@@ -141,7 +141,7 @@ const RULES: &[Rule] = &[
     ),
     event(
         "tool_execution_end",
-        Act::Tool,
+        Reducer::Tool,
         &[
             ("callId", at("tool_result.id")),
             ("result", each("block", "tool_result.content")),
@@ -155,41 +155,41 @@ const RULES: &[Rule] = &[
             ),
         ],
     ),
-    event("message_end", Act::Outcome, &[("told", Map("message.stop_reason", OUTCOMES)), ERROR, CODE])
+    event("message_end", Reducer::Outcome, &[("told", Map("message.stop_reason", OUTCOMES)), ERROR, CODE])
         .when(&[Is("message.role", "assistant")]),
-    event("message_end", Act::Outcome, &[FAILED_RUN, ERROR, CODE]).when(&[Has("message.error")]),
-    event("agent_error", Act::Outcome, &[FAILED_RUN, ("message", at("error"))]),
-    event("retry_start", Act::Outcome, &[("told", text("retried"))]),
+    event("message_end", Reducer::Outcome, &[FAILED_RUN, ERROR, CODE]).when(&[Has("message.error")]),
+    event("agent_error", Reducer::Outcome, &[FAILED_RUN, ("message", at("error"))]),
+    event("retry_start", Reducer::Outcome, &[("told", text("retried"))]),
     // The agent makes the next attempt in a new run.
-    event("retry_start", Act::Retry, &[("attempt", at("attempt")), ("maxAttempts", at("max_retries"))]),
-    event("retry_end", Act::Retried, &[("error", at("error"))]),
-    event("agent_error", Act::Work, &[("on", flag(false)), ("error", at("error"))]),
-    event("session_before_compact", Act::Compacting, &[("reason", text("threshold"))]),
-    event("session_compact", Act::Compacted, &[("message", read("summary", "compaction_entry"))]),
-    sent("prompt", Act::Wait, &[("text", First(&[at("text"), at("message")])), ("mode", text("prompt"))]),
-    refused("prompt", Act::Waited, &[("state", text("gone"))]),
+    event("retry_start", Reducer::Retry, &[("attempt", at("attempt")), ("maxAttempts", at("max_retries"))]),
+    event("retry_end", Reducer::Retried, &[("error", at("error"))]),
+    event("agent_error", Reducer::Work, &[("on", flag(false)), ("error", at("error"))]),
+    event("session_before_compact", Reducer::Compacting, &[("reason", text("threshold"))]),
+    event("session_compact", Reducer::Compacted, &[("message", read("summary", "compaction_entry"))]),
+    sent("prompt", Reducer::Wait, &[("text", First(&[at("text"), at("message")])), ("mode", text("prompt"))]),
+    refused("prompt", Reducer::Waited, &[("state", text("gone"))]),
     // An answer at the end of a run has data; after an answer at its start, events report the run. A prompt rejected
     // because of a turn does not affect that turn.
-    answer("prompt", Act::Work, &[("on", flag(false))]).when(&[Has("data")]),
-    refused("prompt", Act::Work, &[("on", flag(false)), ("refusal", at("error"))])
+    answer("prompt", Reducer::Work, &[("on", flag(false))]).when(&[Has("data")]),
+    refused("prompt", Reducer::Work, &[("on", flag(false)), ("refusal", at("error"))])
         .when(&[Not("error", BUSY_WITH_TURN), Not("error", BUSY_COMPACTING)]),
-    sent("steer", Act::Wait, &[("text", at("message")), ("mode", text("steer"))]),
-    answer("steer", Act::Waited, &[("state", text("queued"))]),
-    refused("steer", Act::Waited, &[("state", text("gone"))]),
-    sent("follow_up", Act::Wait, &[("text", at("message")), ("mode", text("followUp"))]),
-    answer("follow_up", Act::Waited, &[("state", text("queued"))]),
-    refused("follow_up", Act::Waited, &[("state", text("gone"))]),
-    sent("compact", Act::Compacting, &[("reason", text("manual"))]),
+    sent("steer", Reducer::Wait, &[("text", at("message")), ("mode", text("steer"))]),
+    answer("steer", Reducer::Waited, &[("state", text("queued"))]),
+    refused("steer", Reducer::Waited, &[("state", text("gone"))]),
+    sent("follow_up", Reducer::Wait, &[("text", at("message")), ("mode", text("followUp"))]),
+    answer("follow_up", Reducer::Waited, &[("state", text("queued"))]),
+    refused("follow_up", Reducer::Waited, &[("state", text("gone"))]),
+    sent("compact", Reducer::Compacting, &[("reason", text("manual"))]),
     // An answer without data only confirms the request; the compaction follows the next turn.
-    answer("compact", Act::Compacted, &[("unknown", flag(true))]).when(&[Has("data")]),
-    answer("compact", Act::Compacted, &[]).when(&[Lacks("data")]),
-    refused("compact", Act::Compacted, &[]),
-    answer("new_session", Act::Replace, &[("empty", flag(true))]),
-    answer("fork", Act::Replace, &[]),
-    answer("switch_session", Act::Replace, &[]),
+    answer("compact", Reducer::Compacted, &[("unknown", flag(true))]).when(&[Has("data")]),
+    answer("compact", Reducer::Compacted, &[]).when(&[Lacks("data")]),
+    refused("compact", Reducer::Compacted, &[]),
+    answer("new_session", Reducer::Replace, &[("empty", flag(true))]),
+    answer("fork", Reducer::Replace, &[]),
+    answer("switch_session", Reducer::Replace, &[]),
     answer(
         "get_state",
-        Act::Set,
+        Reducer::Set,
         &[
             ("session.file", at("data.session_file")),
             ("session.id", at("data.session_id")),
@@ -198,13 +198,13 @@ const RULES: &[Rule] = &[
             ("context.window", at("data.context_window")),
         ],
     ),
-    answer("get_state", Act::Work, &[("on", ON)]),
-    answer("set_session_name", Act::Keep, &[("session.name", at("params.name"))]),
-    answer("set_thinking_level", Act::Keep, &[("thinkingLevel", at("data.level"))]),
-    answer("set_auto_compaction", Act::Keep, &[("settings.autoCompaction", at("data.enabled"))]),
+    answer("get_state", Reducer::Work, &[("on", ON)]),
+    answer("set_session_name", Reducer::Keep, &[("session.name", at("params.name"))]),
+    answer("set_thinking_level", Reducer::Keep, &[("thinkingLevel", at("data.level"))]),
+    answer("set_auto_compaction", Reducer::Keep, &[("settings.autoCompaction", at("data.enabled"))]),
     answer(
         "get_session_stats",
-        Act::Keep,
+        Reducer::Keep,
         &[
             ("session.id", at("data.session_id")),
             ("session.name", at("data.session_name")),
@@ -212,21 +212,29 @@ const RULES: &[Rule] = &[
             ("context.window", at("data.context_window")),
         ],
     ),
-    dialog("confirm", Act::Ask, &[("kind", text("confirm")), TITLE, TEXT]),
-    dialog("select", Act::Ask, &[("kind", text("select")), TITLE, TEXT, ("options", at("options"))]),
-    dialog("input", Act::Ask, &[("kind", text("input")), TITLE, TEXT, ("placeholder", at("placeholder"))]),
-    dialog("notify", Act::Notice, &[("level", text("info")), ("text", First(&[at("message"), at("title")]))]),
+    dialog("confirm", Reducer::Ask, &[("kind", text("confirm")), TITLE, TEXT]),
+    dialog("select", Reducer::Ask, &[("kind", text("select")), TITLE, TEXT, ("options", at("options"))]),
+    dialog(
+        "input",
+        Reducer::Ask,
+        &[("kind", text("input")), TITLE, TEXT, ("placeholder", at("placeholder"))],
+    ),
+    dialog(
+        "notify",
+        Reducer::Notice,
+        &[("level", text("info")), ("text", First(&[at("message"), at("title")]))],
+    ),
 ];
 
 /// The outcome of a run, by the stop reason of the model's answer.
 const OUTCOMES: &[(&str, Constant)] =
     &[("error", Constant::Text("failed")), ("abort", Constant::Text("aborted"))];
-const FAILED_RUN: Slot = ("told", text("failed"));
-const ERROR: Slot = ("message", First(&[at("message.error.message"), at("message.error")]));
-const CODE: Slot = ("code", First(&[at("message.error.code"), at("message.error.type")]));
+const FAILED_RUN: Binding = ("told", text("failed"));
+const ERROR: Binding = ("message", First(&[at("message.error.message"), at("message.error")]));
+const CODE: Binding = ("code", First(&[at("message.error.code"), at("message.error.type")]));
 
-const TITLE: Slot = ("title", at("title"));
-const TEXT: Slot = ("text", at("message"));
+const TITLE: Binding = ("title", at("title"));
+const TEXT: Binding = ("text", at("message"));
 
 /// The error messages for a prompt during a turn and during a compaction.
 const BUSY_WITH_TURN: &str = "Agent is busy (phase='turn'). Wait for the current operation to finish.";
@@ -237,32 +245,32 @@ pub const MEANING: Meaning = Meaning { readers: READERS, rules: RULES, silent: S
 
 /// Rows that duplicate others, and rows without a place in a conversation. `set_model` has no effect, and
 /// `get_messages` lacks the user's messages.
-const SILENT: &[On] = &[
-    On::Event("turn_end"),
-    On::Event("input"),
-    On::Event("before_agent_start"),
-    On::Event("context"),
-    On::Event("before_provider_request"),
-    On::Event("after_provider_response"),
-    On::Event("tool_call"),
-    On::Event("tool_result"),
-    On::Event("tool_execution_failure"),
-    On::Event("queue_update"),
-    On::Event("save_point"),
-    On::Event("session_start"),
-    On::Event("session_shutdown"),
-    On::Event("session_before_switch"),
-    On::Event("session_before_fork"),
-    On::Event("session_before_tree"),
-    On::Event("session_tree"),
-    On::Event("subagent_start"),
-    On::Event("subagent_end"),
-    On::Event("model_select"),
-    On::Event("thinking_level_select"),
-    On::Event("user_bash"),
-    On::Event("resources_discover"),
-    On::Event("goal_update"),
-    On::Answer("get_messages"),
-    On::Answer("get_last_assistant_text"),
-    On::Answer("set_model"),
+const SILENT: &[RuleTarget] = &[
+    RuleTarget::Event("turn_end"),
+    RuleTarget::Event("input"),
+    RuleTarget::Event("before_agent_start"),
+    RuleTarget::Event("context"),
+    RuleTarget::Event("before_provider_request"),
+    RuleTarget::Event("after_provider_response"),
+    RuleTarget::Event("tool_call"),
+    RuleTarget::Event("tool_result"),
+    RuleTarget::Event("tool_execution_failure"),
+    RuleTarget::Event("queue_update"),
+    RuleTarget::Event("save_point"),
+    RuleTarget::Event("session_start"),
+    RuleTarget::Event("session_shutdown"),
+    RuleTarget::Event("session_before_switch"),
+    RuleTarget::Event("session_before_fork"),
+    RuleTarget::Event("session_before_tree"),
+    RuleTarget::Event("session_tree"),
+    RuleTarget::Event("subagent_start"),
+    RuleTarget::Event("subagent_end"),
+    RuleTarget::Event("model_select"),
+    RuleTarget::Event("thinking_level_select"),
+    RuleTarget::Event("user_bash"),
+    RuleTarget::Event("resources_discover"),
+    RuleTarget::Event("goal_update"),
+    RuleTarget::Answer("get_messages"),
+    RuleTarget::Answer("get_last_assistant_text"),
+    RuleTarget::Answer("set_model"),
 ];

@@ -8,8 +8,8 @@ use crate::types::entry::{Entries, SessionTree};
 use crate::types::model::{Model, ThinkingLevel};
 use crate::types::session::{
     AvailableModels, BashResult, Cancellation, CompactionResult, CycledModel, CycledThinkingLevel,
-    ForkPoints, ForkResult, LastAssistantText, Messages, QueueMode, QueuedTexts, SessionState, SessionStats,
-    StreamingBehavior, ThinkingLevels, WordsTaken, WrittenFile,
+    ForkPoints, ForkResult, InputReceipt, LastAssistantText, Messages, QueueMode, QueuedTexts, SessionState,
+    SessionStats, StreamingBehavior, ThinkingLevels, WrittenFile,
 };
 
 protocol! {
@@ -22,7 +22,7 @@ protocol! {
         images: Opt<List<ImageContent>>,
         /// Queue for a prompt that arrives during a run.
         streamingBehavior: Opt<StreamingBehavior>,
-    }) -> WordsTaken {
+    }) -> InputReceipt {
         result: [since "pi@1.5"];
         answer: Accepted;
         run: Starts;
@@ -43,7 +43,7 @@ protocol! {
         message: Str,
         /// Images of the message.
         images: Opt<List<ImageContent>>,
-    }) -> WordsTaken {
+    }) -> InputReceipt {
         result: [since "pi@1.5"];
         answer: Done;
         run: Acts;
@@ -61,7 +61,7 @@ protocol! {
         message: Str,
         /// Images of the message.
         images: Opt<List<ImageContent>>,
-    }) -> WordsTaken {
+    }) -> InputReceipt {
         result: [since "pi@1.5"];
         answer: Done;
         run: Acts;

@@ -1,8 +1,8 @@
 //! The commands of pi that carry each intent.
 
-use crate::intent::{Carrier, Differs, Intent, Intents, Send, carries, from, says};
+use crate::intent::{CommandMapping, Divergence, Intent, Intents, ParamSource, divergence, from, mapping};
 use crate::meaning::Source::{self, Map};
-use crate::meaning::{Constant, Slot, at, each, read};
+use crate::meaning::{Binding, Constant, at, each, read};
 
 /// The disposition of the user's input in an answer.
 const DISPOSITION: Source = Map(
@@ -14,53 +14,54 @@ const DISPOSITION: Source = Map(
     ],
 );
 /// The model in an answer.
-pub const MODEL: Slot = ("model", read("model", "data.model"));
+pub const MODEL: Binding = ("model", read("model", "data.model"));
 
-const WORDS: (&str, Send) = ("message", from("text"));
-const IMAGES: (&str, Send) = ("images", from("images"));
-const OUTCOME: &[Slot] = &[("outcome", DISPOSITION)];
+const WORDS: (&str, ParamSource) = ("message", from("text"));
+const IMAGES: (&str, ParamSource) = ("images", from("images"));
+const OUTCOME: &[Binding] = &[("outcome", DISPOSITION)];
 /// The difference in meaning of a fork in this family.
-pub const FORK: Differs = says("a place is a message of the user, and the conversation ends before it");
-const CANCELLED: Slot = ("cancelled", at("data.cancelled"));
+pub const FORK: Divergence =
+    divergence("a place is a message of the user, and the conversation ends before it");
+const CANCELLED: Binding = ("cancelled", at("data.cancelled"));
 
 /// The command that runs a shell command of the user.
-pub const BASH: Carrier = carries(Intent::Bash, "bash")
-    .sends(&[("command", from("command")), ("excludeFromContext", from("hidden"))])
-    .gives(&[
+pub const BASH: CommandMapping = mapping(Intent::Bash, "bash")
+    .params(&[("command", from("command")), ("excludeFromContext", from("hidden"))])
+    .results(&[
         ("output", at("data.output")),
         ("exitCode", at("data.exitCode")),
         ("cancelled", at("data.cancelled")),
         ("truncated", at("data.truncated")),
     ]);
 /// The command that exports the conversation as an HTML page.
-pub const EXPORT: Carrier = carries(Intent::Export, "export_html")
-    .sends(&[("outputPath", from("path"))])
-    .gives(&[("path", at("data.path"))]);
+pub const EXPORT: CommandMapping = mapping(Intent::Export, "export_html")
+    .params(&[("outputPath", from("path"))])
+    .results(&[("path", at("data.path"))]);
 
 /// The command that starts a run with the user's input.
-pub const PROMPT: Carrier =
-    carries(Intent::Prompt, "prompt").sends(&[WORDS, IMAGES, ("streamingBehavior", from("whenBusy"))]);
+pub const PROMPT: CommandMapping =
+    mapping(Intent::Prompt, "prompt").params(&[WORDS, IMAGES, ("streamingBehavior", from("whenBusy"))]);
 
-const CARRIERS: &[Carrier] = &[
-    PROMPT.gives(OUTCOME),
-    carries(Intent::Steer, "steer").sends(&[WORDS, IMAGES]).gives(OUTCOME),
-    carries(Intent::FollowUp, "follow_up").sends(&[WORDS, IMAGES]).gives(OUTCOME),
-    carries(Intent::Abort, "abort"),
-    carries(Intent::ClearQueue, "clear_queue")
-        .gives(&[("steering", at("data.steering")), ("followUp", at("data.followUp"))]),
-    carries(Intent::NewSession, "new_session")
-        .sends(&[("parentSession", from("parent"))])
-        .gives(&[CANCELLED]),
-    carries(Intent::OpenSession, "switch_session")
-        .sends(&[("sessionPath", from("session"))])
-        .gives(&[CANCELLED]),
-    carries(Intent::CloneSession, "clone").gives(&[CANCELLED]),
-    carries(Intent::Fork, "fork")
-        .sends(&[("entryId", from("entry"))])
-        .gives(&[CANCELLED, ("text", at("data.text"))])
-        .differs(&[FORK]),
-    carries(Intent::ForkPoints, "get_fork_messages").gives(&[("points", each("fork", "data.messages"))]),
-    carries(Intent::State, "get_state").gives(&[
+const MAPPINGS: &[CommandMapping] = &[
+    PROMPT.results(OUTCOME),
+    mapping(Intent::Steer, "steer").params(&[WORDS, IMAGES]).results(OUTCOME),
+    mapping(Intent::FollowUp, "follow_up").params(&[WORDS, IMAGES]).results(OUTCOME),
+    mapping(Intent::Abort, "abort"),
+    mapping(Intent::ClearQueue, "clear_queue")
+        .results(&[("steering", at("data.steering")), ("followUp", at("data.followUp"))]),
+    mapping(Intent::NewSession, "new_session")
+        .params(&[("parentSession", from("parent"))])
+        .results(&[CANCELLED]),
+    mapping(Intent::OpenSession, "switch_session")
+        .params(&[("sessionPath", from("session"))])
+        .results(&[CANCELLED]),
+    mapping(Intent::CloneSession, "clone").results(&[CANCELLED]),
+    mapping(Intent::Fork, "fork")
+        .params(&[("entryId", from("entry"))])
+        .results(&[CANCELLED, ("text", at("data.text"))])
+        .divergences(&[FORK]),
+    mapping(Intent::ForkPoints, "get_fork_messages").results(&[("points", each("fork", "data.messages"))]),
+    mapping(Intent::State, "get_state").results(&[
         MODEL,
         ("thinkingLevel", at("data.thinkingLevel")),
         ("working", at("data.isStreaming")),
@@ -74,45 +75,48 @@ const CARRIERS: &[Carrier] = &[
         ("settings.followUpMode", at("data.followUpMode")),
         ("settings.autoCompaction", at("data.autoCompactionEnabled")),
     ]),
-    carries(Intent::Messages, "get_messages").gives(&[("messages", each("message", "data.messages"))]),
-    carries(Intent::LastText, "get_last_assistant_text").gives(&[("text", at("data.text"))]),
-    carries(Intent::Stats, "get_session_stats").gives(&[
+    mapping(Intent::Messages, "get_messages").results(&[("messages", each("message", "data.messages"))]),
+    mapping(Intent::LastText, "get_last_assistant_text").results(&[("text", at("data.text"))]),
+    mapping(Intent::Stats, "get_session_stats").results(&[
         ("usage", read("stats", "data")),
         ("messages", at("data.totalMessages")),
         ("context.tokens", at("data.contextUsage.tokens")),
         ("context.window", at("data.contextUsage.contextWindow")),
     ]),
-    carries(Intent::Models, "get_available_models").gives(&[("models", each("model", "data.models"))]),
-    carries(Intent::SetModel, "set_model")
-        .sends(&[("provider", from("provider")), ("modelId", from("id"))])
-        .gives(&[("model", read("model", "data"))]),
-    carries(Intent::CycleModel, "cycle_model").gives(&[MODEL, ("thinkingLevel", at("data.thinkingLevel"))]),
-    carries(Intent::ThinkingLevels, "get_available_thinking_levels").gives(&[("levels", at("data.levels"))]),
-    carries(Intent::SetThinking, "set_thinking_level").sends(&[("level", from("level"))]),
-    carries(Intent::CycleThinking, "cycle_thinking_level").gives(&[("thinkingLevel", at("data.level"))]),
-    carries(Intent::SetSteeringMode, "set_steering_mode").sends(&[("mode", from("mode"))]),
-    carries(Intent::SetFollowUpMode, "set_follow_up_mode").sends(&[("mode", from("mode"))]),
-    carries(Intent::Compact, "compact")
-        .sends(&[("customInstructions", from("instructions"))])
-        .gives(&[("message", read("summary", "data"))])
-        .differs(&[says("a conversation no longer than what stays of one is refused").refuses()]),
-    carries(Intent::SetAutoCompaction, "set_auto_compaction").sends(&[("enabled", from("enabled"))]),
-    carries(Intent::SetAutoRetry, "set_auto_retry").sends(&[("enabled", from("enabled"))]),
-    carries(Intent::AbortRetry, "abort_retry"),
-    BASH.differs(&[says("each command has a shell of its own: its directory and variables do not stay")
-        .changes(&["bash.output", "message<shell>"])]),
-    carries(Intent::AbortBash, "abort_bash"),
-    EXPORT.differs(&[says("there is no page of a conversation in which nothing was said")
+    mapping(Intent::Models, "get_available_models").results(&[("models", each("model", "data.models"))]),
+    mapping(Intent::SetModel, "set_model")
+        .params(&[("provider", from("provider")), ("modelId", from("id"))])
+        .results(&[("model", read("model", "data"))]),
+    mapping(Intent::CycleModel, "cycle_model").results(&[MODEL, ("thinkingLevel", at("data.thinkingLevel"))]),
+    mapping(Intent::ThinkingLevels, "get_available_thinking_levels")
+        .results(&[("levels", at("data.levels"))]),
+    mapping(Intent::SetThinking, "set_thinking_level").params(&[("level", from("level"))]),
+    mapping(Intent::CycleThinking, "cycle_thinking_level").results(&[("thinkingLevel", at("data.level"))]),
+    mapping(Intent::SetSteeringMode, "set_steering_mode").params(&[("mode", from("mode"))]),
+    mapping(Intent::SetFollowUpMode, "set_follow_up_mode").params(&[("mode", from("mode"))]),
+    mapping(Intent::Compact, "compact")
+        .params(&[("customInstructions", from("instructions"))])
+        .results(&[("message", read("summary", "data"))])
+        .divergences(&[divergence("a conversation no longer than what stays of one is refused").refuses()]),
+    mapping(Intent::SetAutoCompaction, "set_auto_compaction").params(&[("enabled", from("enabled"))]),
+    mapping(Intent::SetAutoRetry, "set_auto_retry").params(&[("enabled", from("enabled"))]),
+    mapping(Intent::AbortRetry, "abort_retry"),
+    BASH.divergences(&[divergence(
+        "each command has a shell of its own: its directory and variables do not stay",
+    )
+    .changes(&["bash.output", "message<shell>"])]),
+    mapping(Intent::AbortBash, "abort_bash"),
+    EXPORT.divergences(&[divergence("there is no page of a conversation in which nothing was said")
         .changes(&["export.path"])
         .refuses()]),
-    carries(Intent::SetSessionName, "set_session_name").sends(&[("name", from("name"))]),
-    carries(Intent::Commands, "get_commands").gives(&[("commands", each("command", "data.commands"))]),
-    carries(Intent::Entries, "get_entries")
-        .sends(&[("since", from("since"))])
-        .gives(&[("entries", at("data.entries")), ("leaf", at("data.leafId"))]),
-    carries(Intent::Tree, "get_tree").gives(&[("tree", at("data.tree")), ("leaf", at("data.leafId"))]),
+    mapping(Intent::SetSessionName, "set_session_name").params(&[("name", from("name"))]),
+    mapping(Intent::Commands, "get_commands").results(&[("commands", each("command", "data.commands"))]),
+    mapping(Intent::Entries, "get_entries")
+        .params(&[("since", from("since"))])
+        .results(&[("entries", at("data.entries")), ("leaf", at("data.leafId"))]),
+    mapping(Intent::Tree, "get_tree").results(&[("tree", at("data.tree")), ("leaf", at("data.leafId"))]),
 ];
 
 /// The mapping from intents to the commands of pi.
 pub const INTENTS: Intents =
-    Intents { carriers: CARRIERS, made: &["turn_end", "entry_appended"], ..Intents::NONE };
+    Intents { mappings: MAPPINGS, derived_events: &["turn_end", "entry_appended"], ..Intents::NONE };

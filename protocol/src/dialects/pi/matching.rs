@@ -1,11 +1,11 @@
 //! The rules for the comparison of pi's transcripts.
 
 use super::allowances;
-use crate::matching::Chosen::{Amount, Presence, Value};
+use crate::matching::ChoiceEffect::{Amount, Presence, Value};
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Words};
 use crate::matching::{
-    Choice, Chosen, Delta, Matching, MemberRule, Sameness, SessionFiles, Sessions, Snapshots, Token,
-    ToolUpdate, Tools, When, Wording,
+    Choice, ChoiceEffect, Delta, Matching, MemberRule, Sameness, SessionFiles, Sessions, Snapshots, Token,
+    ToolUpdate, Tools, Wording, WordingCondition,
 };
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
@@ -42,8 +42,13 @@ pub const MEMBERS: &[MemberRule] = &[
     rule("*", "durationMs", Duration),
 ];
 
-const fn choice(record: &'static str, member: &'static str, state: &'static str, chosen: Chosen) -> Choice {
-    Choice { record, member, state, chosen }
+const fn choice(
+    record: &'static str,
+    member: &'static str,
+    state: &'static str,
+    chosen: ChoiceEffect,
+) -> Choice {
+    Choice { record, member, state, effect: chosen }
 }
 
 /// Values that every agent of pi's family chooses freely, apart from its state.
@@ -60,7 +65,7 @@ pub const CHOICES: &[Choice] = &[
     choice("SessionStats", "sessionFile", "sessionFile", Presence),
 ];
 
-const OWN_CHOICES: &[Choice] = &[
+const PI_CHOICES: &[Choice] = &[
     choice("SessionState", "model", "model", Value),
     choice("SessionState", "thinkingLevel", "thinkingLevel", Value),
     choice("SessionState", "steeringMode", "steeringMode", Value),
@@ -75,25 +80,25 @@ const FILE_TOOLS: &[&str] = &["write", "edit"];
 pub const WORDING: &[Wording] = &[
     Wording {
         record: "ToolResultMessage",
-        when: When::True("isError"),
+        when: WordingCondition::True("isError"),
         members: &["content", "details"],
         allowance: None,
     },
     Wording {
         record: "ToolExecutionEnd",
-        when: When::True("isError"),
+        when: WordingCondition::True("isError"),
         members: &["result"],
         allowance: None,
     },
     Wording {
         record: "ToolResultMessage",
-        when: When::OneOf("toolName", FILE_TOOLS),
+        when: WordingCondition::OneOf("toolName", FILE_TOOLS),
         members: &["content", "details"],
         allowance: Some("tool-words"),
     },
     Wording {
         record: "ToolExecutionEnd",
-        when: When::OneOf("toolName", FILE_TOOLS),
+        when: WordingCondition::OneOf("toolName", FILE_TOOLS),
         members: &["result"],
         allowance: Some("tool-words"),
     },
@@ -121,7 +126,7 @@ pub const SNAPSHOTS: Snapshots = Snapshots {
     blocks: "content",
     texts: &[("text_delta", "text"), ("thinking_delta", "thinking")],
     steady: &["role", "type", "api", "provider", "model", "timestamp"],
-    loose: SLIPS,
+    loose: TRANSIENT_MEMBERS,
     until: &[("stopReason", "\"stop\"")],
 };
 
@@ -146,14 +151,14 @@ pub const TOOLS: Tools = Tools {
 pub const SESSIONS: Sessions = Sessions {
     history: Some(("get_messages", "messages")),
     files: Some(SessionFiles {
-        told: ("get_state", "sessionFile"),
+        reported_by: ("get_state", "sessionFile"),
         opened: ("switch_session", "sessionPath"),
     }),
     shell: "bash",
 };
 
 /// Members that distinguish events of one type.
-pub const MARKS: &[&str] = &[
+pub const EVENT_KEYS: &[&str] = &[
     "message.role",
     "assistantMessageEvent.type",
     "assistantMessageEvent.contentIndex",
@@ -163,26 +168,26 @@ pub const MARKS: &[&str] = &[
 ];
 
 /// Members that distinguish dialogs of one method.
-pub const DIALOG_MARKS: &[&str] = &["title", "message", "statusKey", "widgetKey"];
+pub const DIALOG_KEYS: &[&str] = &["title", "message", "statusKey", "widgetKey"];
 
 /// Members of blocks that actual agents leave in their events while a message grows.
-pub const SLIPS: &[&str] = &["index", "partialJson", "partialArgs"];
+pub const TRANSIENT_MEMBERS: &[&str] = &["index", "partialJson", "partialArgs"];
 
 /// The rules for the comparison of pi's transcripts.
 pub const MATCHING: Matching = Matching {
     members: &[MEMBERS],
-    choices: &[CHOICES, OWN_CHOICES],
+    choices: &[CHOICES, PI_CHOICES],
     wording: &[WORDING],
     tokens: TOKENS,
-    marks: MARKS,
-    fine_marks: &["message.content"],
+    event_keys: EVENT_KEYS,
+    fine_event_keys: &["message.content"],
     // Extensions run concurrently with the agent.
-    strands: &["extensionPath"],
-    dialog_marks: DIALOG_MARKS,
-    slips: SLIPS,
+    stream_keys: &["extensionPath"],
+    dialog_keys: DIALOG_KEYS,
+    transient_members: TRANSIENT_MEMBERS,
     deltas: &[Delta { event: "message_update", text: "assistantMessageEvent.delta" }],
     snapshots: Some(SNAPSHOTS),
     tools: Some(TOOLS),
     sessions: SESSIONS,
-    allowances: &[allowances::FAMILY, allowances::OWN],
+    allowances: &[allowances::FAMILY, allowances::PI_ONLY],
 };

@@ -1,10 +1,10 @@
 //! The meaning of pi's frames for a conversation.
 
+use crate::meaning::Condition::{Has, Is, Lacks, Not};
 use crate::meaning::Source::{self, Count, First, Map, Text};
-use crate::meaning::Test::{Has, Is, Lacks, Not};
 use crate::meaning::{
-    Act, Constant, Meaning, OTHER, On, Reader, Rule, STRING, Slot, answer, at, case, dialog, each, event,
-    flag, read, refused, sent, text,
+    Binding, Constant, Meaning, OTHER, Reader, Reducer, Rule, RuleTarget, STRING, answer, at, case, dialog,
+    each, event, flag, read, refused, sent, text,
 };
 
 const FAILED: &[(&str, Constant)] = &[("true", Constant::Text("failed")), ("false", Constant::Text("done"))];
@@ -239,7 +239,7 @@ const STOPPED: Source =
     Map("stopReason", &[("error", Constant::Text("failed")), ("aborted", Constant::Text("aborted"))]);
 
 const PIECE: &str = "assistantMessageEvent.type";
-const INDEX: Slot = ("index", at("assistantMessageEvent.contentIndex"));
+const INDEX: Binding = ("index", at("assistantMessageEvent.contentIndex"));
 const DELTA: Source = at("assistantMessageEvent.delta");
 const WHOLE: Source = at("assistantMessageEvent.content");
 const MODE: Source = First(&[
@@ -255,29 +255,29 @@ const TAKEN: Source = First(&[
     ),
     text("taken"),
 ]);
-const TITLE: Slot = ("title", at("title"));
-const TIMEOUT: Slot = ("timeoutMs", at("timeout"));
+const TITLE: Binding = ("title", at("title"));
+const TIMEOUT: Binding = ("timeoutMs", at("timeout"));
 
 /// The rules for pi's frames, in the order of their application.
 const RULES: &[Rule] = &[
-    event("message_start", Act::Begin, &[("message", read("message", "message"))]),
-    event("message_update", Act::Snapshot, &[("message", read("message", "message"))])
+    event("message_start", Reducer::Begin, &[("message", read("message", "message"))]),
+    event("message_update", Reducer::Snapshot, &[("message", read("message", "message"))])
         .when(&[Has("message")]),
-    event("message_update", Act::Piece, &[INDEX, ("type", text("text")), ("text", text(""))])
+    event("message_update", Reducer::Piece, &[INDEX, ("type", text("text")), ("text", text(""))])
         .when(&[Lacks("message"), Is(PIECE, "text_start")]),
-    event("message_update", Act::Piece, &[INDEX, ("type", text("text")), ("text", DELTA)])
+    event("message_update", Reducer::Piece, &[INDEX, ("type", text("text")), ("text", DELTA)])
         .when(&[Lacks("message"), Is(PIECE, "text_delta")]),
-    event("message_update", Act::Block, &[INDEX, ("type", text("text")), ("text", WHOLE)])
+    event("message_update", Reducer::Block, &[INDEX, ("type", text("text")), ("text", WHOLE)])
         .when(&[Lacks("message"), Is(PIECE, "text_end")]),
-    event("message_update", Act::Piece, &[INDEX, ("type", text("thinking")), ("text", text(""))])
+    event("message_update", Reducer::Piece, &[INDEX, ("type", text("thinking")), ("text", text(""))])
         .when(&[Lacks("message"), Is(PIECE, "thinking_start")]),
-    event("message_update", Act::Piece, &[INDEX, ("type", text("thinking")), ("text", DELTA)])
+    event("message_update", Reducer::Piece, &[INDEX, ("type", text("thinking")), ("text", DELTA)])
         .when(&[Lacks("message"), Is(PIECE, "thinking_delta")]),
-    event("message_update", Act::Block, &[INDEX, ("type", text("thinking")), ("text", WHOLE)])
+    event("message_update", Reducer::Block, &[INDEX, ("type", text("thinking")), ("text", WHOLE)])
         .when(&[Lacks("message"), Is(PIECE, "thinking_end")]),
     event(
         "message_update",
-        Act::Piece,
+        Reducer::Piece,
         &[
             INDEX,
             ("type", text("tool")),
@@ -287,11 +287,11 @@ const RULES: &[Rule] = &[
         ],
     )
     .when(&[Lacks("message"), Is(PIECE, "toolcall_start")]),
-    event("message_update", Act::Piece, &[INDEX, ("type", text("tool")), ("argumentsText", DELTA)])
+    event("message_update", Reducer::Piece, &[INDEX, ("type", text("tool")), ("argumentsText", DELTA)])
         .when(&[Lacks("message"), Is(PIECE, "toolcall_delta")]),
     event(
         "message_update",
-        Act::Block,
+        Reducer::Block,
         &[
             INDEX,
             ("type", text("tool")),
@@ -301,11 +301,11 @@ const RULES: &[Rule] = &[
         ],
     )
     .when(&[Lacks("message"), Is(PIECE, "toolcall_end")]),
-    event("message_update", Act::Message, &[("usage", read("usage", "usage"))]).when(&[Has("usage")]),
-    event("message_end", Act::End, &[("message", read("message", "message"))]),
+    event("message_update", Reducer::Message, &[("usage", read("usage", "usage"))]).when(&[Has("usage")]),
+    event("message_end", Reducer::End, &[("message", read("message", "message"))]),
     event(
         "tool_execution_start",
-        Act::Tool,
+        Reducer::Tool,
         &[
             ("callId", at("toolCallId")),
             ("name", at("toolName")),
@@ -315,7 +315,7 @@ const RULES: &[Rule] = &[
     ),
     event(
         "tool_execution_update",
-        Act::Tool,
+        Reducer::Tool,
         &[
             ("callId", at("toolCallId")),
             ("name", at("toolName")),
@@ -326,7 +326,7 @@ const RULES: &[Rule] = &[
     ),
     event(
         "tool_execution_end",
-        Act::Tool,
+        Reducer::Tool,
         &[
             ("callId", at("toolCallId")),
             ("name", at("toolName")),
@@ -336,21 +336,21 @@ const RULES: &[Rule] = &[
             ("state", Map("isError", FAILED)),
         ],
     ),
-    event("auto_compaction_start", Act::Compacting, &[("reason", at("reason"))]),
+    event("auto_compaction_start", Reducer::Compacting, &[("reason", at("reason"))]),
     event(
         "auto_compaction_end",
-        Act::Compacted,
+        Reducer::Compacted,
         &[("message", read("summary", "result")), ("error", at("errorMessage"))],
     ),
-    event("compaction_start", Act::Compacting, &[("reason", at("reason"))]),
+    event("compaction_start", Reducer::Compacting, &[("reason", at("reason"))]),
     event(
         "compaction_end",
-        Act::Compacted,
+        Reducer::Compacted,
         &[("message", read("summary", "result")), ("error", at("errorMessage"))],
     ),
     event(
         "summarization_retry_scheduled",
-        Act::Retry,
+        Reducer::Retry,
         &[
             ("attempt", at("attempt")),
             ("maxAttempts", at("maxAttempts")),
@@ -359,61 +359,61 @@ const RULES: &[Rule] = &[
             ("reason", text("summary")),
         ],
     ),
-    event("summarization_retry_attempt_start", Act::Retried, &[]),
-    event("summarization_retry_finished", Act::Retried, &[]),
+    event("summarization_retry_attempt_start", Reducer::Retried, &[]),
+    event("summarization_retry_finished", Reducer::Retried, &[]),
     event(
         "message_end",
-        Act::Outcome,
+        Reducer::Outcome,
         &[("told", Map("message.stopReason", OUTCOMES)), ("message", at("message.errorMessage"))],
     )
     .when(&[Is("message.role", "assistant")]),
     // A failure outside a request has no message of its own.
     event(
         "agent_end",
-        Act::Outcome,
+        Reducer::Outcome,
         &[("told", Map("stopReason", OUTCOMES)), ("message", at("errorMessage"))],
     )
     .over("messages")
     .when(&[Is("role", "assistant")]),
-    event("auto_retry_start", Act::Outcome, &[("told", text("retried"))]),
-    event("agent_settled", Act::Outcome, &[("told", text("aborted"))]).when(&[Is("aborted", "true")]),
-    event("auto_retry_start", Act::Retry, RETRY),
-    event("auto_retry_end", Act::Retried, &[("error", at("finalError"))]),
-    event("queue_update", Act::Queue, &[("steering", at("steering")), ("followUp", at("followUp"))]),
-    event("session_info_changed", Act::Set, &[("session.name", at("name"))]),
-    event("thinking_level_changed", Act::Keep, &[("thinkingLevel", at("level"))]),
-    event("bash_execution_update", Act::ShellOutput, &[("id", at("id")), ("text", at("delta"))]),
+    event("auto_retry_start", Reducer::Outcome, &[("told", text("retried"))]),
+    event("agent_settled", Reducer::Outcome, &[("told", text("aborted"))]).when(&[Is("aborted", "true")]),
+    event("auto_retry_start", Reducer::Retry, RETRY),
+    event("auto_retry_end", Reducer::Retried, &[("error", at("finalError"))]),
+    event("queue_update", Reducer::Queue, &[("steering", at("steering")), ("followUp", at("followUp"))]),
+    event("session_info_changed", Reducer::Set, &[("session.name", at("name"))]),
+    event("thinking_level_changed", Reducer::Keep, &[("thinkingLevel", at("level"))]),
+    event("bash_execution_update", Reducer::ShellOutput, &[("id", at("id")), ("text", at("delta"))]),
     event(
         "extension_error",
-        Act::Notice,
+        Reducer::Notice,
         &[("level", text("error")), ("text", at("error")), ("source", at("extensionPath"))],
     ),
-    sent("prompt", Act::Wait, &[("text", at("message")), ("images", Count("images")), ("mode", MODE)]),
-    answer("prompt", Act::Waited, &[("state", TAKEN)]),
-    refused("prompt", Act::Waited, &[("state", text("gone"))]),
+    sent("prompt", Reducer::Wait, &[("text", at("message")), ("images", Count("images")), ("mode", MODE)]),
+    answer("prompt", Reducer::Waited, &[("state", TAKEN)]),
+    refused("prompt", Reducer::Waited, &[("state", text("gone"))]),
     sent(
         "steer",
-        Act::Wait,
+        Reducer::Wait,
         &[("text", at("message")), ("images", Count("images")), ("mode", text("steer"))],
     ),
-    answer("steer", Act::Waited, &[("state", QUEUED)]),
-    refused("steer", Act::Waited, &[("state", text("gone"))]),
+    answer("steer", Reducer::Waited, &[("state", QUEUED)]),
+    refused("steer", Reducer::Waited, &[("state", text("gone"))]),
     sent(
         "follow_up",
-        Act::Wait,
+        Reducer::Wait,
         &[("text", at("message")), ("images", Count("images")), ("mode", text("followUp"))],
     ),
-    answer("follow_up", Act::Waited, &[("state", QUEUED)]),
-    refused("follow_up", Act::Waited, &[("state", text("gone"))]),
-    answer("clear_queue", Act::Queue, &[]),
-    answer("new_session", Act::Replace, &[("empty", flag(true))]).when(&[Not("data.cancelled", "true")]),
-    answer("switch_session", Act::Replace, &[]).when(&[Not("data.cancelled", "true")]),
-    answer("fork", Act::Replace, &[]).when(&[Not("data.cancelled", "true")]),
-    answer("fork", Act::Draft, &[("text", at("data.text"))]).when(&[Not("data.cancelled", "true")]),
-    answer("clone", Act::Replace, &[]).when(&[Not("data.cancelled", "true")]),
+    answer("follow_up", Reducer::Waited, &[("state", QUEUED)]),
+    refused("follow_up", Reducer::Waited, &[("state", text("gone"))]),
+    answer("clear_queue", Reducer::Queue, &[]),
+    answer("new_session", Reducer::Replace, &[("empty", flag(true))]).when(&[Not("data.cancelled", "true")]),
+    answer("switch_session", Reducer::Replace, &[]).when(&[Not("data.cancelled", "true")]),
+    answer("fork", Reducer::Replace, &[]).when(&[Not("data.cancelled", "true")]),
+    answer("fork", Reducer::Draft, &[("text", at("data.text"))]).when(&[Not("data.cancelled", "true")]),
+    answer("clone", Reducer::Replace, &[]).when(&[Not("data.cancelled", "true")]),
     answer(
         "get_state",
-        Act::Set,
+        Reducer::Set,
         &[
             ("model", read("model", "data.model")),
             ("thinkingLevel", at("data.thinkingLevel")),
@@ -425,72 +425,76 @@ const RULES: &[Rule] = &[
             ("settings.autoCompaction", at("data.autoCompactionEnabled")),
         ],
     ),
-    answer("get_state", Act::Count, &[("messages", at("data.messageCount"))]),
-    answer("get_state", Act::Work, &[("on", at("data.isStreaming"))]),
-    answer("get_messages", Act::History, &[("messages", each("message", "data.messages"))]),
-    answer("set_model", Act::Keep, &[("model", read("model", "data"))]),
+    answer("get_state", Reducer::Count, &[("messages", at("data.messageCount"))]),
+    answer("get_state", Reducer::Work, &[("on", at("data.isStreaming"))]),
+    answer("get_messages", Reducer::History, &[("messages", each("message", "data.messages"))]),
+    answer("set_model", Reducer::Keep, &[("model", read("model", "data"))]),
     answer(
         "cycle_model",
-        Act::Keep,
+        Reducer::Keep,
         &[("model", read("model", "data.model")), ("thinkingLevel", at("data.thinkingLevel"))],
     )
     .when(&[Has("data")]),
-    answer("get_available_models", Act::Set, &[("models", each("model", "data.models"))]),
-    answer("set_thinking_level", Act::Keep, &[("thinkingLevel", at("params.level"))]),
-    answer("cycle_thinking_level", Act::Keep, &[("thinkingLevel", at("data.level"))]),
-    answer("set_steering_mode", Act::Keep, &[("settings.steeringMode", at("params.mode"))]),
-    answer("set_follow_up_mode", Act::Keep, &[("settings.followUpMode", at("params.mode"))]),
-    answer("set_auto_compaction", Act::Keep, &[("settings.autoCompaction", at("params.enabled"))]),
-    answer("set_auto_retry", Act::Keep, &[("settings.autoRetry", at("params.enabled"))]),
-    sent("compact", Act::Compacting, &[("reason", text("manual"))]),
-    answer("compact", Act::Compacted, &[("message", read("summary", "data"))]),
-    refused("compact", Act::Compacted, &[]),
-    sent("bash", Act::Shell, &[("command", Text("command"))]),
-    answer("bash", Act::ShellDone, &[("message", read("shell", ""))]),
-    refused("bash", Act::ShellDone, &[]),
-    answer("get_session_stats", Act::Usage, &[("usage", read("stats", "data"))]),
+    answer("get_available_models", Reducer::Set, &[("models", each("model", "data.models"))]),
+    answer("set_thinking_level", Reducer::Keep, &[("thinkingLevel", at("params.level"))]),
+    answer("cycle_thinking_level", Reducer::Keep, &[("thinkingLevel", at("data.level"))]),
+    answer("set_steering_mode", Reducer::Keep, &[("settings.steeringMode", at("params.mode"))]),
+    answer("set_follow_up_mode", Reducer::Keep, &[("settings.followUpMode", at("params.mode"))]),
+    answer("set_auto_compaction", Reducer::Keep, &[("settings.autoCompaction", at("params.enabled"))]),
+    answer("set_auto_retry", Reducer::Keep, &[("settings.autoRetry", at("params.enabled"))]),
+    sent("compact", Reducer::Compacting, &[("reason", text("manual"))]),
+    answer("compact", Reducer::Compacted, &[("message", read("summary", "data"))]),
+    refused("compact", Reducer::Compacted, &[]),
+    sent("bash", Reducer::Shell, &[("command", Text("command"))]),
+    answer("bash", Reducer::ShellDone, &[("message", read("shell", ""))]),
+    refused("bash", Reducer::ShellDone, &[]),
+    answer("get_session_stats", Reducer::Usage, &[("usage", read("stats", "data"))]),
     answer(
         "get_session_stats",
-        Act::Keep,
+        Reducer::Keep,
         &[
             ("context.tokens", at("data.contextUsage.tokens")),
             ("context.window", at("data.contextUsage.contextWindow")),
         ],
     ),
-    answer("get_fork_messages", Act::Set, &[("forkPoints", each("fork", "data.messages"))]),
-    answer("set_session_name", Act::Keep, &[("session.name", at("params.name"))]),
-    answer("get_commands", Act::Set, &[("commands", each("command", "data.commands"))]),
-    dialog("select", Act::Ask, &[("kind", text("select")), TITLE, ("options", at("options")), TIMEOUT]),
-    dialog("confirm", Act::Ask, &[("kind", text("confirm")), TITLE, ("text", at("message")), TIMEOUT]),
-    dialog("input", Act::Ask, &[("kind", text("input")), TITLE, ("placeholder", at("placeholder")), TIMEOUT]),
-    dialog("editor", Act::Ask, &[("kind", text("editor")), TITLE, ("prefill", at("prefill"))]),
+    answer("get_fork_messages", Reducer::Set, &[("forkPoints", each("fork", "data.messages"))]),
+    answer("set_session_name", Reducer::Keep, &[("session.name", at("params.name"))]),
+    answer("get_commands", Reducer::Set, &[("commands", each("command", "data.commands"))]),
+    dialog("select", Reducer::Ask, &[("kind", text("select")), TITLE, ("options", at("options")), TIMEOUT]),
+    dialog("confirm", Reducer::Ask, &[("kind", text("confirm")), TITLE, ("text", at("message")), TIMEOUT]),
+    dialog(
+        "input",
+        Reducer::Ask,
+        &[("kind", text("input")), TITLE, ("placeholder", at("placeholder")), TIMEOUT],
+    ),
+    dialog("editor", Reducer::Ask, &[("kind", text("editor")), TITLE, ("prefill", at("prefill"))]),
     dialog(
         "notify",
-        Act::Notice,
+        Reducer::Notice,
         &[("level", First(&[at("notifyType"), text("info")])), ("text", at("message"))],
     ),
     dialog(
         "setStatus",
-        Act::Entry,
+        Reducer::Entry,
         &[("in", text("status")), ("key", at("statusKey")), ("value", at("statusText"))],
     ),
     dialog(
         "setWidget",
-        Act::Entry,
+        Reducer::Entry,
         &[("in", text("widgets")), ("key", at("widgetKey")), ("value", read("widget", ""))],
     )
     .when(&[Has("widgetLines")]),
-    dialog("setWidget", Act::Entry, &[("in", text("widgets")), ("key", at("widgetKey"))])
+    dialog("setWidget", Reducer::Entry, &[("in", text("widgets")), ("key", at("widgetKey"))])
         .when(&[Lacks("widgetLines")]),
-    dialog("setTitle", Act::Set, &[("title", at("title"))]),
-    dialog("set_editor_text", Act::Draft, &[("text", at("text"))]),
+    dialog("setTitle", Reducer::Set, &[("title", at("title"))]),
+    dialog("set_editor_text", Reducer::Draft, &[("text", at("text"))]),
 ];
 
 /// The outcome of a run, by the stop reason of the model's answer.
 const OUTCOMES: &[(&str, Constant)] =
     &[("error", Constant::Text("failed")), ("aborted", Constant::Text("aborted"))];
 
-const RETRY: &[Slot] = &[
+const RETRY: &[Binding] = &[
     ("attempt", at("attempt")),
     ("maxAttempts", at("maxAttempts")),
     ("delayMs", at("delayMs")),
@@ -506,16 +510,16 @@ pub const MEANING: Meaning = Meaning {
     readers: READERS,
     rules: RULES,
     silent: &[
-        On::Event("turn_end"),
-        On::Event("entry_appended"),
-        On::Answer("abort"),
-        On::Answer("abort_retry"),
-        On::Answer("abort_bash"),
-        On::Answer("get_available_thinking_levels"),
-        On::Answer("export_html"),
-        On::Answer("get_entries"),
-        On::Answer("get_tree"),
-        On::Answer("get_last_assistant_text"),
+        RuleTarget::Event("turn_end"),
+        RuleTarget::Event("entry_appended"),
+        RuleTarget::Answer("abort"),
+        RuleTarget::Answer("abort_retry"),
+        RuleTarget::Answer("abort_bash"),
+        RuleTarget::Answer("get_available_thinking_levels"),
+        RuleTarget::Answer("export_html"),
+        RuleTarget::Answer("get_entries"),
+        RuleTarget::Answer("get_tree"),
+        RuleTarget::Answer("get_last_assistant_text"),
     ],
     asks: &["get_messages", "get_state"],
 };

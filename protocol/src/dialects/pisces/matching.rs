@@ -3,7 +3,7 @@
 use crate::dialects::omp::matching as omp;
 use crate::dialects::pi::{allowances, matching as pi};
 use crate::matching::Sameness::{Duration, Estimate, File, Id, Moment, Words};
-use crate::matching::{Allowance, Form, Holds, Matching, MemberRule, Sameness};
+use crate::matching::{Allowance, AllowanceScope, Form, Matching, MemberRule, Sameness};
 
 const fn rule(record: &'static str, member: &'static str, same: Sameness) -> MemberRule {
     MemberRule { record, member, same }
@@ -28,11 +28,11 @@ const MEMBERS: &[MemberRule] = &[
     rule("*", "reason_text", Words),
 ];
 
-const OWN: &[Allowance] = &[
+const ALLOWANCES: &[Allowance] = &[
     Allowance {
         name: "repaired-is-passed",
-        holds: Holds::Everywhere,
-        says: "a verification that passed after a repair is `passed`",
+        scope: AllowanceScope::Everywhere,
+        statement: "a verification that passed after a repair is `passed`",
         reason: "the statuses of the document are four, and `passed` is the one that fits",
         form: Form::Instead(&[
             ("VerificationResult", "status", "\"retried_passed\"", "\"passed\""),
@@ -41,15 +41,15 @@ const OWN: &[Allowance] = &[
     },
     Allowance {
         name: "subagents-count",
-        holds: Holds::InCases,
-        says: "tokens, cost and calls of subagents count",
+        scope: AllowanceScope::InCases,
+        statement: "tokens, cost and calls of subagents count",
         reason: "a snapshot has all tokens, the cost and all calls",
         form: Form::Bounded,
     },
     Allowance {
         name: "verification-settings",
-        holds: Holds::InCases,
-        says: "settings of verification are read as the document has them",
+        scope: AllowanceScope::InCases,
+        statement: "settings of verification are read as the document has them",
         reason: "dotted keys, the master switch, and a profile with inline commands over it",
         form: Form::Bounded,
     },
@@ -59,7 +59,7 @@ const OWN: &[Allowance] = &[
 pub const MATCHING: Matching = Matching {
     members: &[pi::MEMBERS, omp::MEMBERS, MEMBERS],
     // Subagents run concurrently.
-    strands: &["extensionPath", "id"],
-    allowances: &[allowances::FAMILY, omp::OWN, OWN],
+    stream_keys: &["extensionPath", "id"],
+    allowances: &[allowances::FAMILY, omp::ALLOWANCES, ALLOWANCES],
     ..omp::MATCHING
 };

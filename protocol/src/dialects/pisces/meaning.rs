@@ -1,7 +1,7 @@
 //! The meaning of pisces' frames for a conversation, as far as it differs from omp.
 
 use crate::meaning::Source::{First, Map};
-use crate::meaning::{Act, Constant, Meaning, On, Rule, at, event, text};
+use crate::meaning::{Constant, Meaning, Reducer, Rule, RuleTarget, at, event, text};
 
 /// The outcome of a subagent's work.
 const ENDED: crate::meaning::Source =
@@ -11,12 +11,12 @@ const ENDED: crate::meaning::Source =
 const RULES: &[Rule] = &[
     event(
         "subagent_start",
-        Act::Task,
+        Reducer::Task,
         &[("id", at("id")), ("name", at("agent")), ("isolated", at("isolated")), ("state", text("running"))],
     ),
     event(
         "subagent_end",
-        Act::Task,
+        Reducer::Task,
         &[
             ("id", at("id")),
             ("name", at("agent")),
@@ -27,23 +27,23 @@ const RULES: &[Rule] = &[
     ),
     event(
         "subagent_verification_start",
-        Act::Task,
+        Reducer::Task,
         &[("id", at("id")), ("attempt", at("attempt")), ("verification", text("running"))],
     ),
     event(
         "subagent_verification_command_start",
-        Act::Task,
+        Reducer::Task,
         &[("id", at("id")), ("activity", at("commandName"))],
     ),
-    event("subagent_verification_end", Act::Task, &[("id", at("id")), ("verification", at("status"))]),
+    event("subagent_verification_end", Reducer::Task, &[("id", at("id")), ("verification", at("status"))]),
     event(
         "budget_warning",
-        Act::Notice,
+        Reducer::Notice,
         &[("level", text("warning")), ("text", at("snapshot.reason")), ("source", at("scope"))],
     ),
     event(
         "budget_exceeded",
-        Act::Notice,
+        Reducer::Notice,
         &[("level", text("error")), ("text", at("snapshot.reason")), ("source", at("scope"))],
     ),
 ];
@@ -52,6 +52,6 @@ const RULES: &[Rule] = &[
 pub const MEANING: Meaning = Meaning {
     readers: &[],
     rules: RULES,
-    silent: &[On::Event("subagent_verification_command_end")],
+    silent: &[RuleTarget::Event("subagent_verification_command_end")],
     asks: &[],
 };

@@ -2,9 +2,13 @@
 
 use super::TaskVerifyConfig;
 use crate::model::Setting;
-use crate::typed::{Bool, Count, Map, Num, Str, Typed};
+use crate::typed::{Bool, Count, Map, Num, Str, WireType};
 
-const fn setting<T: Typed>(key: &'static str, default: Option<&'static str>, doc: &'static str) -> Setting {
+const fn setting<T: WireType>(
+    key: &'static str,
+    default: Option<&'static str>,
+    doc: &'static str,
+) -> Setting {
     Setting { key, ty: T::TY, default, doc }
 }
 

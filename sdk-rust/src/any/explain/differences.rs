@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::super::table::{Carrier, Differs, Without, neutral};
-use super::Pair;
+use super::super::table::{CommandMapping, Divergence, Fallback, intent_spec};
+use super::DialectPair;
 use crate::generated::intents::Intent;
 
 /// A difference in the effects or the response of a command from the front end's dialect.
@@ -35,19 +35,24 @@ pub struct Difference {
     pub with: Vec<String>,
 }
 
-impl Pair<'_> {
+impl DialectPair<'_> {
     /// Returns the differences of the agent, or of the translator, from an agent of the front end's dialect.
-    pub(super) fn otherwise(&self, intent: Intent, front: &'static Carrier) -> Vec<&'static Differs> {
-        match self.agent.table.carrier(self.agent.spec, intent) {
+    pub(super) fn divergences(
+        &self,
+        intent: Intent,
+        front: &'static CommandMapping,
+    ) -> Vec<&'static Divergence> {
+        match self.agent.table.mapping(self.agent.spec, intent) {
             Some(carrier) => {
-                let is_other =
-                    |differs: &&Differs| !front.differs.contains(differs) && differs.is_of(self.agent.spec);
+                let is_other = |differs: &&Divergence| {
+                    !front.differs.contains(differs) && differs.applies_to(self.agent.spec)
+                };
                 let others = carrier.differs.iter().filter(is_other);
                 others.chain(&front.alone).collect()
             }
             None => {
-                let how = match neutral(intent).map(|row| &row.without) {
-                    Some(Without::Through { how, .. }) => Some(how),
+                let how = match intent_spec(intent).map(|row| &row.without) {
+                    Some(Fallback::Through { how, .. }) => Some(how),
                     _ => None,
                 };
                 how.into_iter().chain(&front.alone).collect()
@@ -57,14 +62,14 @@ impl Pair<'_> {
 
     /// Returns the differences in the effects of a command, for all of its intents.
     pub(super) fn differences(&self, wire: &str) -> Vec<Difference> {
-        if self.is_same() {
+        if self.is_same_dialect() {
             return Vec::new();
         }
-        let begins = self.stands_for(wire).any(|(intent, _)| intent == Intent::Prompt);
-        let of = |(intent, front): (Intent, &'static Carrier)| {
+        let begins = self.intents_of(wire).any(|(intent, _)| intent == Intent::Prompt);
+        let of = |(intent, front): (Intent, &'static CommandMapping)| {
             // A command that also starts runs has another intent only during a run.
             let is_busy = begins && intent != Intent::Prompt;
-            let told = self.otherwise(intent, front).into_iter();
+            let told = self.divergences(intent, front).into_iter();
             let told = told.filter(|differs| differs.refuses || !differs.changes.is_empty());
             told.map(move |differs| Difference {
                 places: differs.changes.clone(),
@@ -73,7 +78,7 @@ impl Pair<'_> {
                 with: differs.with.clone(),
             })
         };
-        let all: BTreeSet<Difference> = self.stands_for(wire).flat_map(of).collect();
+        let all: BTreeSet<Difference> = self.intents_of(wire).flat_map(of).collect();
         all.into_iter().collect()
     }
 }

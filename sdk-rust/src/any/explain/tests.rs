@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn told(front: &str, agent: &str, row: &str) -> (Fate, String) {
+fn fidelity(front: &str, agent: &str, row: &str) -> (Fidelity, String) {
     let spec = |name: &str| crate::dynamic::spec(name).unwrap();
     let rows = explain(spec(front), spec(agent)).unwrap();
     let row = rows.into_iter().find(|known| known.row == row).unwrap();
@@ -11,50 +11,50 @@ fn told(front: &str, agent: &str, row: &str) -> (Fate, String) {
 
 #[test]
 #[cfg(all(feature = "pi", feature = "opal"))]
-fn what_an_agent_does_not_tell_on_its_own_is_not_carried() {
-    assert_eq!(told("pi", "opal", "tool_execution_update").0, Fate::Lost);
+fn events_that_an_agent_never_emits_are_not_carried() {
+    assert_eq!(fidelity("pi", "opal", "tool_execution_update").0, Fidelity::Lost);
     // The agent reports only requested compactions.
     for row in ["auto_compaction_start", "auto_compaction_end"] {
-        assert_eq!(told("pi", "opal", row).0, Fate::Approximated, "{row}");
+        assert_eq!(fidelity("pi", "opal", row).0, Fidelity::Approximated, "{row}");
     }
 }
 
 #[test]
 #[cfg(all(feature = "pi", feature = "opal"))]
-fn a_notice_of_its_own_is_not_carried_by_any_other() {
-    assert_eq!(told("opal", "pi", "agent_recovered").0, Fate::Approximated);
-    assert_eq!(told("opal", "pi", "error").0, Fate::Carried);
+fn a_dialect_specific_notice_is_approximated_elsewhere() {
+    assert_eq!(fidelity("opal", "pi", "agent_recovered").0, Fidelity::Approximated);
+    assert_eq!(fidelity("opal", "pi", "error").0, Fidelity::Carried);
 }
 
 #[test]
 #[cfg(all(feature = "pi", feature = "opal"))]
-fn parameters_that_nobody_hands_on_and_sessions_that_are_not_there_are_told() {
-    let (fate, reason) = told("opal", "pi", "session/start");
-    assert_eq!(fate, Fate::Approximated);
+fn unsupported_parameters_and_missing_sessions_are_reported() {
+    let (fate, reason) = fidelity("opal", "pi", "session/start");
+    assert_eq!(fate, Fidelity::Approximated);
     for part in ["the agent has one session at a time", "nobody hands on `system_prompt`, `tools`"] {
         assert!(reason.contains(part), "{reason}");
     }
-    assert!(!told("opal", "opal", "session/start").1.contains("one session"));
+    assert!(!fidelity("opal", "opal", "session/start").1.contains("one session"));
 }
 
 #[test]
 #[cfg(all(feature = "pi", feature = "omp", feature = "operator"))]
-fn a_fork_of_the_family_is_told_where_others_go_back_to_any_place() {
-    let (fate, reason) = told("operator", "pi", "fork");
-    assert!(fate == Fate::Approximated && reason.contains("ends before it"), "{reason}");
-    assert!(!told("pi", "omp", "fork").1.contains("ends before it"));
+fn a_fork_is_approximated_where_the_agent_rewinds_to_any_entry() {
+    let (fate, reason) = fidelity("operator", "pi", "fork");
+    assert!(fate == Fidelity::Approximated && reason.contains("ends before it"), "{reason}");
+    assert!(!fidelity("pi", "omp", "fork").1.contains("ends before it"));
 }
 
 #[test]
 #[cfg(all(feature = "pi", feature = "omp"))]
-fn what_keeps_output_from_the_model_is_told_where_an_agent_may_not_take_it() {
+fn hidden_shell_output_is_reported_where_an_agent_may_ignore_it() {
     for (agent, part) in
         [("pi@0.55", "`bash` does not take `hidden`"), ("omp", "`bash` does not take `hidden`")]
     {
-        let (fate, reason) = told("pi@1.5", agent, "bash");
-        assert!(fate == Fate::Approximated && reason.contains(part), "{agent}: {reason}");
+        let (fate, reason) = fidelity("pi@1.5", agent, "bash");
+        assert!(fate == Fidelity::Approximated && reason.contains(part), "{agent}: {reason}");
     }
-    assert_eq!(told("pi@1.5", "pi@1.5", "bash").0, Fate::Carried);
+    assert_eq!(fidelity("pi@1.5", "pi@1.5", "bash").0, Fidelity::Carried);
     let rows = explain(crate::dynamic::spec("pi@1.5").unwrap(), &crate::pi::CLIENT).unwrap();
     let bash = rows.iter().find(|row| row.row == "bash").unwrap();
     assert_eq!(bash.reason, "`bash` does not take `hidden` in all revisions");
@@ -76,38 +76,40 @@ fn parameters_that_the_agent_does_not_get_are_named() {
 
 #[test]
 #[cfg(all(feature = "omp", feature = "pisces"))]
-fn reminders_of_what_is_to_do_reach_no_other_front() {
-    assert_eq!(told("omp", "pisces", "todo_reminder").0, Fate::Lost);
-    assert_eq!(told("omp@12.7", "omp@18.2", "todo_reminder").0, Fate::Carried);
+fn todo_reminders_reach_no_other_adapter() {
+    assert_eq!(fidelity("omp", "pisces", "todo_reminder").0, Fidelity::Lost);
+    assert_eq!(fidelity("omp@12.7", "omp@18.2", "todo_reminder").0, Fidelity::Carried);
 }
 
-fn of(fates: &[(Intent, Fate, &str)]) -> (Fate, String) {
-    joined(fates.iter().map(|(intent, fate, reason)| (*intent, (*fate, (*reason).to_owned()))))
+fn of(fates: &[(Intent, Fidelity, &str)]) -> (Fidelity, String) {
+    combine_fidelities(fates.iter().map(|(intent, fate, reason)| (*intent, (*fate, (*reason).to_owned()))))
 }
 
 #[test]
-fn every_reason_of_a_command_with_several_intents_is_told() {
+fn every_reason_of_a_command_with_several_intents_is_reported() {
     let (fate, reason) = of(&[
-        (Intent::Prompt, Fate::Carried, ""),
-        (Intent::Steer, Fate::Approximated, "words wait"),
-        (Intent::FollowUp, Fate::Approximated, "words wait"),
-        (Intent::Fork, Fate::Lost, "no forks"),
+        (Intent::Prompt, Fidelity::Carried, ""),
+        (Intent::Steer, Fidelity::Approximated, "words wait"),
+        (Intent::FollowUp, Fidelity::Approximated, "words wait"),
+        (Intent::Fork, Fidelity::Lost, "no forks"),
     ]);
-    assert_eq!(fate, Fate::Approximated);
+    assert_eq!(fate, Fidelity::Approximated);
     assert_eq!(reason, "`steer`, `followUp`: words wait; `fork`: no forks");
 }
 
 #[test]
 fn a_reason_for_all_of_a_command_names_no_intent() {
-    let (fate, reason) = of(&[(Intent::Fork, Fate::Lost, "no"), (Intent::ForkPoints, Fate::Lost, "no")]);
-    assert_eq!((fate, reason.as_str()), (Fate::Lost, "no"));
-    let (fate, reason) = of(&[(Intent::Fork, Fate::Carried, ""), (Intent::ForkPoints, Fate::Carried, "")]);
-    assert_eq!((fate, reason.as_str()), (Fate::Carried, ""));
+    let (fate, reason) =
+        of(&[(Intent::Fork, Fidelity::Lost, "no"), (Intent::ForkPoints, Fidelity::Lost, "no")]);
+    assert_eq!((fate, reason.as_str()), (Fidelity::Lost, "no"));
+    let (fate, reason) =
+        of(&[(Intent::Fork, Fidelity::Carried, ""), (Intent::ForkPoints, Fidelity::Carried, "")]);
+    assert_eq!((fate, reason.as_str()), (Fidelity::Carried, ""));
 }
 
 #[test]
 #[cfg(all(feature = "pi", feature = "omp", feature = "opal", feature = "operator"))]
-fn what_is_other_behind_a_command_is_told() {
+fn divergences_of_a_command_are_reported() {
     let differs = |front: &str, agent: &str, row: &str| {
         let spec = |name: &str| crate::dynamic::spec(name).unwrap();
         let rows = explain(spec(front), spec(agent)).unwrap();
@@ -118,7 +120,7 @@ fn what_is_other_behind_a_command_is_told() {
     assert!(opened.iter().any(|one| one.busy && one.refuses), "{opened:?}");
     let live = differs("pi", "operator@live", "switch_session");
     assert!(!live.is_empty() && live.iter().all(|one| !one.refuses), "it refuses nothing known: {live:?}");
-    assert!(told("pi", "operator@seed", "switch_session").1.contains("the history is empty"));
+    assert!(fidelity("pi", "operator@seed", "switch_session").1.contains("the history is empty"));
     // Input for which the agent has no queue.
     let steered = differs("pi", "operator@seed", "steer");
     assert!(steered.iter().any(|one| one.places == ["order", "answers"] && !one.busy), "{steered:?}");
@@ -144,7 +146,7 @@ fn what_is_other_behind_a_command_is_told() {
     // Also if the translator answers from earlier frames.
     let listed = differs("opal", "operator@seed", "models/list");
     assert!(listed.iter().any(|one| one.refuses && one.with == ["providers"]), "{listed:?}");
-    assert!(told("opal", "operator@seed", "models/list").1.contains("of providers"));
+    assert!(fidelity("opal", "operator@seed", "models/list").1.contains("of providers"));
     // A prompt has this difference only during a run.
     let said = differs("opal", "operator@seed", "agent/prompt");
     assert!(!said.is_empty() && said.iter().all(|one| one.busy), "{said:?}");
@@ -156,11 +158,11 @@ fn what_is_other_behind_a_command_is_told() {
 #[test]
 #[cfg(all(feature = "pi", feature = "opal", feature = "operator"))]
 fn a_dialog_of_a_tool_is_approximated_where_the_agent_has_no_such_tool() {
-    let (fate, reason) = told("opal", "pi", "client/ask_user");
-    assert_eq!(fate, Fate::Approximated);
+    let (fate, reason) = fidelity("opal", "pi", "client/ask_user");
+    assert_eq!(fate, Fidelity::Approximated);
     assert!(reason.contains("`ask_user`"), "{reason}");
     // Other dialogs are carried; an agent without dialogs loses all of them.
-    assert_eq!(told("opal", "pi", "client/input").0, Fate::Carried);
-    assert_eq!(told("opal", "operator@seed", "client/ask_user").0, Fate::Lost);
-    assert_eq!(told("opal", "opal", "client/ask_user").0, Fate::Carried);
+    assert_eq!(fidelity("opal", "pi", "client/input").0, Fidelity::Carried);
+    assert_eq!(fidelity("opal", "operator@seed", "client/ask_user").0, Fidelity::Lost);
+    assert_eq!(fidelity("opal", "opal", "client/ask_user").0, Fidelity::Carried);
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::lost::AnswerId;
 use super::shared::{RawAnswer, Shared, Waiter};
-use crate::error::{Error, Refused};
+use crate::error::{Error, RefusedError};
 use crate::failure;
 use crate::framing::FrameText;
-use crate::run_tracker::Input;
+use crate::run_tracker::TrackerInput;
 use crate::spec::{HandlerFailure, RunRole, Spec};
 use crate::tap::Diagnostic;
 
@@ -17,7 +17,7 @@ impl Shared {
         self: &Arc<Self>,
         id: Option<&FrameText>,
         command: Option<String>,
-        result: Result<RawAnswer, Refused>,
+        result: Result<RawAnswer, RefusedError>,
         frame: &FrameText,
     ) {
         let key = match id.map(|id| self.answer_id(id.as_str())) {
@@ -61,13 +61,13 @@ impl Shared {
             refused
         });
         if let Ok(answer) = &result {
-            self.look_at_answer(&settled.command, answer.data.as_ref().map(FrameText::as_str));
+            self.inspect_answer(&settled.command, answer.data.as_ref().map(FrameText::as_str));
         }
         let result = result.map_err(|refused| self.failure(&settled.command, refused));
         let role = self.spec.command(&settled.command).map_or(RunRole::None, |spec| spec.run);
         // Some agents omit the closing events of a replaced run, so the run requests the agent's state.
         if role == RunRole::Replaces && result.is_ok() && self.run_end().barrier.is_some() {
-            self.feed_runs(None, Input::Replaced);
+            self.feed_runs(None, TrackerInput::Replaced);
         }
         let stopped = self.state().take_stop(&settled.id);
         if let (Some(session), Ok(_)) = (stopped, &result) {
@@ -76,9 +76,9 @@ impl Shared {
         if role == RunRole::Starts
             && let Some(token) = self.run_of_command(&settled.id)
         {
-            self.hold_run(token);
+            self.attach_handle(token);
             match &result {
-                Ok(_) => self.feed_run(token, Input::Answered),
+                Ok(_) => self.feed_run(token, TrackerInput::Answered),
                 Err(error) => self.finish_run(token, Err(error.clone())),
             }
         }
@@ -93,7 +93,10 @@ impl Shared {
                     let state = self.run_end().state?;
                     crate::route::is_busy(answer.data?.as_str(), &state)
                 });
-                self.state_came(token, busy.map_or(Input::NoState, |busy| Input::State { busy }));
+                self.handle_state(
+                    token,
+                    busy.map_or(TrackerInput::NoState, |busy| TrackerInput::State { busy }),
+                );
             }
         }
     }
@@ -109,7 +112,11 @@ impl Shared {
 }
 
 /// Reads the error of a response.
-pub(super) fn refusal(spec: &Spec, command: Option<String>, error: Option<&FrameText>) -> Refused {
+pub(super) fn read_rejection(
+    spec: &Spec,
+    command: Option<String>,
+    error: Option<&FrameText>,
+) -> RefusedError {
     let error = error.map(|error| serde_json::from_str(error.as_str()).unwrap_or(serde_json::Value::Null));
     let (message, code, data) = match error {
         Some(serde_json::Value::String(message)) => (message, None, None),
@@ -121,5 +128,5 @@ pub(super) fn refusal(spec: &Spec, command: Option<String>, error: Option<&Frame
         _ => ("the agent gave no reason".to_owned(), None, None),
     };
     let failure = failure::kind_of(spec, command.as_deref(), code, &message);
-    Refused { command, message, code, data, attributed: false, failure }
+    RefusedError { command, message, code, data, attributed: false, failure }
 }

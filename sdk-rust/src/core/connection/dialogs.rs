@@ -9,9 +9,9 @@ use std::time::Duration;
 use futures::FutureExt as _;
 use tokio_util::sync::CancellationToken;
 
-use super::open_dialogs::Question;
+use super::open_dialogs::DialogEntry;
 use super::shared::Shared;
-use crate::dialog::{Misfit, answer_frame, check_answer, policy_frame};
+use crate::dialog::{DialogError, answer_frame, check_answer, policy_frame};
 use crate::framing::FrameText;
 use crate::scan;
 use crate::tap::Diagnostic;
@@ -25,17 +25,17 @@ struct OpenDialog {
 
 impl OpenDialog {
     fn new(shared: Arc<Shared>, id: &FrameText) -> Self {
-        let number = shared.dialogs.asked.fetch_add(1, Ordering::Relaxed);
+        let number = shared.dialogs.next_number.fetch_add(1, Ordering::Relaxed);
         let withdrawn = CancellationToken::new();
-        let id = plain(id.as_str());
-        shared.dialogs.questions().push(Question { number, id, withdrawn: withdrawn.clone() });
+        let id = decode_id(id.as_str());
+        shared.dialogs.entries().push(DialogEntry { number, id, withdrawn: withdrawn.clone() });
         Self { shared, number, withdrawn }
     }
 }
 
 impl Drop for OpenDialog {
     fn drop(&mut self) {
-        self.shared.dialogs.questions().retain(|question| question.number != self.number);
+        self.shared.dialogs.entries().retain(|question| question.number != self.number);
     }
 }
 
@@ -47,7 +47,7 @@ fn failure(panic: &(dyn Any + Send)) -> String {
 }
 
 /// Decodes an id into text, independent of the escapes in its JSON form.
-fn plain(raw: &str) -> String {
+fn decode_id(raw: &str) -> String {
     scan::string(raw).map_or_else(|| raw.to_owned(), |text| text.into_owned())
 }
 
@@ -55,12 +55,12 @@ impl Shared {
     /// Passes a dialog to its handler, or answers it by the declared policy. Never waits.
     pub(super) fn dialog(self: &Arc<Self>, id: FrameText, method: String, params: FrameText) {
         if let Some(member) = self.spec.dialog(&method).and_then(|dialog| dialog.withdraws) {
-            return self.take_back(method, member, &params);
+            return self.withdraw_dialog(method, member, &params);
         }
         let asked = match &self.settings.dialogs {
-            None => Err(Misfit::Unknown),
-            Some(sink) => catch_unwind(AssertUnwindSafe(|| sink.ask(&method, params.as_str())))
-                .unwrap_or_else(|panic| Err(Misfit::Failed(failure(&*panic)))),
+            None => Err(DialogError::Unknown),
+            Some(sink) => catch_unwind(AssertUnwindSafe(|| sink.answer(&method, params.as_str())))
+                .unwrap_or_else(|panic| Err(DialogError::Failed(failure(&*panic)))),
         };
         let answer = match asked {
             Ok(answer) => answer,
@@ -104,12 +104,12 @@ impl Shared {
             let line = match answer {
                 Ok(Some(members)) => match check_answer(shared.spec, &method, &members) {
                     Ok(()) => Some(answer_frame(shared.spec, id.as_str(), &method, &members)),
-                    Err(reason) => return shared.answer_by_policy(&id, method, Misfit::Failed(reason)),
+                    Err(reason) => return shared.answer_by_policy(&id, method, DialogError::Failed(reason)),
                 },
                 Ok(None) => policy_frame(shared.spec, id.as_str(), &method),
                 Err(panic) if notice => return shared.report_handler(method, &*panic),
                 Err(panic) => {
-                    return shared.answer_by_policy(&id, method, Misfit::Failed(failure(&*panic)));
+                    return shared.answer_by_policy(&id, method, DialogError::Failed(failure(&*panic)));
                 }
             };
             let Some(line) = line else { return };
@@ -117,7 +117,7 @@ impl Shared {
                 Ok(()) => {
                     let _ = shared.send_line(line);
                 }
-                Err(error) => shared.answer_by_policy(&id, method, Misfit::Malformed(error.to_string())),
+                Err(error) => shared.answer_by_policy(&id, method, DialogError::Malformed(error.to_string())),
             }
         });
     }
@@ -140,11 +140,11 @@ impl Shared {
         self.diagnose(Diagnostic::DialogByPolicy { method, reason: Some(failure(panic)) });
     }
 
-    fn answer_by_policy(&self, id: &FrameText, method: String, misfit: Misfit) {
+    fn answer_by_policy(&self, id: &FrameText, method: String, misfit: DialogError) {
         let reason = match misfit {
-            Misfit::Unknown => None,
-            Misfit::Failed(reason) => Some(reason),
-            Misfit::Malformed(reason) => {
+            DialogError::Unknown => None,
+            DialogError::Failed(reason) => Some(reason),
+            DialogError::Malformed(reason) => {
                 self.diagnose(Diagnostic::DialogMalformed { method: method.clone(), reason });
                 None
             }
@@ -156,7 +156,7 @@ impl Shared {
     }
 
     /// Withdraws a question at the agent's request: its handler is dropped, and no answer is sent.
-    fn take_back(&self, method: String, member: &str, params: &FrameText) {
+    fn withdraw_dialog(&self, method: String, member: &str, params: &FrameText) {
         let mut target = None;
         let scanned = scan::members(params.as_str(), |name, value| {
             if scan::is_named(name, member) {
@@ -164,7 +164,7 @@ impl Shared {
             }
         });
         match (target, scanned) {
-            (Some(target), Ok(())) => self.dialogs.withdraw(&plain(target)),
+            (Some(target), Ok(())) => self.dialogs.withdraw(&decode_id(target)),
             _ => {
                 let reason = format!("no `{member}`");
                 self.diagnose(Diagnostic::DialogMalformed { method, reason });

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use crate::error::Error;
 use crate::framing::FrameText;
-use crate::outcome::Verdict;
+use crate::outcome::RunOutcome;
 use crate::queue::{Receiver, Sender};
 use crate::route::EventKind;
-use crate::run_tracker::Outcome;
+use crate::run_tracker::RunCompletion;
 use crate::scan::Outline;
 use crate::spec::RunEffect;
 
 /// The end of a run, with its outcome.
 #[derive(Debug, Clone)]
 pub(crate) struct RunEnded {
-    pub outcome: Outcome,
-    pub verdict: Verdict,
+    pub completion: RunCompletion,
+    pub run_outcome: RunOutcome,
 }
 
 /// An event as received.

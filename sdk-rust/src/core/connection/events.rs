@@ -9,39 +9,39 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::event_queue::{EventFrame, EventQueue, EventSender, Subscriber};
-use super::run_slot::Slot;
+use super::run_slot::ActiveRun;
 use super::shared::{Shared, State};
 use crate::error::Error;
-use crate::queue::{self, Key, Overflow, Pushed, Sender};
-use crate::run_tracker::Input;
+use crate::queue::{self, CoalesceKey, Overflow, PushResult, Sender};
+use crate::run_tracker::TrackerInput;
 use crate::spec::{EventSpec, RunEffect};
 use crate::tap::Diagnostic;
 
 /// Number and bytes of queued events above which the reader waits for a receiver. Events read further ahead only leave
 /// the processor's caches before they are processed.
-const AHEAD: (usize, usize) = (2048, 4 << 20);
+const READ_AHEAD_LIMIT: (usize, usize) = (2048, 4 << 20);
 /// Minimum limit for the events of a run without a handle, in bytes. Four times the capacity of the queue applies if it
 /// is greater.
-const UNHEARD: usize = 16 << 20;
+const UNCLAIMED_LIMIT: usize = 16 << 20;
 /// Maximum waiting time of the reader for a receiver that reads nothing meanwhile.
-const PATIENCE: Duration = Duration::from_millis(2);
+const WAIT_STEP: Duration = Duration::from_millis(2);
 /// Maximum waiting time for a receiver that reads, until all receivers have caught up: an answer or a question may
 /// follow the delayed events.
-const BUDGET: Duration = Duration::from_millis(10);
+const WAIT_BUDGET: Duration = Duration::from_millis(10);
 
 /// The remaining waiting time of the reader for receivers that have not caught up.
-pub(super) struct Pace {
-    left: Duration,
+pub(super) struct Backpressure {
+    remaining: Duration,
 }
 
-impl Default for Pace {
+impl Default for Backpressure {
     fn default() -> Self {
-        Self { left: BUDGET }
+        Self { remaining: WAIT_BUDGET }
     }
 }
 
 /// Result of offering an event to all receivers.
-struct Offered {
+struct OfferResult {
     delivered: bool,
     /// The receivers without room for the event.
     full: Vec<(EventSender, EventFrame)>,
@@ -62,17 +62,17 @@ impl Shared {
     /// Queues an event for all receivers. `recent` is `true` if it may be one of the last before an end. The caller
     /// must wake waiting receivers with [`Shared::wake_listeners`].
     pub(super) async fn event(self: &Arc<Self>, event: EventFrame, session: Option<&str>, recent: bool) {
-        self.look_at_event(&event);
+        self.inspect_event(&event);
         let spec = self.own_row(&event);
         if spec.is_none() {
             self.diagnose(Diagnostic::UnknownFrame { kind: event.kind.to_string() });
         }
         let input = spec.and_then(|spec| effect(spec.run, &event));
-        self.tell_runs(spec, &event, session);
+        self.update_runs(spec, &event, session);
         // Only with this policy may an event replace another.
         let coalesces = self.settings.overflow == Overflow::Coalesce;
         let key = spec.filter(|_| coalesces).and_then(|spec| self.key_of(spec, session));
-        let Offered { mut delivered, full } = self.offer(event, key, session, recent);
+        let OfferResult { mut delivered, full } = self.offer(event, key, session, recent);
         if !full.is_empty() {
             // A receiver must know of unread events in order to make room.
             self.wake_listeners();
@@ -93,35 +93,35 @@ impl Shared {
     }
 
     /// Updates the runs of a session with the outcome and usage in an event.
-    fn tell_runs(
+    fn update_runs(
         self: &Arc<Self>,
         spec: Option<&'static EventSpec>,
         event: &EventFrame,
         session: Option<&str>,
     ) {
         let mut limited = Vec::new();
-        for run in self.state().runs.iter_mut().filter(|run| run.hears(session)) {
+        for run in self.state().runs.iter_mut().filter(|run| run.matches_session(session)) {
             match spec {
-                Some(spec) if run.tell(spec, event.body().as_str()) => limited.push(run.token()),
+                Some(spec) if run.apply_event(spec, event.body().as_str()) => limited.push(run.token()),
                 Some(_) => {}
-                None => run.hear(),
+                None => run.record_event(),
             }
         }
         limited.into_iter().for_each(|token| self.stop_limited(token));
     }
 
-    /// Returns `true` if an event without a session may be queued with others by [`Shared::plain_events`]: it is
+    /// Returns `true` if an event without a session may be queued with others by [`Shared::queue_plain_events`]: it is
     /// declared, is no evidence for a revision and replaces no other event.
     pub(super) fn is_plain(&self, event: &EventFrame) -> bool {
         let takes_places = self.settings.overflow == Overflow::Coalesce;
         self.own_row(event).is_some_and(|spec| !(spec.snapshot && takes_places))
-            && self.says_nothing_of_revision(event)
+            && self.lacks_revision_evidence(event)
     }
 
     /// Queues plain events for the only receiver, while there is room and no run must process them; queues no event if
     /// there are several receivers. The first event left in `events` requires [`Shared::event`]. The caller must wake
     /// waiting receivers.
-    pub(super) fn plain_events(&self, events: &mut VecDeque<EventFrame>) {
+    pub(super) fn queue_plain_events(&self, events: &mut VecDeque<EventFrame>) {
         let mut state = self.state();
         let State { subscribers, runs, .. } = &mut *state;
         let size = |event: &EventFrame| Some(event.size());
@@ -130,43 +130,52 @@ impl Shared {
         };
         match (&**subscribers, &mut **runs) {
             ([subscriber], []) => subscriber.0.push_while_room(events, size),
-            ([], [run]) if run.is_held() && !run.is_metered() => {
+            ([], [run]) if run.has_handle() && !run.is_metered() => {
                 let before = events.len();
                 run.sender().push_while_room(events, |event| size(event).filter(|_| !is_told(event)));
                 if events.len() < before {
-                    run.hear();
+                    run.record_event();
                 }
             }
             _ => {}
         }
     }
 
-    fn offer(&self, event: EventFrame, key: Option<Key>, session: Option<&str>, recent: bool) -> Offered {
+    fn offer(
+        &self,
+        event: EventFrame,
+        key: Option<CoalesceKey>,
+        session: Option<&str>,
+        recent: bool,
+    ) -> OfferResult {
         let size = event.size();
-        let mut offered = Offered { delivered: false, full: Vec::new() };
+        let mut offered = OfferResult { delivered: false, full: Vec::new() };
         let mut gone = false;
         let mut state = self.state();
         if recent {
             state.recent.push(event.frame.as_str());
         }
         let State { runs, subscribers, .. } = &mut *state;
-        let runs = runs.iter().filter(|run| run.hears(session)).map(|run| (run.sender(), run.is_held()));
+        let runs = runs
+            .iter()
+            .filter(|run| run.matches_session(session))
+            .map(|run| (run.sender(), run.has_handle()));
         let subscribed = subscribers.iter().map(|subscriber| (&subscriber.0, true));
         let mut listeners = subscribed.chain(runs).peekable();
-        let unheard = self.settings.queue_bytes.saturating_mul(4).max(UNHEARD);
+        let unheard = self.settings.queue_bytes.saturating_mul(4).max(UNCLAIMED_LIMIT);
         let mut event = Some(event);
         while let Some((sender, is_held)) = listeners.next() {
             // In most cases there is one receiver, and the event is not cloned.
             let given = if listeners.peek().is_some() { event.clone() } else { event.take() };
             let Some(given) = given else { break };
             match sender.try_push_quietly(given, size, key) {
-                Ok(Pushed::Queued | Pushed::Coalesced) => offered.delivered = true,
-                Ok(pushed) => gone |= pushed == Pushed::NoSubscriber,
+                Ok(PushResult::Queued | PushResult::Coalesced) => offered.delivered = true,
+                Ok(pushed) => gone |= pushed == PushResult::NoSubscriber,
                 Err(event) if is_held => offered.full.push((sender.clone(), event)),
                 // The caller gets the handle with an answer that may follow this event, so it cannot make room before.
                 // A run whose answer is overdue is cut off at the larger limit.
                 Err(event) => {
-                    offered.delivered |= sender.push_beyond(event, size, key, unheard) == Pushed::Queued;
+                    offered.delivered |= sender.push_beyond(event, size, key, unheard) == PushResult::Queued;
                 }
             }
         }
@@ -180,7 +189,7 @@ impl Shared {
     pub(super) fn wake_listeners(&self) {
         let wakers: Vec<Waker> = {
             let state = self.state();
-            let runs = state.runs.iter().map(Slot::sender);
+            let runs = state.runs.iter().map(ActiveRun::sender);
             let all = state.subscribers.iter().map(|subscriber| &subscriber.0).chain(runs);
             all.filter_map(Sender::take_waker).collect()
         };
@@ -190,30 +199,34 @@ impl Shared {
     /// Waits for a slow receiver while it keeps reading; after a pause in its reading, waits again only when it has
     /// caught up. Does not wait during pending calls, open questions or after the exit of the agent, nor with a policy
     /// other than [`Overflow::Block`].
-    pub(super) async fn keep_pace(&self, pace: &mut Pace) {
+    pub(super) async fn apply_backpressure(&self, pace: &mut Backpressure) {
         let behind = {
             let state = self.state();
             let in_hurry = !state.pending.is_empty() || self.dialogs.any();
             if in_hurry || self.settings.overflow != Overflow::Block || self.exited.is_cancelled() {
                 return;
             }
-            let runs = state.runs.iter().map(Slot::sender);
+            let runs = state.runs.iter().map(ActiveRun::sender);
             let mut all = state.subscribers.iter().map(|subscriber| &subscriber.0).chain(runs);
             all.find(|sender| is_behind(sender.queued())).cloned()
         };
-        let Some(behind) = behind else { return *pace = Pace::default() };
+        let Some(behind) = behind else { return *pace = Backpressure::default() };
         let (mut queued, _) = behind.queued();
-        while !pace.left.is_zero() && !self.exited.is_cancelled() && !self.stop.is_cancelled() {
-            let limit = PATIENCE.min(pace.left);
+        while !pace.remaining.is_zero() && !self.exited.is_cancelled() && !self.stop.is_cancelled() {
+            let limit = WAIT_STEP.min(pace.remaining);
             let began = Instant::now();
-            let caught_up = tokio::time::timeout(limit, behind.drained_to(AHEAD.0 / 2, AHEAD.1 / 2)).await;
+            let caught_up = tokio::time::timeout(
+                limit,
+                behind.drained_to(READ_AHEAD_LIMIT.0 / 2, READ_AHEAD_LIMIT.1 / 2),
+            )
+            .await;
             if caught_up.is_ok() {
-                return *pace = Pace::default();
+                return *pace = Backpressure::default();
             }
-            pace.left = pace.left.saturating_sub(began.elapsed());
+            pace.remaining = pace.remaining.saturating_sub(began.elapsed());
             let (left, _) = behind.queued();
             if left >= queued {
-                pace.left = Duration::ZERO;
+                pace.remaining = Duration::ZERO;
             }
             queued = left;
         }
@@ -221,7 +234,7 @@ impl Shared {
 
     /// Queues an event as soon as there is room, or at once after the end of the agent's process: the rest in its pipe
     /// is small, and must be read before the end is reported.
-    async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<Key>) -> bool {
+    async fn wait_for_room(&self, sender: EventSender, event: EventFrame, key: Option<CoalesceKey>) -> bool {
         let size = event.size();
         let mut event = event;
         let pushed = loop {
@@ -232,31 +245,32 @@ impl Shared {
             tokio::select! {
                 () = sender.room_for(size) => {}
                 () = self.exited.cancelled() => break sender.push_beyond(event, size, key, usize::MAX),
-                () = self.stop.cancelled() => break Pushed::Closed,
+                () = self.stop.cancelled() => break PushResult::Closed,
             }
         };
-        matches!(pushed, Pushed::Queued | Pushed::Coalesced)
+        matches!(pushed, PushResult::Queued | PushResult::Coalesced)
     }
 
     /// Returns the key of an event that replaces older ones: a hash of its type and its session.
-    fn key_of(&self, spec: &'static EventSpec, session: Option<&str>) -> Option<Key> {
+    fn key_of(&self, spec: &'static EventSpec, session: Option<&str>) -> Option<CoalesceKey> {
         use std::hash::BuildHasher as _;
-        spec.snapshot.then(|| Key(self.sessions.hash_one((std::ptr::from_ref(spec) as usize, session))))
+        spec.snapshot
+            .then(|| CoalesceKey(self.sessions.hash_one((std::ptr::from_ref(spec) as usize, session))))
     }
 }
 
 fn is_behind((events, bytes): (usize, usize)) -> bool {
-    events > AHEAD.0 || bytes > AHEAD.1
+    events > READ_AHEAD_LIMIT.0 || bytes > READ_AHEAD_LIMIT.1
 }
 
-fn effect(effect: RunEffect, event: &EventFrame) -> Option<Input> {
+fn effect(effect: RunEffect, event: &EventFrame) -> Option<TrackerInput> {
     match effect.of(event.body().as_str()) {
         // The prompt started no work, even if earlier events reported some.
-        RunEffect::MayEnd if matches!(effect, RunEffect::HoldsIf(_)) => Some(Input::Replaced),
-        RunEffect::Begins => Some(Input::Begins),
-        RunEffect::MayEnd => Some(Input::MayEnd),
-        RunEffect::Holds => Some(Input::Holds),
-        RunEffect::Ends => Some(Input::Ends),
+        RunEffect::MayEnd if matches!(effect, RunEffect::HoldsIf(_)) => Some(TrackerInput::Replaced),
+        RunEffect::Begins => Some(TrackerInput::Begins),
+        RunEffect::MayEnd => Some(TrackerInput::MayEnd),
+        RunEffect::Holds => Some(TrackerInput::Holds),
+        RunEffect::Ends => Some(TrackerInput::Ends),
         _ => None,
     }
 }

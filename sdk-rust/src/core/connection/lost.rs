@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::shared::{Shared, Waiter};
 use crate::error::Error;
 use crate::framing::FrameText;
-use crate::glance::{Glance, glance};
-use crate::run_tracker::Input;
+use crate::glance::{FrameHeader, read_header};
+use crate::run_tracker::TrackerInput;
 use crate::scan;
 use crate::spec::{Framing, RunRole};
 
@@ -40,7 +40,7 @@ impl Shared {
                 Err(_) => AnswerId::OtherType(raw.to_owned()),
             },
             // A text in place of a number may be the id of another client's call.
-            (true, Some(text)) if !self.state().pending.waits(&text) => AnswerId::Key(text.into_owned()),
+            (true, Some(text)) if !self.state().pending.has_waiter(&text) => AnswerId::Key(text.into_owned()),
             (_, text) => AnswerId::OtherType(text.map_or_else(|| raw.to_owned(), |text| text.into_owned())),
         }
     }
@@ -49,12 +49,12 @@ impl Shared {
     /// only waiting call. `command` is the name in the answer.
     pub(super) fn call_of_other_id(&self, id: &str, command: Option<&str>) -> Option<String> {
         let state = self.state();
-        if state.pending.waits(id) {
+        if state.pending.has_waiter(id) {
             return Some(id.to_owned());
         }
         match (self.is_json_rpc(), command) {
             (false, None) => None,
-            _ => state.pending.only(command).map(str::to_owned),
+            _ => state.pending.only_waiting(command).map(str::to_owned),
         }
     }
 
@@ -69,13 +69,13 @@ impl Shared {
         };
         let starts = self.spec.command(&settled.command).is_some_and(|row| row.run == RunRole::Starts);
         if starts && let Some(token) = self.run_of_command(&settled.id) {
-            self.hold_run(token);
+            self.attach_handle(token);
             self.finish_run(token, Err(error.clone()));
         }
         match settled.waiter {
             None => return false,
             Some(Waiter::Caller(caller)) => drop(caller.send(Err(error))),
-            Some(Waiter::Run { token }) => self.state_came(token, Input::NoState),
+            Some(Waiter::Run { token }) => self.handle_state(token, TrackerInput::NoState),
         }
         true
     }
@@ -83,18 +83,18 @@ impl Shared {
     /// Fails a call whose answer follows other text in its line, unless its answer arrives within [`ANSWER_WITHIN`]:
     /// the line may be a log that quotes the answer.
     fn fail_call_later(self: &Arc<Self>, key: String, reason: &str, frame: &str) {
-        if !self.state().pending.waits(&key) {
+        if !self.state().pending.has_waiter(&key) {
             return;
         }
         let (reason, frame) = (reason.to_owned(), frame.to_owned());
-        self.later(ANSWER_WITHIN, move |shared| {
+        self.schedule(ANSWER_WITHIN, move |shared| {
             shared.fail_call(&key, &reason, &frame);
         });
     }
 
     /// Handles an unreadable line; `text` is its beginning.
-    pub(super) fn lost_line(self: &Arc<Self>, text: &str, reason: &str) {
-        let Glance { id, kind, method, is_own } = glance(text);
+    pub(super) fn handle_unreadable(self: &Arc<Self>, text: &str, reason: &str) {
+        let FrameHeader { id, kind, method, is_own } = read_header(text);
         let is_answer = match self.is_json_rpc() {
             true => method.is_none() && id.is_some(),
             false => kind.as_deref() == Some("response"),
@@ -113,7 +113,7 @@ impl Shared {
         }
         // Text without a brace comes from another source and is no line of the run.
         if text.contains('{') {
-            self.feed_runs(None, Input::Lost);
+            self.feed_runs(None, TrackerInput::LineLost);
         }
     }
 }

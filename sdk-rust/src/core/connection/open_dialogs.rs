@@ -9,31 +9,31 @@ use tokio_util::sync::CancellationToken;
 /// never mix with questions of its successor, even if ids repeat.
 #[derive(Default)]
 pub(super) struct OpenDialogs {
-    questions: Mutex<Vec<Question>>,
-    pub asked: AtomicU64,
+    entries: Mutex<Vec<DialogEntry>>,
+    pub next_number: AtomicU64,
 }
 
 /// A question of the agent without an answer yet.
-pub(super) struct Question {
+pub(super) struct DialogEntry {
     pub number: u64,
     pub id: String,
     pub withdrawn: CancellationToken,
 }
 
 impl OpenDialogs {
-    pub fn questions(&self) -> MutexGuard<'_, Vec<Question>> {
+    pub fn entries(&self) -> MutexGuard<'_, Vec<DialogEntry>> {
         // A panic under the lock cannot leave the list half changed: each change is one call.
-        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns `true` if a question is open.
     pub fn any(&self) -> bool {
-        !self.questions().is_empty()
+        !self.entries().is_empty()
     }
 
     /// Withdraws the open questions with an id. Ids of answered or unknown questions have no effect.
     pub fn withdraw(&self, id: &str) {
-        for question in self.questions().iter().filter(|question| question.id == id) {
+        for question in self.entries().iter().filter(|question| question.id == id) {
             question.withdrawn.cancel();
         }
     }

@@ -7,20 +7,20 @@ use crate::error::Error;
 use crate::framing::FrameText;
 use crate::recognition::{any_of, other_dialects};
 use crate::redact::{redact, redact_beginning};
-use crate::route::Routed;
-use crate::run_tracker::Input;
+use crate::route::RoutedFrame;
+use crate::run_tracker::TrackerInput;
 use crate::spec::Spec;
 use crate::tap::Diagnostic;
 
 /// Length of the excerpt of a frame in an error, in characters.
-const SHOWN: usize = 100;
+const EXCERPT_LENGTH: usize = 100;
 
 /// Returns `true` if the client's dialect declares the frame, so that the agent speaks this dialect.
-pub(super) fn is_own(spec: &Spec, routed: &Routed) -> bool {
+pub(super) fn is_own(spec: &Spec, routed: &RoutedFrame) -> bool {
     match routed {
-        Routed::Answer { .. } => true,
-        Routed::Event { kind, .. } => kind.spec().is_some(),
-        Routed::Dialog { method, .. } => spec.dialog(method).is_some(),
+        RoutedFrame::Answer { .. } => true,
+        RoutedFrame::Event { kind, .. } => kind.spec().is_some(),
+        RoutedFrame::Dialog { method, .. } => spec.dialog(method).is_some(),
     }
 }
 
@@ -28,14 +28,14 @@ impl Shared {
     /// Checks a frame that precedes every frame of the client's dialect. Returns `true` if the frame belongs to
     /// another dialect. In that case every call and run fails. Later calls fail too, until the agent sends a
     /// frame of the client's dialect.
-    pub(super) fn is_of_other_dialect(self: &Arc<Self>, frame: &FrameText) -> bool {
+    pub(super) fn check_other_dialect(self: &Arc<Self>, frame: &FrameText) -> bool {
         let names = other_dialects(self.spec, frame.as_str());
         if names.is_empty() {
             return false;
         }
         let (dialect, seen) = (self.spec.name, any_of(&names));
         self.diagnose(Diagnostic::OtherDialect { dialect, seen: seen.clone() });
-        let error = Error::OtherDialect { dialect, seen, frame: beginning(frame.as_str(), SHOWN) };
+        let error = Error::OtherDialect { dialect, seen, frame: excerpt(frame.as_str(), EXCERPT_LENGTH) };
         let (waiters, runs) = {
             let mut state = self.state();
             state.other_dialect = Some(error.clone());
@@ -44,7 +44,7 @@ impl Shared {
         for waiter in waiters {
             match waiter {
                 Waiter::Caller(caller) => drop(caller.send(Err(error.clone()))),
-                Waiter::Run { token } => self.state_came(token, Input::NoState),
+                Waiter::Run { token } => self.handle_state(token, TrackerInput::NoState),
             }
         }
         for run in runs {
@@ -55,13 +55,13 @@ impl Shared {
 
     /// Records that the agent speaks the client's dialect after all: the earlier text came from another
     /// source.
-    pub(super) fn speaks_own_dialect(&self) {
+    pub(super) fn confirm_own_dialect(&self) {
         self.state().other_dialect = None;
     }
 }
 
 /// Returns the beginning of a text, redacted.
-pub(super) fn beginning(text: &str, length: usize) -> String {
+pub(super) fn excerpt(text: &str, length: usize) -> String {
     let shown: String = text.chars().take(length).collect();
     match shown.len() < text.len() {
         true => redact_beginning(&shown).into_owned(),

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::events::Pace;
-use super::shared::{SettlesOnPanic, Shared};
-use super::taking::Taking;
+use super::events::Backpressure;
+use super::shared::{PanicGuard, Shared};
+use super::taking::InboundDispatcher;
 use crate::framing::FrameReader;
 use crate::redact;
 use crate::termination::{Cause, Termination};
@@ -19,7 +19,7 @@ use crate::transport::Exit;
 const SILENCE: Duration = Duration::from_millis(100);
 
 /// Maximum time for reading from an ended process, because its children may continue to write.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const DRAIN_LIMIT: Duration = Duration::from_secs(2);
 
 /// Waiting time for the exit of the process after the end of the stream or a broken pipe. The exit carries
 /// more information. On a busy machine it can arrive much later.
@@ -30,7 +30,7 @@ pub(super) async fn run(
     mut frames: FrameReader<BoxReader>,
     exit: Option<impl Future<Output = Exit> + Send + 'static>,
 ) {
-    let _settles = SettlesOnPanic(shared.clone());
+    let _settles = PanicGuard(shared.clone());
     // A separate task watches the exit: a reader that waits for a subscriber must not delay the end of every
     // call.
     let exited = exit.map(|exit| {
@@ -40,17 +40,17 @@ pub(super) async fn run(
                 exit = exit => exit,
                 () = shared.stop.cancelled() => return,
             };
-            shared.read_last_words().await;
+            shared.drain_output().await;
             let tail = exit.stderr_tail.clone();
             shared.settle(Termination::new(Cause::Exited(exit)).with_stderr_tail(tail));
         })
     });
     let mut batch = Vec::new();
-    let mut taking = Taking::new(shared.clone());
-    let mut pace = Pace::default();
+    let mut taking = InboundDispatcher::new(shared.clone());
+    let mut pace = Backpressure::default();
     let cause = loop {
         let mut may_be_sealed = true;
-        let mut look = |text: &str| may_be_sealed = redact::may_be_sealed(text);
+        let mut look = |text: &str| may_be_sealed = redact::may_have_secret_payload(text);
         let read = tokio::select! {
             read = frames.next_batch_of(&mut batch, &mut look) => read,
             () = shared.stop.cancelled() => return,
@@ -61,8 +61,8 @@ pub(super) async fn run(
             Err(error) => break Cause::Io { kind: error.kind(), text: error.to_string() },
         }
         shared.reads.fetch_add(1, Ordering::Relaxed);
-        taking.take_all(&mut batch, frames.take_heads(), may_be_sealed).await;
-        shared.keep_pace(&mut pace).await;
+        taking.dispatch_batch(&mut batch, frames.take_heads(), may_be_sealed).await;
+        shared.apply_backpressure(&mut pace).await;
     };
     taking.end();
     shared.read_to_end.cancel();
@@ -79,7 +79,7 @@ pub(super) async fn run(
 impl Shared {
     /// Waits until all output of an ended process has been read. Subscribers that do not read cause no delay:
     /// their queues accept items beyond their limit from now on.
-    pub(super) async fn read_last_words(&self) {
+    pub(super) async fn drain_output(&self) {
         self.exited.cancel();
         let silence = async {
             loop {
@@ -94,7 +94,7 @@ impl Shared {
             () = self.read_to_end.cancelled() => {}
             () = self.stop.cancelled() => {}
             () = silence => {}
-            () = tokio::time::sleep(LAST_WORDS) => {}
+            () = tokio::time::sleep(DRAIN_LIMIT) => {}
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use super::event_queue::EventFrame;
 use super::shared::Shared;
 use super::writer;
-use crate::error::{Error, Refused};
+use crate::error::{Error, RefusedError};
 use crate::renames;
 use crate::revision::Contradiction;
 use crate::spec::{EventSpec, RunEffect, RunEnd, Spec};
@@ -50,7 +50,7 @@ impl Shared {
 
     /// Rejects a command that the agent's revision lacks.
     pub(super) fn has_command(&self, command: &str) -> Result<(), Error> {
-        match self.revision.known().lacks(command) {
+        match self.revision.known().missing_command(command) {
             Some((revision, known)) => {
                 Err(Error::NotInRevision { command: command.to_owned(), revision, known })
             }
@@ -59,42 +59,43 @@ impl Shared {
     }
 
     /// Returns `true` if an event is known to be no evidence for a revision.
-    pub(super) fn says_nothing_of_revision(&self, event: &EventFrame) -> bool {
+    pub(super) fn lacks_revision_evidence(&self, event: &EventFrame) -> bool {
         if self.revision.is_settled.load(Ordering::Relaxed) {
             return true;
         }
-        let says = event.kind.spec().and_then(|spec| self.revision.says.get(self.spec.place_of(spec)?));
+        let says =
+            event.kind.spec().and_then(|spec| self.revision.event_evidence.get(self.spec.event_index(spec)?));
         says.is_some_and(|says| says.is_nothing(event.body().as_str()))
     }
 
     /// Evaluates an event as evidence for a revision.
-    pub(super) fn look_at_event(&self, event: &EventFrame) {
-        if self.says_nothing_of_revision(event) {
+    pub(super) fn inspect_event(&self, event: &EventFrame) {
+        if self.lacks_revision_evidence(event) {
             return;
         }
         let body = || event.body().as_str();
         let wrapped = event.inner.is_some();
-        self.contradicted(self.revision.look(|known| known.event(&event.kind, body(), wrapped)));
+        self.contradicted(self.revision.observe(|known| known.event(&event.kind, body(), wrapped)));
     }
 
     /// Evaluates a successful response as evidence for a revision.
-    pub(super) fn look_at_answer(&self, command: &str, data: Option<&str>) {
-        self.contradicted(self.revision.look(|known| known.answer(command, data)));
+    pub(super) fn inspect_answer(&self, command: &str, data: Option<&str>) {
+        self.contradicted(self.revision.observe(|known| known.answer(command, data)));
     }
 
     fn contradicted(&self, contradiction: Option<Contradiction>) {
-        if let Some(Contradiction { told, seen }) = contradiction {
+        if let Some(Contradiction { named: told, seen }) = contradiction {
             self.diagnose(Diagnostic::OtherRevision { told, seen });
         }
     }
 
     /// Returns the error of a rejected command. If the agent does not know a command of another revision, the
     /// error is [`Error::NotInRevision`].
-    pub(super) fn failure(&self, command: &str, refused: Refused) -> Error {
+    pub(super) fn failure(&self, command: &str, refused: RefusedError) -> Error {
         let text = self.spec.edges.unknown_command_text.replace("{command}", command);
         if refused.message == text {
             let mut known = self.revision.known();
-            let found = known.unknown(command);
+            let found = known.reject_unknown(command);
             self.revision.note(&known);
             if let Some((revision, known)) = found {
                 return Error::NotInRevision { command: command.to_owned(), revision, known };

@@ -2,13 +2,13 @@
 
 use super::event_queue::{EventSender, RunEnded};
 use crate::error::Error;
-use crate::outcome::{RunFailure, Standing, Verdict};
+use crate::outcome::{OutcomeTracker, RunFailure, RunOutcome};
 use crate::run_limits::RunMeter;
-use crate::run_tracker::{Action, EndedBy, Input, Outcome, RunTracker};
+use crate::run_tracker::{EndedBy, RunCompletion, RunTracker, TrackerAction, TrackerInput};
 use crate::spec::{EventSpec, RunEffect};
 
 /// The state of a run that has not ended.
-pub(super) struct Slot {
+pub(super) struct ActiveRun {
     pub token: u64,
     pub command_id: String,
     pub session: Option<String>,
@@ -16,18 +16,18 @@ pub(super) struct Slot {
     pub sender: EventSender,
     pub wake: u64,
     /// Number of unanswered queries of the state.
-    pub asked: u8,
+    pub pending_queries: u8,
     /// `true` if the caller has the handle of the run, which it needs to read events.
-    pub held: bool,
+    pub has_handle: bool,
     /// Outcome of the run so far.
-    pub standing: Standing,
+    pub outcome: OutcomeTracker,
     /// Usage of the run, if it has limits.
     pub meter: Option<RunMeter>,
     /// Failure of the limit for which the client stopped the run.
     pub limit: Option<RunFailure>,
 }
 
-impl Slot {
+impl ActiveRun {
     pub fn token(&self) -> u64 {
         self.token
     }
@@ -37,12 +37,12 @@ impl Slot {
     }
 
     /// Returns `true` if the caller can read the events of the run.
-    pub fn is_held(&self) -> bool {
-        self.held
+    pub fn has_handle(&self) -> bool {
+        self.has_handle
     }
 
     /// Returns `true` if events of that session belong to the run.
-    pub fn hears(&self, session: Option<&str>) -> bool {
+    pub fn matches_session(&self, session: Option<&str>) -> bool {
         match (&self.session, session) {
             (Some(own), Some(other)) => own == other,
             _ => true,
@@ -50,8 +50,8 @@ impl Slot {
     }
 
     /// Records an event of the session.
-    pub fn hear(&mut self) {
-        let _ = self.tracker.feed(Input::Heard);
+    pub fn record_event(&mut self) {
+        let _ = self.tracker.feed(TrackerInput::OtherEvent);
     }
 
     /// Returns `true` if the run has limits.
@@ -60,38 +60,40 @@ impl Slot {
     }
 
     /// Updates the outcome and the usage by an event of the session. Returns `true` if the run has reached a limit.
-    pub fn tell(&mut self, spec: &'static EventSpec, body: &str) -> bool {
+    pub fn apply_event(&mut self, spec: &'static EventSpec, body: &str) -> bool {
         let meter = self.meter.as_mut().filter(|_| self.limit.is_none());
-        let reached = meter.and_then(|meter| meter.hear(spec.name, body));
+        let reached = meter.and_then(|meter| meter.record_event(spec.name, body));
         let is_reached = reached.is_some();
         self.limit = self.limit.take().or(reached);
-        self.standing.hear(spec.outcome, body);
+        self.outcome.apply_event(spec.outcome, body);
         // An end without any other evidence may be the end of earlier work.
-        if !matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends) || self.standing.is_amiss() {
-            self.hear();
+        if !matches!(spec.run, RunEffect::MayEnd | RunEffect::Ends) || self.outcome.is_unsuccessful() {
+            self.record_event();
         }
         is_reached
     }
 
     /// Ends the run. A rejection after the start of its work is a failure of the run, unless the document lists that
     /// reason.
-    pub fn finish(mut self, result: Result<Outcome, Error>) {
-        let ended = |outcome, verdict| Ok(RunEnded { outcome, verdict });
+    pub fn finish(mut self, result: Result<RunCompletion, Error>) {
+        let ended = |outcome, verdict| Ok(RunEnded { completion: outcome, run_outcome: verdict });
         if let Some(failure) = self.limit.take() {
             let outcome = match result {
                 Ok(outcome) => Ok(outcome),
-                Err(Error::Refused(_)) => Ok(Outcome { ended_by: EndedBy::Answer, confirmed: true }),
+                Err(Error::Refused(_)) => Ok(RunCompletion { ended_by: EndedBy::Answer, confirmed: true }),
                 Err(error) => Err(error),
             };
-            return self.sender.close(outcome.and_then(|outcome| ended(outcome, Verdict::Failed(failure))));
+            return self
+                .sender
+                .close(outcome.and_then(|outcome| ended(outcome, RunOutcome::Failed(failure))));
         }
         self.sender.close(match result {
-            Ok(outcome) if outcome.ended_by == EndedBy::Handled => ended(outcome, Verdict::Done),
-            Ok(outcome) => ended(outcome, self.standing.verdict()),
-            Err(Error::Refused(refused)) if self.tracker.has_begun() && refused.failure.is_none() => {
-                self.standing.refuse(&refused.message, refused.code.map(|code| code.to_string()));
-                let outcome = Outcome { ended_by: EndedBy::Answer, confirmed: true };
-                ended(outcome, self.standing.verdict())
+            Ok(outcome) if outcome.ended_by == EndedBy::Handled => ended(outcome, RunOutcome::Done),
+            Ok(outcome) => ended(outcome, self.outcome.outcome()),
+            Err(Error::Refused(refused)) if self.tracker.has_started() && refused.failure.is_none() => {
+                self.outcome.record_rejection(&refused.message, refused.code.map(|code| code.to_string()));
+                let outcome = RunCompletion { ended_by: EndedBy::Answer, confirmed: true };
+                ended(outcome, self.outcome.outcome())
             }
             Err(error) => Err(error),
         });
@@ -99,8 +101,8 @@ impl Slot {
 
     /// Ends the run after the end of the connection; with that error if the run was not over.
     pub fn close(mut self, error: Error) {
-        let result = match self.tracker.feed(Input::Closed) {
-            Action::End(outcome) => Ok(outcome),
+        let result = match self.tracker.feed(TrackerInput::Closed) {
+            TrackerAction::End(outcome) => Ok(outcome),
             _ => Err(error),
         };
         self.finish(result);

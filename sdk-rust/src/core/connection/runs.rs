@@ -6,14 +6,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::event_queue::EventQueue;
-use super::run_slot::Slot;
+use super::run_slot::ActiveRun;
 use super::shared::{RawAnswer, Shared, Waiter};
 use crate::error::Error;
-use crate::outcome::{RunFailure, Standing};
+use crate::outcome::{OutcomeTracker, RunFailure};
 use crate::queue;
 use crate::run_limits::RunMeter;
-use crate::run_tracker::{Action, EndedBy, Input, Outcome, RunTracker};
-use crate::spec::{Answer, CommandSpec, RunRole};
+use crate::run_tracker::{EndedBy, RunCompletion, RunTracker, TrackerAction, TrackerInput};
+use crate::spec::{AnswerTiming, CommandSpec, RunRole};
 
 /// Queue and answer for the handle of a run.
 pub(crate) struct RunQueue {
@@ -38,20 +38,20 @@ impl Shared {
         let (events, receiver) = queue::channel(self.settings.queue_bytes, self.settings.overflow);
         let (sender, answer) = oneshot::channel();
         // If the answer is the end of the run, the caller gets the handle before it.
-        let held = self.spec.command(command).is_some_and(|row| row.answer == Answer::Done);
+        let held = self.spec.command(command).is_some_and(|row| row.answer == AnswerTiming::Done);
         let mut token = 0;
         self.send_command(command, members, Waiter::Caller(sender), |state, key| {
             token = state.next_id;
-            state.runs.push(Slot {
+            state.runs.push(ActiveRun {
                 token,
                 command_id: key.to_owned(),
                 session,
                 tracker: RunTracker::new(self.run_end()),
                 sender: events,
                 wake: 0,
-                asked: 0,
-                held,
-                standing: Standing::default(),
+                pending_queries: 0,
+                has_handle: held,
+                outcome: OutcomeTracker::default(),
                 meter,
                 limit: None,
             });
@@ -61,7 +61,7 @@ impl Shared {
 
     /// Stops a run at the end of its maximum duration.
     pub fn limit_time(self: &Arc<Self>, token: u64, after: Duration, failure: RunFailure) {
-        self.later(after, move |shared| {
+        self.schedule(after, move |shared| {
             {
                 let mut state = shared.state();
                 let run = state.runs.iter_mut().find(|run| run.token == token && run.limit.is_none());
@@ -85,7 +85,7 @@ impl Shared {
                 () = stop.cancelled() => return,
             };
             if stopped.is_err() {
-                shared.finish_run(token, Ok(Outcome { ended_by: EndedBy::Stopped, confirmed: false }));
+                shared.finish_run(token, Ok(RunCompletion { ended_by: EndedBy::Stopped, confirmed: false }));
             }
         });
     }
@@ -100,54 +100,59 @@ impl Shared {
     }
 
     /// Records that the caller gets the handle of the run, because its command was answered.
-    pub(super) fn hold_run(&self, token: u64) {
+    pub(super) fn attach_handle(&self, token: u64) {
         if let Some(run) = self.state().runs.iter_mut().find(|run| run.token == token) {
-            run.held = true;
+            run.has_handle = true;
         }
     }
 
     /// Returns the run that the command with that id started.
     pub(super) fn run_of_command(&self, key: &str) -> Option<u64> {
-        self.state().runs.iter().find(|run| run.command_id == key).map(Slot::token)
+        self.state().runs.iter().find(|run| run.command_id == key).map(ActiveRun::token)
     }
 
     /// Handles the agent's acknowledgement of an abort in a session.
     pub(super) fn stop_runs(self: &Arc<Self>, session: Option<&str>) {
-        for run in self.state().runs.iter_mut().filter(|run| run.hears(session)) {
-            run.standing.stop();
+        for run in self.state().runs.iter_mut().filter(|run| run.matches_session(session)) {
+            run.outcome.record_abort();
         }
-        self.feed_runs(session, Input::Stopped);
+        self.feed_runs(session, TrackerInput::Stopped);
     }
 
     /// Feeds an input to all runs of a session.
-    pub(super) fn feed_runs(self: &Arc<Self>, session: Option<&str>, input: Input) {
-        let tokens: Vec<u64> =
-            self.state().runs.iter().filter(|run| run.hears(session)).map(Slot::token).collect();
+    pub(super) fn feed_runs(self: &Arc<Self>, session: Option<&str>, input: TrackerInput) {
+        let tokens: Vec<u64> = self
+            .state()
+            .runs
+            .iter()
+            .filter(|run| run.matches_session(session))
+            .map(ActiveRun::token)
+            .collect();
         for token in tokens {
             self.feed_run(token, input);
         }
     }
 
     /// Feeds an input to one run and executes its action.
-    pub(super) fn feed_run(self: &Arc<Self>, token: u64, input: Input) {
+    pub(super) fn feed_run(self: &Arc<Self>, token: u64, input: TrackerInput) {
         let rules = self.run_end();
         let (action, wake) = {
             let mut state = self.state();
             let Some(run) = state.runs.iter_mut().find(|run| run.token == token) else { return };
-            run.tracker.follow(rules);
+            run.tracker.set_rules(rules);
             let action = run.tracker.feed(input);
             // A new wake request makes earlier ones void.
-            run.wake += u64::from(matches!(action, Action::Wake(_)));
+            run.wake += u64::from(matches!(action, TrackerAction::Wake(_)));
             (action, run.wake)
         };
         match action {
-            Action::None => {}
-            Action::End(outcome) => self.finish_run(token, Ok(outcome)),
-            Action::AskState => self.ask_state(token, input == Input::Lost),
-            Action::Wake(after) => self.later(after, move |shared| {
+            TrackerAction::None => {}
+            TrackerAction::End(outcome) => self.finish_run(token, Ok(outcome)),
+            TrackerAction::QueryState => self.query_state(token, input == TrackerInput::LineLost),
+            TrackerAction::Wake(after) => self.schedule(after, move |shared| {
                 let current = shared.state().runs.iter().any(|run| run.token == token && run.wake == wake);
                 if current {
-                    shared.feed_run(token, Input::Elapsed);
+                    shared.feed_run(token, TrackerInput::Elapsed);
                 }
             }),
         }
@@ -155,21 +160,21 @@ impl Shared {
 
     /// Queries the state, with the declared time limit: a mute agent must not keep a run open forever. `is_lost` is
     /// `true` just after a lost line.
-    fn ask_state(self: &Arc<Self>, token: u64, is_lost: bool) {
+    fn query_state(self: &Arc<Self>, token: u64, is_lost: bool) {
         let Some(asked) = self.run_end().state else { return };
         // A pending query suffices, because its response follows all earlier events; but that response may have been
         // lost.
-        if !self.may_ask(token, 1 + u8::from(is_lost)) {
+        if !self.begin_query(token, 1 + u8::from(is_lost)) {
             return;
         }
         let members = self.session_members(token);
         match self.send_command(asked.command, &members, Waiter::Run { token }, |_, _| {}) {
-            Ok(id) => self.later(asked.limit, move |shared| {
+            Ok(id) => self.schedule(asked.limit, move |shared| {
                 if shared.state().pending.abandon(&id).is_some() {
-                    shared.state_came(token, Input::NoState);
+                    shared.handle_state(token, TrackerInput::NoState);
                 }
             }),
-            Err(_) => self.state_came(token, Input::NoState),
+            Err(_) => self.handle_state(token, TrackerInput::NoState),
         }
     }
 
@@ -186,12 +191,12 @@ impl Shared {
     /// Fails a run whose command is not answered in time, if the answer is the end of the run.
     pub fn limit_run(self: &Arc<Self>, token: u64, command: &str, after: Duration) {
         let command = command.to_owned();
-        self.later(after, move |shared| drop(shared.time_out_run(token, &command, after)));
+        self.schedule(after, move |shared| drop(shared.time_out_run(token, &command, after)));
     }
 
     /// Fails a run whose command was not answered within that time. Returns the failure.
     pub fn time_out_run(&self, token: u64, command: &str, after: Duration) -> Error {
-        let error = self.late(command, after);
+        let error = self.timeout_error(command, after);
         let is_open = {
             let mut state = self.state();
             let run = state.runs.iter().find(|run| run.token == token);
@@ -205,28 +210,28 @@ impl Shared {
     }
 
     /// Handles the response to a query of the state, or its absence. Another query may still be answered.
-    pub(super) fn state_came(self: &Arc<Self>, token: u64, input: Input) {
+    pub(super) fn handle_state(self: &Arc<Self>, token: u64, input: TrackerInput) {
         let is_asking = {
             let mut state = self.state();
             let Some(run) = state.runs.iter_mut().find(|run| run.token == token) else { return };
-            run.asked = run.asked.saturating_sub(1);
-            run.asked > 0
+            run.pending_queries = run.pending_queries.saturating_sub(1);
+            run.pending_queries > 0
         };
-        if input != Input::NoState || !is_asking {
+        if input != TrackerInput::NoState || !is_asking {
             self.feed_run(token, input);
         }
     }
 
     /// Adds an unanswered state query of a run. Returns `true` if the query must be sent: fewer than `most` were
     /// unanswered.
-    fn may_ask(&self, token: u64, most: u8) -> bool {
+    fn begin_query(&self, token: u64, most: u8) -> bool {
         let mut state = self.state();
-        let run = state.runs.iter_mut().find(|run| run.token == token && run.asked < most);
-        run.map(|run| run.asked += 1).is_some()
+        let run = state.runs.iter_mut().find(|run| run.token == token && run.pending_queries < most);
+        run.map(|run| run.pending_queries += 1).is_some()
     }
 
     /// Calls `act` after a delay, unless the connection has ended by then.
-    pub(super) fn later(self: &Arc<Self>, after: Duration, act: impl FnOnce(&Arc<Self>) + Send + 'static) {
+    pub(super) fn schedule(self: &Arc<Self>, after: Duration, act: impl FnOnce(&Arc<Self>) + Send + 'static) {
         let shared = Arc::downgrade(self);
         let stop = self.stop.clone();
         tokio::spawn(async move {

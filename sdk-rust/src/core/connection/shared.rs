@@ -9,14 +9,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::event_queue::Subscriber;
 use super::open_dialogs::OpenDialogs;
-use super::revision_evidence::Seen;
-use super::run_slot::Slot;
-use crate::correlate::Table;
-use crate::dialog::AnySink;
+use super::revision_evidence::RevisionEvidence;
+use super::run_slot::ActiveRun;
+use crate::correlate::PendingCalls;
+use crate::dialog::RawDialogHandler;
 use crate::error::Error;
 use crate::framing::FrameText;
 use crate::queue::Overflow;
-use crate::run_tracker::Outcome;
+use crate::run_tracker::RunCompletion;
 use crate::scan;
 use crate::spec::{Framing, RunRole, Spec};
 use crate::tap::{Direction, Tap};
@@ -36,7 +36,7 @@ pub(crate) struct Settings {
     pub max_line: usize,
     pub timeout: Option<Duration>,
     pub tap: Option<Arc<dyn Tap>>,
-    pub dialogs: Option<Arc<dyn AnySink>>,
+    pub dialogs: Option<Arc<dyn RawDialogHandler>>,
     /// Receives every whole frame without redaction, for use inside this library; called like a tap.
     pub watch: Option<Arc<Watch>>,
     /// The revision named by the caller.
@@ -69,8 +69,8 @@ pub(crate) enum Waiter {
 
 pub(super) struct State {
     pub(super) next_id: u64,
-    pub(super) pending: Table<Waiter>,
-    pub(super) runs: Vec<Slot>,
+    pub(super) pending: PendingCalls<Waiter>,
+    pub(super) runs: Vec<ActiveRun>,
     /// The sessions of unanswered abort commands, by the keys of the commands.
     pub(super) stops: Vec<(String, Option<String>)>,
     pub(super) subscribers: Vec<Subscriber>,
@@ -81,13 +81,13 @@ pub(super) struct State {
 }
 
 /// Maximum number of tracked abort commands.
-const MOST_STOPS: usize = 64;
+const MAX_STOPS: usize = 64;
 
 impl State {
     /// Records an abort command when it is sent. The oldest record makes room, so unanswered commands do not
     /// accumulate.
-    fn note_stop(&mut self, key: String, session: Option<String>) {
-        if self.stops.len() == MOST_STOPS {
+    fn record_stop(&mut self, key: String, session: Option<String>) {
+        if self.stops.len() == MAX_STOPS {
             self.stops.remove(0);
         }
         self.stops.push((key, session));
@@ -107,7 +107,7 @@ pub(crate) struct Shared {
     pub(super) state: Mutex<State>,
     pub(super) outbox: mpsc::UnboundedSender<Outgoing>,
     /// Detection of the agent's revision.
-    pub(super) revision: Seen,
+    pub(super) revision: RevisionEvidence,
     /// Ends all tasks.
     pub(super) stop: CancellationToken,
     pub(super) ended: watch::Sender<Option<Termination>>,
@@ -141,7 +141,7 @@ impl Shared {
             spec,
             state: Mutex::new(State {
                 next_id: 0,
-                pending: Table::new(),
+                pending: PendingCalls::new(),
                 runs: Vec::new(),
                 stops: Vec::new(),
                 subscribers: Vec::new(),
@@ -150,7 +150,7 @@ impl Shared {
                 other_dialect: None,
             }),
             outbox,
-            revision: Seen::new(spec, settings.revision),
+            revision: RevisionEvidence::new(spec, settings.revision),
             stop: CancellationToken::new(),
             ended,
             reader_blocked: AtomicBool::new(false),
@@ -257,7 +257,7 @@ impl Shared {
 
     /// Closes the agent's stdin after earlier lines were written. Waits only briefly for an agent that does
     /// not read.
-    pub(super) async fn send_end(&self) {
+    pub(super) async fn close_stdin(&self) {
         let (written, flushed) = oneshot::channel();
         let _ = self.outbox.send(Outgoing::End(written));
         let _ = tokio::time::timeout(FLUSH_WITHIN, flushed).await;
@@ -296,7 +296,7 @@ impl Shared {
         self.is_short_enough(command, &line)?;
         state.pending.insert(key.clone(), command, waiter);
         if self.spec.command(command).is_some_and(|row| row.run == RunRole::Stops) {
-            state.note_stop(key.clone(), self.session_of(members));
+            state.record_stop(key.clone(), self.session_of(members));
         }
         before(&mut state, &key);
         // The lock is held while the line is queued, so that the order of lines equals the order of the
@@ -327,12 +327,12 @@ impl Shared {
     ) -> Result<RawAnswer, Error> {
         let (sender, receiver) = oneshot::channel();
         let id = self.send_command(command, members, Waiter::Caller(sender), |_, _| {})?;
-        let abandon = Abandon { shared: self, id: &id };
+        let abandon = AbandonGuard { shared: self, id: &id };
         let answer = match timeout {
             None => receiver.await,
             Some(after) => match tokio::time::timeout(after, receiver).await {
                 Ok(answer) => answer,
-                Err(_) => return Err(self.late(command, after)),
+                Err(_) => return Err(self.timeout_error(command, after)),
             },
         };
         std::mem::forget(abandon);
@@ -340,7 +340,7 @@ impl Shared {
     }
 
     /// Returns the error for a call without a response in time.
-    pub fn late(&self, command: &str, after: Duration) -> Error {
+    pub fn timeout_error(&self, command: &str, after: Duration) -> Error {
         let repeatable = self.spec.command(command).is_some_and(|spec| spec.reads);
         let command = command.to_owned();
         if self.reader_blocked.load(Ordering::Relaxed) {
@@ -356,7 +356,7 @@ impl Shared {
         self.settings.timeout.or_else(|| self.spec.command(command)?.timeout)
     }
 
-    pub(super) fn finish_run(&self, token: u64, result: Result<Outcome, Error>) {
+    pub(super) fn finish_run(&self, token: u64, result: Result<RunCompletion, Error>) {
         let slot = {
             let mut state = self.state();
             state.runs.iter().position(|run| run.token() == token).map(|at| state.runs.remove(at))
@@ -368,9 +368,9 @@ impl Shared {
 }
 
 /// Settles all pending work if a task of the connection panics, so that no call waits forever.
-pub(super) struct SettlesOnPanic(pub Arc<Shared>);
+pub(super) struct PanicGuard(pub Arc<Shared>);
 
-impl Drop for SettlesOnPanic {
+impl Drop for PanicGuard {
     fn drop(&mut self) {
         if std::thread::panicking() {
             self.0.settle(Termination::new(Cause::Internal("a task panicked".to_owned())));
@@ -379,12 +379,12 @@ impl Drop for SettlesOnPanic {
 }
 
 /// Marks a call as abandoned by its caller when dropped.
-struct Abandon<'a> {
+struct AbandonGuard<'a> {
     shared: &'a Shared,
     id: &'a str,
 }
 
-impl Drop for Abandon<'_> {
+impl Drop for AbandonGuard<'_> {
     fn drop(&mut self) {
         self.shared.state().pending.abandon(self.id);
     }

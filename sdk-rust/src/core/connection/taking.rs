@@ -3,42 +3,42 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::answers::refusal;
+use super::answers::read_rejection;
 use super::event_queue::EventFrame;
-use super::other_dialect::{beginning, is_own};
+use super::other_dialect::{excerpt, is_own};
 use super::shared::{RawAnswer, Shared};
-use crate::chunks::{Assembler, Step};
+use crate::chunks::{Assembler, AssemblyResult};
 use crate::framing::{FrameText, Incoming};
-use crate::redact::{sealed, sealed_by};
-use crate::route::{Routed, Router};
-use crate::run_tracker::Input;
+use crate::redact::{strip_payload, strip_payload_by_outline};
+use crate::route::{RoutedFrame, Router};
+use crate::run_tracker::TrackerInput;
 use crate::tap::{Diagnostic, Direction};
 use crate::termination::RECENT_FRAMES;
 
 /// Maximum length of a reported line that is not a frame, in characters.
-const NOISE_SHOWN: usize = 200;
+const NOISE_EXCERPT: usize = 200;
 
 /// Maximum number of plain events queued at once: a concurrent receiver gets its first events soon.
-const PLAIN: usize = 128;
+const MAX_PLAIN_BATCH: usize = 128;
 
 /// Remaining work for a line after its classification.
-enum Sorted {
+enum ClassifiedLine {
     /// The maximum number of plain events is ready.
     Plain,
     /// An event with its session.
     Event { event: EventFrame, session: Option<String> },
     /// An answer or a question.
-    Other { frame: FrameText, routed: Routed },
+    Other { frame: FrameText, routed: RoutedFrame },
     /// A line that is no frame.
     Unreadable { frame: FrameText, reason: String },
 }
 
 /// Processor of the lines of one connection.
-pub(super) struct Taking {
+pub(super) struct InboundDispatcher {
     shared: Arc<Shared>,
     router: Router,
     /// Assembler for the pieces of a frame.
-    pieces: Assembler,
+    assembler: Assembler,
     /// Events to be queued together, oldest first; empty between two reads.
     plain: VecDeque<EventFrame>,
     /// `true` if events were queued and their receivers not yet woken.
@@ -47,13 +47,13 @@ pub(super) struct Taking {
     is_own: bool,
 }
 
-impl Taking {
+impl InboundDispatcher {
     pub fn new(shared: Arc<Shared>) -> Self {
         let router = Router::new(shared.spec);
-        Taking {
+        InboundDispatcher {
             shared,
             router,
-            pieces: Assembler::default(),
+            assembler: Assembler::default(),
             plain: VecDeque::new(),
             wake_pending: false,
             is_own: false,
@@ -61,9 +61,14 @@ impl Taking {
     }
 
     /// Processes all lines of one read. Receivers are woken once for all events, and before any other frame takes
-    /// effect. `heads` are the beginnings of undelivered lines. `may_be_sealed` is `true` if one of the lines may be a
+    /// effect. `heads` are the beginnings of undelivered lines. `may_have_secret_payload` is `true` if one of the lines may be a
     /// frame whose type alone may be shown.
-    pub async fn take_all(&mut self, batch: &mut Vec<Incoming>, heads: Vec<String>, may_be_sealed: bool) {
+    pub async fn dispatch_batch(
+        &mut self,
+        batch: &mut Vec<Incoming>,
+        heads: Vec<String>,
+        may_be_sealed: bool,
+    ) {
         let mut heads = heads.into_iter();
         let mut left = batch.len();
         for incoming in batch.drain(..) {
@@ -72,8 +77,8 @@ impl Taking {
                 // The first of many frames are not among the last ones.
                 Incoming::Frame(frame) => {
                     let recent = left < RECENT_FRAMES;
-                    if let Some(sorted) = self.sort(frame, recent, may_be_sealed) {
-                        self.act(sorted, recent).await;
+                    if let Some(sorted) = self.classify(frame, recent, may_be_sealed) {
+                        self.dispatch(sorted, recent).await;
                     }
                 }
                 Incoming::Fault(fault) => {
@@ -81,7 +86,7 @@ impl Taking {
                     self.queue_plain().await;
                     let reason = fault.to_string();
                     self.shared.diagnose(Diagnostic::Framing(fault));
-                    self.shared.lost_line(&heads.next().unwrap_or_default(), &reason);
+                    self.shared.handle_unreadable(&heads.next().unwrap_or_default(), &reason);
                 }
             }
         }
@@ -91,7 +96,7 @@ impl Taking {
 
     /// Handles the end of the connection.
     pub fn end(&mut self) {
-        if let Some(reason) = self.pieces.interrupted("the end of the connection") {
+        if let Some(reason) = self.assembler.interrupted("the end of the connection") {
             self.shared.diagnose(Diagnostic::Chunks { reason });
         }
     }
@@ -108,56 +113,58 @@ impl Taking {
         }
         self.wake_pending = true;
         loop {
-            self.shared.plain_events(&mut self.plain);
+            self.shared.queue_plain_events(&mut self.plain);
             let Some(event) = self.plain.pop_front() else { return };
             self.shared.event(event, None, false).await;
         }
     }
 
     /// Classifies a line. Returns the remaining work; most lines are plain events without any.
-    fn sort(&mut self, frame: FrameText, recent: bool, may_be_sealed: bool) -> Option<Sorted> {
+    fn classify(&mut self, frame: FrameText, recent: bool, may_be_sealed: bool) -> Option<ClassifiedLine> {
         if frame.as_str().trim_ascii().is_empty() {
             return None;
         }
         let (frame, routed) = self.route(frame, may_be_sealed);
         // Assembly precedes the tap, because a key in a piece would not be recognized.
-        let (frame, routed) = self.put_together(frame, routed)?;
+        let (frame, routed) = self.assemble(frame, routed)?;
         self.shared.tap_frame(Direction::Received, frame.as_str());
         self.shared.watch(Direction::Received, frame.as_str());
         if !self.is_own {
-            if self.shared.is_of_other_dialect(&frame) {
+            if self.shared.check_other_dialect(&frame) {
                 return None;
             }
             self.is_own = routed.as_ref().is_ok_and(|routed| is_own(self.shared.spec, routed));
             if self.is_own {
-                self.shared.speaks_own_dialect();
+                self.shared.confirm_own_dialect();
             }
         }
         if routed.is_ok() {
             self.shared.report_inexact(frame.as_str());
         }
         match routed {
-            Ok(Routed::Event { kind, body, session, outline }) => {
+            Ok(RoutedFrame::Event { kind, body, session, outline }) => {
                 let event = EventFrame { kind, inner: body, outline, frame };
                 if recent || session.is_some() || !self.shared.is_plain(&event) {
-                    return Some(Sorted::Event { event, session });
+                    return Some(ClassifiedLine::Event { event, session });
                 }
                 self.plain.push_back(event);
-                (self.plain.len() >= PLAIN).then_some(Sorted::Plain)
+                (self.plain.len() >= MAX_PLAIN_BATCH).then_some(ClassifiedLine::Plain)
             }
-            Ok(routed) => Some(Sorted::Other { frame, routed }),
-            Err(reason) => Some(Sorted::Unreadable { frame, reason }),
+            Ok(routed) => Some(ClassifiedLine::Other { frame, routed }),
+            Err(reason) => Some(ClassifiedLine::Unreadable { frame, reason }),
         }
     }
 
     /// Routes a line. Removes the members of an event with a key, so that no receiver can show the key. This applies in
     /// all dialects, because the agent may speak another than expected.
-    fn route(&mut self, frame: FrameText, may_be_sealed: bool) -> (FrameText, Result<Routed, String>) {
+    fn route(&mut self, frame: FrameText, may_be_sealed: bool) -> (FrameText, Result<RoutedFrame, String>) {
         let routed = self.router.route(&frame);
         let shown = match &routed {
             _ if !may_be_sealed => None,
-            Ok(Routed::Event { outline: Some(outline), .. }) => sealed_by(frame.as_str(), outline),
-            _ => sealed(frame.as_str()),
+            Ok(RoutedFrame::Event { outline: Some(outline), .. }) => {
+                strip_payload_by_outline(frame.as_str(), outline)
+            }
+            _ => strip_payload(frame.as_str()),
         };
         match shown.map(FrameText::from) {
             Some(shown) => {
@@ -168,52 +175,52 @@ impl Taking {
         }
     }
 
-    async fn act(&mut self, sorted: Sorted, recent: bool) {
+    async fn dispatch(&mut self, sorted: ClassifiedLine, recent: bool) {
         self.queue_plain().await;
         match sorted {
-            Sorted::Plain => {}
-            Sorted::Event { event, session } => {
+            ClassifiedLine::Plain => {}
+            ClassifiedLine::Event { event, session } => {
                 self.shared.event(event, session.as_deref(), recent).await;
                 self.wake_pending = true;
             }
-            Sorted::Other { frame, routed } => self.take_other(&frame, routed, recent),
-            Sorted::Unreadable { frame, reason } => {
-                self.shared.lost_line(frame.as_str(), &reason);
-                let text = beginning(frame.as_str(), NOISE_SHOWN);
+            ClassifiedLine::Other { frame, routed } => self.dispatch_other(&frame, routed, recent),
+            ClassifiedLine::Unreadable { frame, reason } => {
+                self.shared.handle_unreadable(frame.as_str(), &reason);
+                let text = excerpt(frame.as_str(), NOISE_EXCERPT);
                 self.shared.diagnose(Diagnostic::Noise { text, reason });
             }
         }
     }
 
     /// Returns a frame on one line, or the frame whose last piece this line is; `None` for other pieces.
-    fn put_together(
+    fn assemble(
         &mut self,
         frame: FrameText,
-        routed: Result<Routed, String>,
-    ) -> Option<(FrameText, Result<Routed, String>)> {
+        routed: Result<RoutedFrame, String>,
+    ) -> Option<(FrameText, Result<RoutedFrame, String>)> {
         let Some(chunks) = &self.shared.spec.chunks else { return Some((frame, routed)) };
-        let is_piece = matches!(&routed, Ok(Routed::Event { kind, .. }) if **kind == *chunks.event);
+        let is_piece = matches!(&routed, Ok(RoutedFrame::Event { kind, .. }) if **kind == *chunks.event);
         if !is_piece {
-            if let Some(reason) = self.pieces.interrupted("another frame") {
-                self.lost_pieces(reason);
+            if let Some(reason) = self.assembler.interrupted("another frame") {
+                self.report_lost_frame(reason);
             }
             return Some((frame, routed));
         }
-        let Step { whole, fault } = self.pieces.take(chunks, frame.as_str());
+        let AssemblyResult { completed: whole, error: fault } = self.assembler.take(chunks, frame.as_str());
         if let Some(reason) = fault {
-            self.lost_pieces(reason);
+            self.report_lost_frame(reason);
         }
         Some(self.route(whole?, true))
     }
 
     /// Reports a frame that could not be assembled from its pieces.
-    fn lost_pieces(&self, reason: String) {
+    fn report_lost_frame(&self, reason: String) {
         self.shared.diagnose(Diagnostic::Chunks { reason });
-        self.shared.feed_runs(None, Input::Lost);
+        self.shared.feed_runs(None, TrackerInput::LineLost);
     }
 
     /// Processes a frame that is no event.
-    fn take_other(&mut self, frame: &FrameText, routed: Routed, recent: bool) {
+    fn dispatch_other(&mut self, frame: &FrameText, routed: RoutedFrame, recent: bool) {
         // The events before an answer or a question are delivered first.
         self.wake();
         let shared = &self.shared;
@@ -221,15 +228,15 @@ impl Taking {
             shared.state().recent.push(frame.as_str());
         }
         match routed {
-            Routed::Answer { id, command, success, data, error } => {
+            RoutedFrame::Answer { id, command, success, data, error } => {
                 let result = match success {
                     true => Ok(RawAnswer { data }),
-                    false => Err(refusal(shared.spec, command.clone(), error.as_ref())),
+                    false => Err(read_rejection(shared.spec, command.clone(), error.as_ref())),
                 };
                 shared.answer(id.as_ref(), command, result, frame);
             }
-            Routed::Dialog { id, method, params } => shared.dialog(id, method, params),
-            Routed::Event { .. } => {}
+            RoutedFrame::Dialog { id, method, params } => shared.dialog(id, method, params),
+            RoutedFrame::Event { .. } => {}
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::redact::redact;
 use crate::tap::{Diagnostic, Direction, Tap};
 
 /// Frames up to this length are searched for numbers that are not read exactly, in bytes.
-const SEARCHED: usize = 4096;
+const SEARCH_LIMIT: usize = 4096;
 
 impl Shared {
     fn with_tap(&self, call: impl FnOnce(&dyn Tap)) {
@@ -40,7 +40,7 @@ impl Shared {
     /// long ones only if it receives frames: reading them takes less time than searching them.
     pub(super) fn report_inexact(&self, text: &str) {
         let mut is_searched = false;
-        self.with_tap(|tap| is_searched = text.len() <= SEARCHED || tap.wants_frames());
+        self.with_tap(|tap| is_searched = text.len() <= SEARCH_LIMIT || tap.wants_frames());
         let number = is_searched.then(|| numbers::inexact(text)).flatten();
         if let Some(number) = number.map(str::to_owned) {
             self.diagnose(Diagnostic::InexactNumber { number });

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
-use super::shared::{Outgoing, SettlesOnPanic, Shared};
+use super::shared::{Outgoing, PanicGuard, Shared};
 use crate::spec::{Framing, Spec};
 use crate::tap::Direction;
 use crate::termination::{Cause, Termination};
@@ -17,7 +17,7 @@ const BATCH: usize = 64;
 
 /// Maximum capacity of the retained buffer, in bytes. A larger buffer, from one long line, is freed after the
 /// write.
-const KEEP: usize = 1 << 20;
+const KEEP_CAPACITY: usize = 1 << 20;
 
 pub(super) async fn run(
     shared: Arc<Shared>,
@@ -26,7 +26,7 @@ pub(super) async fn run(
 ) {
     let mut lines = Vec::new();
     let mut bytes = Vec::new();
-    let _settles = SettlesOnPanic(shared.clone());
+    let _settles = PanicGuard(shared.clone());
     loop {
         let received = tokio::select! {
             received = inbox.recv_many(&mut lines, BATCH) => received,
@@ -55,7 +55,7 @@ pub(super) async fn run(
             };
             shared.unsent.fetch_sub(bytes.len(), Ordering::Relaxed);
             bytes.clear();
-            if bytes.capacity() > KEEP {
+            if bytes.capacity() > KEEP_CAPACITY {
                 bytes = Vec::new();
             }
             if let Err(error) = written {

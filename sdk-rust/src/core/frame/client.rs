@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{FrameError, Members, value};
+use super::{FrameBody, FrameError, value};
 use crate::framing::FrameText;
 use crate::renames;
-use crate::scan::{self, Wanted, member};
+use crate::scan::{self, MemberSet, member};
 use crate::spec::{Dialect, Spec};
-use crate::wire::{Envelope, Named};
+use crate::wire::{Envelope, NamedUnion};
 
 /// Encoding of empty JSON-RPC parameters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -54,8 +54,8 @@ pub(crate) struct ClientLine<'a> {
     pub is_of_protocol: bool,
 }
 
-static FLAT: Wanted<2> = Wanted::new([member("id"), member("type")]);
-static JSON_RPC: Wanted<6> = Wanted::new([
+static FLAT: MemberSet<2> = MemberSet::new([member("id"), member("type")]);
+static JSON_RPC: MemberSet<6> = MemberSet::new([
     member("id"),
     member("method"),
     member("params"),
@@ -147,7 +147,7 @@ impl<D: Dialect> ClientFrame<D> {
             ClientFrame::Command { id, command, .. } if D::CLIENT.framing_is_flat() => {
                 let mut head: Vec<(&str, Value)> = id.iter().map(|id| ("id", id.clone())).collect();
                 head.push(("type", Value::from(command.name())));
-                let line = serde_json::to_string(&Members(&head, command)).map_err(FrameError::new)?;
+                let line = serde_json::to_string(&FrameBody(&head, command)).map_err(FrameError::new)?;
                 let renamed = match spec.revisions.is_empty() {
                     true => spec.command(command.name()).map_or(&[][..], |row| row.renamed),
                     false => &[],
@@ -160,7 +160,7 @@ impl<D: Dialect> ClientFrame<D> {
                     EmptyParams::Null => ",\"params\":null".to_owned(),
                     EmptyParams::Object => {
                         let params =
-                            serde_json::to_string(&Members(&[], command)).map_err(FrameError::new)?;
+                            serde_json::to_string(&FrameBody(&[], command)).map_err(FrameError::new)?;
                         format!(",\"params\":{params}")
                     }
                 };

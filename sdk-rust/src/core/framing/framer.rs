@@ -62,7 +62,7 @@ impl Framer {
         let mut rest = chunk;
         if self.discarding || !self.tail.is_empty() {
             let Some(at) = memchr(LF, rest) else {
-                self.hold(rest, on_line);
+                self.buffer_part(rest, on_line);
                 return;
             };
             self.complete(&rest[..at], on_line);
@@ -76,14 +76,14 @@ impl Framer {
             }
             rest = after;
         }
-        self.hold(rest, on_line);
+        self.buffer_part(rest, on_line);
     }
 
     /// Ends the stream: a last line without LF is delivered, marked as unterminated. Afterwards the framer is
     /// at the start of a new stream.
     pub fn finish(&mut self, on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
         if !self.discarding && !self.tail.is_empty() {
-            on_line(self.judge(&self.tail, self.base, false));
+            on_line(self.check_line(&self.tail, self.base, false));
         }
         self.tail = BytesMut::new();
         self.searched = 0;
@@ -112,14 +112,14 @@ impl Framer {
             on_line(Err(self.too_long_error(self.base)));
         } else {
             self.tail.extend_from_slice(end);
-            on_line(self.judge(&self.tail, self.base, true));
+            on_line(self.check_line(&self.tail, self.base, true));
         }
         self.release_tail();
         self.base = next;
     }
 
     /// Buffers the start of a line, or discards it if the line is known to be too long.
-    fn hold(&mut self, part: &[u8], on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
+    fn buffer_part(&mut self, part: &[u8], on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
         let length = self.tail.len() + part.len();
         if self.discarding {
             self.base += part.len() as u64;
@@ -163,14 +163,19 @@ impl Framer {
     fn walk_bytes(&mut self, block: &[u8], on_line: &mut impl FnMut(Result<Line<'_>, FramingError>)) {
         let mut start = 0;
         for at in memchr_iter(LF, block) {
-            on_line(self.judge(&block[start..at], self.base + start as u64, true));
+            on_line(self.check_line(&block[start..at], self.base + start as u64, true));
             start = at + 1;
         }
         self.base += start as u64;
     }
 
     /// Checks one line's bytes.
-    fn judge<'a>(&self, line: &'a [u8], offset: u64, terminated: bool) -> Result<Line<'a>, FramingError> {
+    fn check_line<'a>(
+        &self,
+        line: &'a [u8],
+        offset: u64,
+        terminated: bool,
+    ) -> Result<Line<'a>, FramingError> {
         // The length check comes first, so that the error for a long line does not depend on the chunks.
         if self.too_long(line.len(), line.last().filter(|_| terminated)) {
             return Err(self.too_long_error(offset));

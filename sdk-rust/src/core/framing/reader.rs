@@ -8,9 +8,9 @@ use super::framer::Framer;
 use super::{FramerOptions, Incoming};
 
 /// Size of one read, in bytes.
-const READ: usize = 256 * 1024;
+const READ_SIZE: usize = 256 * 1024;
 /// Minimum free space for a read, in bytes: the usual capacity of a pipe.
-const LOW: usize = 64 * 1024;
+const MIN_FREE: usize = 64 * 1024;
 
 /// Reads lines from an [`AsyncRead`], in batches of all lines of one read.
 ///
@@ -54,7 +54,7 @@ impl<R: AsyncRead + Unpin> FrameReader<R> {
         // Beginnings that the caller did not take are dropped.
         drop(self.framer.take_heads());
         while out.len() == before && !self.ended {
-            let count = match self.reader.read_buf(self.framer.buffer(LOW, READ)).await {
+            let count = match self.reader.read_buf(self.framer.buffer(MIN_FREE, READ_SIZE)).await {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),

@@ -24,7 +24,7 @@ impl FrameText {
     #[inline]
     pub fn as_str(&self) -> &str {
         // SAFETY: every constructor of a `FrameText` goes through a `&str`, a `String` or `from_utf8`.
-        // `Bytes` cannot change after that: the field is private and never lent mutably. Only `slice_of`
+        // `ByteStream` cannot change after that: the field is private and never lent mutably. Only `slice_of`
         // shares a part, and its argument is itself a `&str` over the same bytes.
         #[allow(unsafe_code)]
         unsafe {
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refuses_what_is_not_utf8() {
+    fn rejects_invalid_utf8() {
         assert_eq!(FrameText::from_utf8(Bytes::from_static(b"a\xff")), Err(Bytes::from_static(b"a\xff")));
         assert_eq!(FrameText::from_utf8(Bytes::from_static("ä".as_bytes())).unwrap(), "ä");
     }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_part_of_another_text() {
+    fn rejects_a_part_of_another_text() {
         let whole = FrameText::from("abc");
         let elsewhere = String::from("abc");
         assert_eq!(whole.slice_of(&elsewhere), None);

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::Waker;
 
-use super::{End, Item, Key, Overflow, Pushed, Shared};
+use super::{CoalesceKey, End, Item, Overflow, PushResult, Shared};
 
 /// The queue's writing end. Clones share the queue.
 pub struct Sender<T, R> {
@@ -17,7 +17,7 @@ impl<T, R> Sender<T, R> {
     ///
     /// Never fails; the result is the outcome for the item. Dropping the future drops an item that is not
     /// queued yet.
-    pub async fn push(&self, item: T, size: usize, key: Option<Key>) -> Pushed {
+    pub async fn push(&self, item: T, size: usize, key: Option<CoalesceKey>) -> PushResult {
         let mut item = item;
         loop {
             match self.try_push(item, size, key) {
@@ -31,7 +31,7 @@ impl<T, R> Sender<T, R> {
     /// Queues an item of `size` bytes beyond the limit, up to a total of `most` bytes. For senders that
     /// cannot wait. An item beyond `most` is dropped and ends the queue as [`Overflow::Detach`] does. A
     /// closed or detached queue drops the item.
-    pub fn push_beyond(&self, value: T, size: usize, key: Option<Key>, most: usize) -> Pushed {
+    pub fn push_beyond(&self, value: T, size: usize, key: Option<CoalesceKey>, most: usize) -> PushResult {
         let value = match self.try_push(value, size, key) {
             Ok(pushed) => return pushed,
             Err(value) => value,
@@ -39,17 +39,17 @@ impl<T, R> Sender<T, R> {
         let (pushed, waiting) = {
             let mut state = self.shared.state();
             if !state.subscribed {
-                return state.drop_one(Pushed::NoSubscriber);
+                return state.count_dropped(PushResult::NoSubscriber);
             }
             if state.end.is_some() {
-                return state.drop_one(Pushed::Closed);
+                return state.count_dropped(PushResult::Closed);
             }
             if state.has_room(most, size) {
                 state.items.push_back(Item { value, size, key });
                 state.bytes += size;
-                (Pushed::Queued, state.waiting.take())
+                (PushResult::Queued, state.waiting.take())
             } else {
-                (state.drop_one(Pushed::Detached), state.end(End::Detached))
+                (state.count_dropped(PushResult::Detached), state.end(End::Detached))
             }
         };
         if let Some(waker) = waiting {
@@ -60,7 +60,7 @@ impl<T, R> Sender<T, R> {
 
     /// Queues an item of `size` bytes without waiting. Returns the item as the error if it would have to
     /// wait.
-    pub fn try_push(&self, value: T, size: usize, key: Option<Key>) -> Result<Pushed, T> {
+    pub fn try_push(&self, value: T, size: usize, key: Option<CoalesceKey>) -> Result<PushResult, T> {
         let pushed = self.try_push_quietly(value, size, key);
         self.wake();
         pushed
@@ -68,24 +68,24 @@ impl<T, R> Sender<T, R> {
 
     /// Works like [`try_push`](Self::try_push), but does not wake a waiting subscriber until a call of
     /// [`wake`](Self::wake) or the end of the queue. For callers that queue many items at once.
-    pub fn try_push_quietly(&self, value: T, size: usize, key: Option<Key>) -> Result<Pushed, T> {
+    pub fn try_push_quietly(&self, value: T, size: usize, key: Option<CoalesceKey>) -> Result<PushResult, T> {
         let shared = &*self.shared;
         // The replaced item is dropped after the lock is released.
         let (outcome, waiting, _replaced);
         {
             let mut state = shared.state();
             if !state.subscribed {
-                return Ok(state.drop_one(Pushed::NoSubscriber));
+                return Ok(state.count_dropped(PushResult::NoSubscriber));
             }
             match state.end {
                 None => {}
-                Some(End::Detached) => return Ok(state.drop_one(Pushed::Detached)),
-                Some(_) => return Ok(state.drop_one(Pushed::Closed)),
+                Some(End::Detached) => return Ok(state.count_dropped(PushResult::Detached)),
+                Some(_) => return Ok(state.count_dropped(PushResult::Closed)),
             }
             if state.has_room(shared.cap_bytes, size) {
                 state.items.push_back(Item { value, size, key });
                 state.bytes += size;
-                (outcome, waiting, _replaced) = (Pushed::Queued, None, None);
+                (outcome, waiting, _replaced) = (PushResult::Queued, None, None);
             } else {
                 match shared.overflow {
                     Overflow::Block => return Err(value),
@@ -93,10 +93,10 @@ impl<T, R> Sender<T, R> {
                         let Some(item) = state.replaceable(key) else { return Err(value) };
                         let old = std::mem::replace(item, Item { value, size, key });
                         state.bytes = state.bytes - old.size + size;
-                        (outcome, waiting, _replaced) = (Pushed::Coalesced, None, Some(old));
+                        (outcome, waiting, _replaced) = (PushResult::Coalesced, None, Some(old));
                     }
                     Overflow::Detach => {
-                        outcome = state.drop_one(Pushed::Detached);
+                        outcome = state.count_dropped(PushResult::Detached);
                         (waiting, _replaced) = (state.end(End::Detached), None);
                     }
                 }

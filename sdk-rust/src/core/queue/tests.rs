@@ -4,7 +4,7 @@ use std::task::{Context, Poll};
 
 use super::*;
 
-const UPDATE: Option<Key> = Some(Key(1));
+const UPDATE: Option<CoalesceKey> = Some(CoalesceKey(1));
 
 fn queue(
     cap: usize,
@@ -28,11 +28,11 @@ fn drain(receiver: &mut Receiver<&'static str, &'static str>) -> Vec<&'static st
 #[test]
 fn block_waits_until_there_is_room() {
     let (sender, mut receiver) = queue(10, Overflow::Block);
-    assert_eq!(sender.try_push("a", 6, None), Ok(Pushed::Queued));
+    assert_eq!(sender.try_push("a", 6, None), Ok(PushResult::Queued));
     let mut push = pin!(sender.push("b", 6, None));
     assert_eq!(poll(push.as_mut()), Poll::Pending);
     assert_eq!(receiver.try_recv(), Ok(Some("a")));
-    assert_eq!(poll(push.as_mut()), Poll::Ready(Pushed::Queued));
+    assert_eq!(poll(push.as_mut()), Poll::Ready(PushResult::Queued));
     assert_eq!(sender.queued_bytes(), 6);
     assert_eq!(drain(&mut receiver), ["b"]);
 }
@@ -40,20 +40,20 @@ fn block_waits_until_there_is_room() {
 #[test]
 fn an_item_larger_than_the_cap_is_taken_alone() {
     let (sender, mut receiver) = queue(10, Overflow::Block);
-    assert_eq!(sender.try_push("large", 1000, None), Ok(Pushed::Queued));
+    assert_eq!(sender.try_push("large", 1000, None), Ok(PushResult::Queued));
     assert_eq!(sender.try_push("small", 1, None), Err("small"));
     assert_eq!(drain(&mut receiver), ["large"]);
-    assert_eq!(sender.try_push("small", 1, None), Ok(Pushed::Queued));
+    assert_eq!(sender.try_push("small", 1, None), Ok(PushResult::Queued));
 }
 
 #[test]
 fn coalesce_replaces_the_newest_of_the_same_key() {
     let (sender, mut receiver) = queue(10, Overflow::Coalesce);
     for item in ["u1", "u2"] {
-        assert_eq!(sender.try_push(item, 5, UPDATE), Ok(Pushed::Queued));
+        assert_eq!(sender.try_push(item, 5, UPDATE), Ok(PushResult::Queued));
     }
-    assert_eq!(sender.try_push("u3", 7, UPDATE), Ok(Pushed::Coalesced));
-    assert_eq!(sender.try_push("other key", 5, Some(Key(2))), Err("other key"));
+    assert_eq!(sender.try_push("u3", 7, UPDATE), Ok(PushResult::Coalesced));
+    assert_eq!(sender.try_push("other key", 5, Some(CoalesceKey(2))), Err("other key"));
     assert_eq!(sender.queued_bytes(), 12);
     assert_eq!(drain(&mut receiver), ["u1", "u3"]);
     assert_eq!(sender.queued_bytes(), 0);
@@ -69,12 +69,12 @@ fn coalesce_never_moves_an_item_across_one_without_a_key() {
 }
 
 #[test]
-fn detach_drains_and_then_says_what_was_lost() {
+fn detach_drains_and_then_reports_the_loss() {
     let (sender, mut receiver) = queue(10, Overflow::Detach);
-    assert_eq!(sender.try_push("a", 10, None), Ok(Pushed::Queued));
-    assert_eq!(sender.try_push("b", 1, None), Ok(Pushed::Detached));
+    assert_eq!(sender.try_push("a", 10, None), Ok(PushResult::Queued));
+    assert_eq!(sender.try_push("b", 1, None), Ok(PushResult::Detached));
     assert_eq!(receiver.try_recv(), Ok(Some("a")));
-    assert_eq!(sender.try_push("c", 1, None), Ok(Pushed::Detached));
+    assert_eq!(sender.try_push("c", 1, None), Ok(PushResult::Detached));
     sender.close("too late");
     assert_eq!(receiver.try_recv(), Err(QueueEnd::Detached { dropped: 2 }));
     assert_eq!(sender.dropped(), 2);
@@ -87,8 +87,8 @@ fn without_a_subscriber_items_are_dropped_and_counted() {
     let mut push = pin!(sender.push("b", 10, None));
     assert_eq!(poll(push.as_mut()), Poll::Pending);
     drop(receiver);
-    assert_eq!(poll(push.as_mut()), Poll::Ready(Pushed::NoSubscriber));
-    assert_eq!(sender.try_push("c", 1, None), Ok(Pushed::NoSubscriber));
+    assert_eq!(poll(push.as_mut()), Poll::Ready(PushResult::NoSubscriber));
+    assert_eq!(sender.try_push("c", 1, None), Ok(PushResult::NoSubscriber));
     assert!(!sender.has_subscriber());
     assert_eq!(sender.dropped(), 2);
 }
@@ -99,7 +99,7 @@ fn the_reason_comes_after_the_last_item_and_stays() {
     sender.try_push("a", 1, None).unwrap();
     sender.close("done");
     sender.close("second");
-    assert_eq!(sender.try_push("late", 1, None), Ok(Pushed::Closed));
+    assert_eq!(sender.try_push("late", 1, None), Ok(PushResult::Closed));
     assert_eq!(receiver.try_recv(), Ok(Some("a")));
     assert_eq!(receiver.try_recv(), Err(QueueEnd::Closed("done")));
     assert_eq!(receiver.try_recv(), Err(QueueEnd::Closed("done")));
@@ -122,7 +122,7 @@ async fn everything_arrives_in_order_through_a_narrow_queue() {
     let (sender, mut receiver) = channel::<u32, ()>(64, Overflow::Block);
     let pushing = tokio::spawn(async move {
         for number in 0..COUNT {
-            assert_eq!(sender.push(number, 7, None).await, Pushed::Queued);
+            assert_eq!(sender.push(number, 7, None).await, PushResult::Queued);
         }
         sender.close(());
     });
@@ -147,31 +147,31 @@ async fn everything_arrives_in_order_through_a_narrow_queue() {
 
 /// Counts wake-ups.
 #[derive(Default)]
-struct Woken(std::sync::atomic::AtomicUsize);
+struct WakeCounter(std::sync::atomic::AtomicUsize);
 
-impl std::task::Wake for Woken {
+impl std::task::Wake for WakeCounter {
     fn wake(self: Arc<Self>) {
         self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
     }
 }
 
-impl Woken {
+impl WakeCounter {
     fn times(&self) -> usize {
         self.0.load(std::sync::atomic::Ordering::SeqCst)
     }
 }
 
 #[test]
-fn a_quiet_push_wakes_nobody_until_wake() {
+fn a_quiet_push_wakes_no_receiver_until_wake() {
     let (sender, mut receiver) = queue(10, Overflow::Block);
-    let woken = Arc::<Woken>::default();
+    let woken = Arc::<WakeCounter>::default();
     let waker = Waker::from(woken.clone());
     let mut context = Context::from_waker(&waker);
     assert!(receiver.poll_recv(&mut context).is_pending());
     sender.wake();
     assert_eq!(woken.times(), 0, "there is nothing to receive");
-    assert_eq!(sender.try_push_quietly("a", 1, None), Ok(Pushed::Queued));
-    assert_eq!(sender.try_push_quietly("b", 1, None), Ok(Pushed::Queued));
+    assert_eq!(sender.try_push_quietly("a", 1, None), Ok(PushResult::Queued));
+    assert_eq!(sender.try_push_quietly("b", 1, None), Ok(PushResult::Queued));
     assert_eq!(woken.times(), 0);
     sender.wake();
     sender.wake();
@@ -180,10 +180,10 @@ fn a_quiet_push_wakes_nobody_until_wake() {
 }
 
 #[test]
-fn a_quiet_push_is_told_by_a_loud_one_and_by_the_end() {
+fn a_quiet_push_is_announced_by_a_loud_one_and_by_the_end() {
     for loud in [true, false] {
         let (sender, mut receiver) = queue(10, Overflow::Block);
-        let woken = Arc::<Woken>::default();
+        let woken = Arc::<WakeCounter>::default();
         let waker = Waker::from(woken.clone());
         assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
         sender.try_push_quietly("a", 1, None).unwrap();
@@ -200,11 +200,11 @@ fn a_quiet_push_is_told_by_a_loud_one_and_by_the_end() {
 #[test]
 fn a_quiet_push_that_cuts_the_subscriber_off_wakes_it() {
     let (sender, mut receiver) = queue(1, Overflow::Detach);
-    let woken = Arc::<Woken>::default();
+    let woken = Arc::<WakeCounter>::default();
     let waker = Waker::from(woken.clone());
     assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
     sender.try_push_quietly("a", 1, None).unwrap();
-    assert_eq!(sender.try_push_quietly("b", 1, None), Ok(Pushed::Detached));
+    assert_eq!(sender.try_push_quietly("b", 1, None), Ok(PushResult::Detached));
     assert_eq!(woken.times(), 1);
 }
 
@@ -212,7 +212,7 @@ fn a_quiet_push_that_cuts_the_subscriber_off_wakes_it() {
 fn many_are_pushed_while_there_is_room_and_one_has_a_size() {
     let size = |item: &&str| (*item != "stop").then_some(item.len());
     let (sender, mut receiver) = queue(3, Overflow::Detach);
-    let woken = Arc::<Woken>::default();
+    let woken = Arc::<WakeCounter>::default();
     let waker = Waker::from(woken.clone());
     assert!(receiver.poll_recv(&mut Context::from_waker(&waker)).is_pending());
     let mut items = VecDeque::from(["a", "stop", "b", "c", "dd"]);

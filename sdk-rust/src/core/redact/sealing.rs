@@ -5,25 +5,25 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::generated::secrets::{ENVELOPES, SEALED};
-use crate::scan::{self, Outline, Place};
+use crate::generated::secrets::{ENVELOPES, SECRET_EVENTS};
+use crate::scan::{self, MemberSpan, Outline};
 
 /// Searches for the types of sealed frames, built once: building takes longer than searching a short frame.
 static SEARCHES: LazyLock<Vec<(&str, Finder<'static>)>> =
-    LazyLock::new(|| SEALED.iter().map(|kind| (*kind, Finder::new(*kind))).collect());
+    LazyLock::new(|| SECRET_EVENTS.iter().map(|kind| (*kind, Finder::new(*kind))).collect());
 
 /// Search for the escapes of letters.
 static ESCAPES: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\\u00"));
 
 /// Returns `true` if a frame of a text may be sealed: the text contains such a type, or escapes that may hide
 /// one. One search for many short frames is faster than one search for each.
-pub(crate) fn may_be_sealed(text: &str) -> bool {
+pub(crate) fn may_have_secret_payload(text: &str) -> bool {
     let mut all = SEARCHES.iter().map(|(_, search)| search).chain([&*ESCAPES]);
     all.any(|search| search.find(text.as_bytes()).is_some())
 }
 
 /// Returns a sealed frame reduced to its type, or `None` for any other frame.
-pub fn sealed(frame: &str) -> Option<String> {
+pub fn strip_payload(frame: &str) -> Option<String> {
     let plain = with_plain_letters(frame);
     let (kind, _) = SEARCHES.iter().find(|(_, search)| is_quoted(&plain, search))?;
     let shown = format!("{{\"type\":\"{kind}\"}}");
@@ -40,16 +40,18 @@ pub fn sealed(frame: &str) -> Option<String> {
 
 /// Works like [`sealed`], for a frame with a known outline, which decides nearly all cases independent of the
 /// length.
-pub(crate) fn sealed_by(frame: &str, outline: &Outline) -> Option<String> {
+pub(crate) fn strip_payload_by_outline(frame: &str, outline: &Outline) -> Option<String> {
     let part = |from: u32, to: u32| frame.get(from as usize..to as usize).unwrap_or_default();
-    let may_be = |&[name, name_end, from, to]: &Place| {
+    let may_be = |&[name, name_end, from, to]: &MemberSpan| {
         let (name, value) = (part(name, name_end), part(from, to));
         match scan::is_named(name, "type") {
-            true => scan::string(value).map_or(value.starts_with('"'), |kind| SEALED.contains(&&*kind)),
+            true => {
+                scan::string(value).map_or(value.starts_with('"'), |kind| SECRET_EVENTS.contains(&&*kind))
+            }
             false => value.starts_with('{') && ENVELOPES.iter().any(|member| scan::is_named(name, member)),
         }
     };
-    outline.members().iter().any(may_be).then(|| sealed(frame)).flatten()
+    outline.members().iter().any(may_be).then(|| strip_payload(frame)).flatten()
 }
 
 /// Returns the types that a frame names: types inside envelopes first, several types of one object in their
@@ -111,11 +113,11 @@ fn with_plain_letters(frame: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::{Wanted, member, scan_and_outline};
+    use crate::scan::{MemberSet, member, scan_and_outline};
 
     #[test]
-    fn what_is_told_by_members_and_by_a_first_look_is_what_the_text_tells() {
-        let kind = SEALED[0];
+    fn outline_and_first_look_agree_with_the_text() {
+        let kind = SECRET_EVENTS[0];
         let escaped = kind.replacen('_', "\\u005f", 1);
         let frames = [
             format!(r#"{{"type":"{kind}","key":1}}"#),
@@ -131,11 +133,11 @@ mod tests {
             r#"{"type":"other","text":"\u005f\u001b"}"#.to_owned(),
         ];
         for frame in frames {
-            let (_, outline) = scan_and_outline(&frame, &Wanted::new([member("type")])).unwrap();
-            let shown = sealed(&frame);
-            assert_eq!(sealed_by(&frame, &outline), shown, "{frame}");
-            assert!(shown.is_none() || may_be_sealed(&frame), "{frame}");
+            let (_, outline) = scan_and_outline(&frame, &MemberSet::new([member("type")])).unwrap();
+            let shown = strip_payload(&frame);
+            assert_eq!(strip_payload_by_outline(&frame, &outline), shown, "{frame}");
+            assert!(shown.is_none() || may_have_secret_payload(&frame), "{frame}");
         }
-        assert!(!may_be_sealed(r#"{"type":"other","text":"\n"}"#));
+        assert!(!may_have_secret_payload(r#"{"type":"other","text":"\n"}"#));
     }
 }

@@ -4,17 +4,17 @@
 const MANY_QUOTES: u32 = 2;
 
 /// Result of [`blocks`].
-pub(super) enum Hop {
+pub(super) enum ScanStep {
     /// Offset of the quote that ends the string.
     End(usize),
     /// The string continues at this offset.
-    Over(usize),
+    Continue(usize),
 }
 
 /// Searches for the end of a string block by block, as long as the blocks contain many quotes. `rest` is the
 /// rest of the string; its first byte is not escaped.
 #[inline(never)]
-pub(super) fn blocks(rest: &[u8]) -> Hop {
+pub(super) fn scan_blocks(rest: &[u8]) -> ScanStep {
     let mut carried = 0;
     let mut offset = 0;
     for block in rest.as_chunks::<64>().0 {
@@ -22,14 +22,14 @@ pub(super) fn blocks(rest: &[u8]) -> Hop {
         let backslashes = matches(block, b'\\');
         let ends = quotes & !escapes(backslashes, &mut carried);
         if ends != 0 {
-            return Hop::End(offset + ends.trailing_zeros() as usize);
+            return ScanStep::End(offset + ends.trailing_zeros() as usize);
         }
         offset += block.len();
         if quotes.count_ones() < MANY_QUOTES {
             break;
         }
     }
-    Hop::Over(offset)
+    ScanStep::Continue(offset)
 }
 
 /// Returns a bit for each byte that equals `wanted`; the first byte has the lowest bit.

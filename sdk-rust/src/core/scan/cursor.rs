@@ -2,8 +2,8 @@
 
 use memchr::memchr;
 
-use super::blocks::{Hop, blocks, first};
-use super::error::{Kind, MAX_DEPTH, ScanError};
+use super::blocks::{ScanStep, first, scan_blocks};
+use super::error::{JsonKind, MAX_DEPTH, ScanError};
 use super::value::unescape;
 
 /// A member's name as in the text, without its quotes.
@@ -59,19 +59,19 @@ impl<'a> Cursor<'a> {
 
     /// Consumes the opening bracket of an object.
     pub(super) fn open(&mut self) -> Result<(), ScanError> {
-        self.white();
+        self.skip_whitespace();
         let found = match self.bytes.get(self.at) {
             Some(b'{') => {
                 self.at += 1;
                 return Ok(());
             }
             None => return Err(ScanError::Blank),
-            Some(b'[') => Kind::Array,
-            Some(b'"') => Kind::String,
-            Some(b'-' | b'0'..=b'9') => Kind::Number,
-            Some(b't') if self.rest_is("true") => Kind::Boolean,
-            Some(b'f') if self.rest_is("false") => Kind::Boolean,
-            Some(b'n') if self.rest_is("null") => Kind::Null,
+            Some(b'[') => JsonKind::Array,
+            Some(b'"') => JsonKind::String,
+            Some(b'-' | b'0'..=b'9') => JsonKind::Number,
+            Some(b't') if self.rest_is("true") => JsonKind::Boolean,
+            Some(b'f') if self.rest_is("false") => JsonKind::Boolean,
+            Some(b'n') if self.rest_is("null") => JsonKind::Null,
             Some(_) => return Err(self.expected("an object")),
         };
         Err(ScanError::NotAnObject { found })
@@ -116,7 +116,7 @@ impl<'a> Cursor<'a> {
 
     /// Fails if text follows.
     pub(super) fn close(&mut self) -> Result<(), ScanError> {
-        self.white();
+        self.skip_whitespace();
         if self.at == self.bytes.len() { Ok(()) } else { Err(ScanError::TrailingText { offset: self.at }) }
     }
 
@@ -244,18 +244,18 @@ impl<'a> Cursor<'a> {
                 from = at + 1;
                 continue;
             }
-            match blocks(&self.bytes[at + 1..]) {
-                Hop::End(offset) => {
+            match scan_blocks(&self.bytes[at + 1..]) {
+                ScanStep::End(offset) => {
                     self.at = at + 1 + offset + 1;
                     return Ok(false);
                 }
-                Hop::Over(offset) => from = at + 1 + offset,
+                ScanStep::Continue(offset) => from = at + 1 + offset,
             }
         }
     }
 
     #[inline]
-    fn white(&mut self) {
+    fn skip_whitespace(&mut self) {
         while let Some(b' ' | b'\t' | b'\r' | b'\n') = self.bytes.get(self.at) {
             self.at += 1;
         }
@@ -264,7 +264,7 @@ impl<'a> Cursor<'a> {
     /// Returns the next byte that is not white space, without consuming it.
     #[inline]
     fn next_byte(&mut self) -> Result<u8, ScanError> {
-        self.white();
+        self.skip_whitespace();
         self.bytes.get(self.at).copied().ok_or(ScanError::Unfinished)
     }
 

@@ -8,7 +8,7 @@ pub const MAX_DEPTH: usize = 127;
 
 /// Kind of a text that is not an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum JsonKind {
     /// The text begins like an array.
     Array,
     /// The text begins like a string.
@@ -21,7 +21,7 @@ pub enum Kind {
     Null,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for JsonKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(match self {
             Self::Array => "an array",
@@ -44,7 +44,7 @@ pub enum ScanError {
     #[error("expected an object, found {found}")]
     NotAnObject {
         /// The kind of the text.
-        found: Kind,
+        found: JsonKind,
     },
     /// Brackets nest deeper than [`MAX_DEPTH`].
     #[error("nested deeper than {limit} levels at byte {offset}")]

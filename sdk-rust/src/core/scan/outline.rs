@@ -2,14 +2,14 @@
 
 /// Offsets into the text, in bytes: start and end of a member's name, then start and end of its value. The
 /// name excludes its quotes and includes its escapes.
-pub type Place = [u32; 4];
+pub type MemberSpan = [u32; 4];
 
 /// The positions of the members of an object, and of the members of its inner objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
-    members: Vec<Place>,
+    members: Vec<MemberSpan>,
     /// The members of all inner objects, in order.
-    inner: Vec<Place>,
+    inner: Vec<MemberSpan>,
 }
 
 impl Outline {
@@ -20,36 +20,36 @@ impl Outline {
 
     /// Returns the size in memory, in bytes.
     pub fn size(&self) -> usize {
-        size_of::<Self>() + (self.members.capacity() + self.inner.capacity()) * size_of::<Place>()
+        size_of::<Self>() + (self.members.capacity() + self.inner.capacity()) * size_of::<MemberSpan>()
     }
 
     /// Returns the members of the object, in order.
-    pub fn members(&self) -> &[Place] {
+    pub fn members(&self) -> &[MemberSpan] {
         &self.members
     }
 
     /// Returns the members of the inner object from `start` to `end`; empty if they were not recorded.
-    pub fn inner(&self, start: u32, end: u32) -> &[Place] {
+    pub fn inner(&self, start: u32, end: u32) -> &[MemberSpan] {
         let from = self.inner.partition_point(|place| place[0] < start);
         let to = self.inner.partition_point(|place| place[0] < end);
         &self.inner[from..to]
     }
 
-    pub(super) fn note_member(&mut self, place: Place) {
+    pub(super) fn push_member(&mut self, place: MemberSpan) {
         self.members.push(place);
     }
 
-    pub(super) fn note_inner(&mut self, place: Place) {
+    pub(super) fn push_inner(&mut self, place: MemberSpan) {
         self.inner.push(place);
     }
 
     /// Returns the number of recorded inner members.
-    pub(super) fn noted(&self) -> usize {
+    pub(super) fn inner_count(&self) -> usize {
         self.inner.len()
     }
 
     /// Removes the inner members after the first `noted`.
-    pub(super) fn forget(&mut self, noted: usize) {
+    pub(super) fn truncate_inner(&mut self, noted: usize) {
         self.inner.truncate(noted);
     }
 }
@@ -57,11 +57,11 @@ impl Outline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::{Wanted, inner, member, members, scan, scan_and_outline};
+    use crate::scan::{MemberSet, inner, member, members, scan, scan_and_outline};
 
-    const WANTED: Wanted<3> = Wanted::new([member("type"), member("a"), inner("event", "type")]);
+    const WANTED: MemberSet<3> = MemberSet::new([member("type"), member("a"), inner("event", "type")]);
 
-    fn places(text: &str, from: usize) -> Vec<Place> {
+    fn places(text: &str, from: usize) -> Vec<MemberSpan> {
         let mut places = Vec::new();
         let at = |part: &str| part.as_ptr() as usize - text.as_ptr() as usize + from;
         let place = |name: &str, value: &str| {
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn says_where_members_stand_as_looking_for_them_does() {
+    fn member_spans_agree_with_the_scan() {
         for text in [
             "{}",
             r#" { "type" : "x" , "a\u0062" : [ { "n" : 1 } ] , "o" : { "p" : { "q" : "}" } , "r" : [ ] } } "#,
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn says_what_it_takes_and_what_it_can_be_made_of() {
+    fn size_and_fitting_texts_are_reported() {
         let (_, outline) = scan_and_outline(r#"{"a":1,"o":{"b":1}}"#, &WANTED).unwrap();
         assert!(outline.size() >= size_of::<Outline>() + 3 * 16, "{}", outline.size());
         assert!(Outline::fits(u32::MAX as usize));
@@ -101,14 +101,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_inside_of_a_member_is_passed_over_as_without_it() {
+    fn errors_inside_members_are_skipped_as_without_an_outline() {
         for text in
             [r#"{"a":{"b" 1},"c":{"d":1}}"#, r#"{"a":{"b":1,},"c":{"d":1}}"#, r#"{"a":{1:2},"c":{"d":1}}"#]
         {
             let (found, outline) = scan_and_outline(text, &WANTED).unwrap();
             assert_eq!(found, scan(text, &WANTED).unwrap());
             let [first, second] = outline.members() else { panic!("{outline:?}") };
-            assert_eq!(outline.inner(first[2], first[3]), &[] as &[Place]);
+            assert_eq!(outline.inner(first[2], first[3]), &[] as &[MemberSpan]);
             assert_eq!(outline.inner(second[2], second[3]).len(), 1);
         }
         assert!(scan_and_outline(r#"{"a":{"b":1]}"#, &WANTED).is_err());

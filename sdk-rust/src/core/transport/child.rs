@@ -38,7 +38,7 @@ pub struct ChildProcess {
     tail: StderrTail,
     progress: watch::Receiver<Progress>,
     /// Requests the shutdown; dropping the sender requests it too.
-    ask: watch::Sender<bool>,
+    shutdown_request: watch::Sender<bool>,
 }
 
 impl ChildProcess {
@@ -93,7 +93,7 @@ impl ChildProcess {
             stdin,
             tail,
             progress,
-            ask,
+            shutdown_request: ask,
         };
         Ok((process, Box::new(stdout), Box::new(writer)))
     }
@@ -144,7 +144,7 @@ impl ChildProcess {
 
     /// Starts the same shutdown as [`shutdown`](Self::shutdown), without waiting.
     pub fn request_shutdown(&self) {
-        self.ask.send_replace(true);
+        self.shutdown_request.send_replace(true);
     }
 
     /// Ends the process and its group by the ladder and returns the exit.
@@ -155,7 +155,7 @@ impl ChildProcess {
     pub async fn shutdown(&self) -> Exit {
         self.request_shutdown();
         let mut progress = self.progress.clone();
-        let over = progress.wait_for(|progress| progress.over).await;
+        let over = progress.wait_for(|progress| progress.is_over).await;
         over.ok().and_then(|progress| progress.exit.clone()).unwrap_or_default()
     }
 
@@ -177,16 +177,16 @@ pub struct ProcessGroup {
 impl ProcessGroup {
     /// Returns `true` if the whole group has ended or was killed.
     pub fn is_over(&self) -> bool {
-        self.progress.borrow().over
+        self.progress.borrow().is_over
     }
 
     /// Resolves when the group is over: after the end of its leader, or after a shutdown, and after the
     /// ladder is complete.
-    pub fn over(&self) -> impl Future<Output = ()> + Send + 'static {
+    pub fn wait(&self) -> impl Future<Output = ()> + Send + 'static {
         let mut progress = self.progress.clone();
         async move {
             // The ladder always reports the end before it ends itself.
-            let _ = progress.wait_for(|progress| progress.over).await;
+            let _ = progress.wait_for(|progress| progress.is_over).await;
         }
     }
 

@@ -17,8 +17,8 @@ use super::system::{self, Group};
 /// later.
 const KILL_WAIT: Duration = Duration::from_secs(2);
 /// Delay before the first check for a group without its leader, and maximum interval of later checks.
-const FIRST_LOOK: Duration = Duration::from_millis(2);
-const LAST_LOOK: Duration = Duration::from_millis(50);
+const FIRST_CHECK: Duration = Duration::from_millis(2);
+const MAX_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum delay of a dropped runtime for reaping a killed child.
 const DROP_WAIT_MS: u32 = 500;
 
@@ -28,7 +28,7 @@ pub(super) struct Progress {
     /// The exit of the leader, after it has ended.
     pub(super) exit: Option<Exit>,
     /// `true` if the whole group has ended or was killed.
-    pub(super) over: bool,
+    pub(super) is_over: bool,
 }
 
 /// The task that owns a child from its start to its end.
@@ -69,13 +69,13 @@ impl ShutdownLadder {
                 tracing::warn!("a killed process group has not ended yet");
             }
         }
-        self.over();
+        self.finish();
     }
 
     /// Waits until leader and group have ended. Returns `false` if they have not ended in time.
     async fn settle(&mut self, grace: Duration) -> bool {
         let mut deadline = std::pin::pin!(sleep(grace));
-        let mut pause = FIRST_LOOK;
+        let mut pause = FIRST_CHECK;
         let mut look = std::pin::pin!(sleep(Duration::ZERO));
         loop {
             let led = !self.has_ended();
@@ -90,7 +90,7 @@ impl ShutdownLadder {
                         return true;
                     }
                     look.set(sleep(pause));
-                    pause = LAST_LOOK.min(pause * 2);
+                    pause = MAX_CHECK_INTERVAL.min(pause * 2);
                 }
                 () = &mut deadline => return false,
                 () = self.stderr.step() => {}
@@ -114,19 +114,19 @@ impl ShutdownLadder {
         self.progress.send_modify(|progress| progress.exit = Some(exit));
     }
 
-    fn over(&mut self) {
+    fn finish(&mut self) {
         self.group.finish();
         if !self.has_ended() {
             self.leader_ended(None);
         }
         self.stderr.end();
-        self.progress.send_modify(|progress| progress.over = true);
+        self.progress.send_modify(|progress| progress.is_over = true);
     }
 }
 
 impl Drop for ShutdownLadder {
     fn drop(&mut self) {
-        if self.progress.borrow().over {
+        if self.progress.borrow().is_over {
             return;
         }
         // The runtime is ending: no task can wait for grace periods or reap the child.
@@ -141,6 +141,6 @@ impl Drop for ShutdownLadder {
                 ended => self.leader_ended(ended.ok().flatten()),
             }
         }
-        self.over();
+        self.finish();
     }
 }

@@ -19,7 +19,7 @@ const READ: usize = 64 * 1024;
 const LINE_PIECE: usize = 16 * 1024;
 /// Maximum amount taken after the end of the process, in bytes: more than a pipe can contain. Other processes
 /// may keep the pipe open and continue to write.
-const LAST_TAKE: usize = 2 * 1024 * 1024;
+const MAX_FINAL_READ: usize = 2 * 1024 * 1024;
 
 /// The last bytes of a child's stderr. Clones share them.
 #[derive(Clone)]
@@ -56,13 +56,13 @@ pub(super) struct StderrDrain {
     /// `None` after the end of stderr.
     pipe: Option<ChildStderr>,
     tail: StderrTail,
-    lines: Lines,
+    lines: LineSplitter,
     buffer: Vec<u8>,
 }
 
 impl StderrDrain {
     pub(super) fn new(pipe: Option<ChildStderr>, tail: StderrTail, callback: Option<StderrCallback>) -> Self {
-        Self { pipe, tail, lines: Lines { callback, held: Vec::new() }, buffer: vec![0; READ] }
+        Self { pipe, tail, lines: LineSplitter { callback, partial: Vec::new() }, buffer: vec![0; READ] }
     }
 
     /// Reads once. Never resolves after the end of stderr, for use in a `select!`.
@@ -80,7 +80,7 @@ impl StderrDrain {
     pub(super) fn take_ready(&mut self) {
         let mut taken = 0;
         while let Some(pipe) = &self.pipe
-            && taken < LAST_TAKE
+            && taken < MAX_FINAL_READ
         {
             match system::read_ready(pipe, &mut self.buffer) {
                 Ok(0) => self.end(),
@@ -121,29 +121,29 @@ impl StderrDrain {
 }
 
 /// Splits stderr into lines for the log and the callback.
-struct Lines {
+struct LineSplitter {
     callback: Option<StderrCallback>,
-    held: Vec<u8>,
+    partial: Vec<u8>,
 }
 
-impl Lines {
+impl LineSplitter {
     fn add(&mut self, chunk: &[u8]) {
         if self.callback.is_none() && !tracing::enabled!(target: "agentese::stderr", tracing::Level::DEBUG) {
             return;
         }
         for piece in chunk.split_inclusive(|byte| *byte == b'\n') {
-            self.held.extend_from_slice(piece);
-            if piece.ends_with(b"\n") || self.held.len() >= LINE_PIECE {
+            self.partial.extend_from_slice(piece);
+            if piece.ends_with(b"\n") || self.partial.len() >= LINE_PIECE {
                 self.flush();
             }
         }
     }
 
     fn flush(&mut self) {
-        if self.held.is_empty() {
+        if self.partial.is_empty() {
             return;
         }
-        let text = String::from_utf8_lossy(&self.held);
+        let text = String::from_utf8_lossy(&self.partial);
         let line = text.strip_suffix('\n').unwrap_or(&text);
         let line = line.strip_suffix('\r').unwrap_or(line);
         tracing::debug!(target: "agentese::stderr", "{line}");
@@ -153,7 +153,7 @@ impl Lines {
             tracing::warn!("the stderr callback panicked and is not called again");
             self.callback = None;
         }
-        self.held.clear();
+        self.partial.clear();
     }
 }
 
@@ -181,7 +181,7 @@ mod tests {
             assert_ne!(line, "bad", "a callback may fail");
             sink.lock().unwrap().push(line.to_owned());
         });
-        let mut lines = Lines { callback: Some(callback), held: Vec::new() };
+        let mut lines = LineSplitter { callback: Some(callback), partial: Vec::new() };
         lines.add(b"one\r\ntw");
         lines.add(b"o\n");
         lines.add(b"bad\nafter\n");

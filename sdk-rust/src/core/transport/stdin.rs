@@ -10,9 +10,9 @@ use tokio::process::ChildStdin;
 
 /// Closes a child's stdin from outside. Clones share it.
 #[derive(Clone)]
-pub(super) struct StdinGate(Arc<Mutex<Gate>>);
+pub(super) struct StdinGate(Arc<Mutex<GateState>>);
 
-struct Gate {
+struct GateState {
     /// `None` after it was closed.
     stdin: Option<ChildStdin>,
     /// The waker of a waiting writer: closing must wake it.
@@ -21,7 +21,7 @@ struct Gate {
 
 impl StdinGate {
     pub(super) fn new(stdin: Option<ChildStdin>) -> (Self, StdinWriter) {
-        let gate = Self(Arc::new(Mutex::new(Gate { stdin, waiting: None })));
+        let gate = Self(Arc::new(Mutex::new(GateState { stdin, waiting: None })));
         (gate.clone(), StdinWriter(gate))
     }
 
@@ -37,7 +37,7 @@ impl StdinGate {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Gate> {
+    fn lock(&self) -> MutexGuard<'_, GateState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

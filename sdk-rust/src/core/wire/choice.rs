@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// The JSON kind of an arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ShapeOf {
+pub enum JsonShape {
     /// A string.
     Text,
     /// A boolean.
@@ -23,11 +23,11 @@ pub enum ShapeOf {
 }
 
 /// A generated choice.
-pub trait Shape: Sized {
+pub trait ChoiceUnion: Sized {
     /// The type's name, for messages.
     const NAME: &'static str;
     /// The arms in order, by kind.
-    const ARMS: &'static [ShapeOf];
+    const ARMS: &'static [JsonShape];
 
     /// Decodes the arm at that position.
     ///
@@ -44,18 +44,20 @@ pub struct ChoiceVisitor<T>(PhantomData<T>);
 ///
 /// # Errors
 /// If no arm matches.
-pub fn visit_choice<'de, T: Shape, D: serde::Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+pub fn visit_choice<'de, T: ChoiceUnion, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
     deserializer.deserialize_any(ChoiceVisitor(PhantomData))
 }
 
-fn position<T: Shape, E: Error>(kind: ShapeOf, found: &str) -> Result<usize, E> {
+fn position<T: ChoiceUnion, E: Error>(kind: JsonShape, found: &str) -> Result<usize, E> {
     T::ARMS
         .iter()
         .position(|arm| *arm == kind)
         .ok_or_else(|| E::custom(format_args!("{} cannot be {found}", T::NAME)))
 }
 
-impl<'de, T: Shape> Visitor<'de> for ChoiceVisitor<T> {
+impl<'de, T: ChoiceUnion> Visitor<'de> for ChoiceVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,20 +65,20 @@ impl<'de, T: Shape> Visitor<'de> for ChoiceVisitor<T> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        T::arm(position::<T, E>(ShapeOf::Text, "a string")?, text.into_deserializer())
+        T::arm(position::<T, E>(JsonShape::Text, "a string")?, text.into_deserializer())
     }
 
     fn visit_bool<E: Error>(self, flag: bool) -> Result<T, E> {
-        T::arm(position::<T, E>(ShapeOf::Flag, "a boolean")?, flag.into_deserializer())
+        T::arm(position::<T, E>(JsonShape::Flag, "a boolean")?, flag.into_deserializer())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<T, A::Error> {
-        let arm = position::<T, A::Error>(ShapeOf::Array, "an array")?;
+        let arm = position::<T, A::Error>(JsonShape::Array, "an array")?;
         T::arm(arm, SeqAccessDeserializer::new(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<T, A::Error> {
-        if let Some(arm) = T::ARMS.iter().position(|arm| *arm == ShapeOf::Object) {
+        if let Some(arm) = T::ARMS.iter().position(|arm| *arm == JsonShape::Object) {
             return T::arm(arm, MapAccessDeserializer::new(map));
         }
         let mut members = Map::new();
@@ -85,7 +87,7 @@ impl<'de, T: Shape> Visitor<'de> for ChoiceVisitor<T> {
         }
         let mut reasons = String::new();
         for (arm, kind) in T::ARMS.iter().enumerate() {
-            if *kind != ShapeOf::Members {
+            if *kind != JsonShape::Members {
                 continue;
             }
             match T::arm(arm, &Value::Object(members.clone())) {
@@ -117,10 +119,10 @@ macro_rules! choice {
             $( $variant($ty), )*
         }
 
-        impl $crate::wire::private::Shape for $name {
+        impl $crate::wire::private::ChoiceUnion for $name {
             const NAME: &'static str = stringify!($name);
-            const ARMS: &'static [$crate::wire::private::ShapeOf] =
-                &[ $( $crate::wire::private::ShapeOf::$shape ),* ];
+            const ARMS: &'static [$crate::wire::private::JsonShape] =
+                &[ $( $crate::wire::private::JsonShape::$shape ),* ];
 
             fn arm<'de, D: $crate::wire::private::serde::Deserializer<'de>>(
                 position: usize,

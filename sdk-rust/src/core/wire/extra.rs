@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 ///
 /// Empty for most values; an empty value has the size of a pointer.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Extra(Option<Box<Map<String, Value>>>);
+pub struct ExtraMembers(Option<Box<Map<String, Value>>>);
 
-impl Extra {
+impl ExtraMembers {
     /// Returns `true` if there are no members.
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|members| members.is_empty())
@@ -45,14 +45,14 @@ impl Extra {
 
 /// A value of an open union with an undeclared tag.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Unknown {
+pub struct UnknownVariant {
     /// The value of the tag.
     pub tag: String,
     /// All members including the tag, in the order of their arrival.
     pub members: Map<String, Value>,
 }
 
-impl serde::Serialize for Unknown {
+impl serde::Serialize for UnknownVariant {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.members.serialize(serializer)
     }

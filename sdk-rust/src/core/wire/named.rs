@@ -58,7 +58,7 @@ macro_rules! named {
         #[derive(Debug, Clone, PartialEq)]
         pub enum $name {}
 
-        impl $crate::wire::Named for $name {
+        impl $crate::wire::NamedUnion for $name {
             const NAMES: &'static [&'static str] = &[];
 
             fn name(&self) -> &'static str {
@@ -88,7 +88,7 @@ macro_rules! named {
             $( $(#[doc = $vdoc])* $variant($ty), )*
         }
 
-        impl $crate::wire::Named for $name {
+        impl $crate::wire::NamedUnion for $name {
             const NAMES: &'static [&'static str] = &[ $( $wire ),* ];
 
             fn name(&self) -> &'static str {

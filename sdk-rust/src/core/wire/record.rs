@@ -142,9 +142,9 @@ pub fn in_member<E: Error>(name: &'static str, error: E) -> E {
 
 /// A record's name, for messages.
 #[derive(Debug)]
-pub struct Expecting(pub &'static str);
+pub struct ExpectedObject(pub &'static str);
 
-impl fmt::Display for Expecting {
+impl fmt::Display for ExpectedObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "an object ({})", self.0)
     }
@@ -167,7 +167,7 @@ macro_rules! record {
         pub struct $name {
             $( $(#[doc = $fdoc])* pub $field: $crate::wire::record!(@type $presence $ty), )*
             /// Undeclared members.
-            pub extra: $crate::wire::Extra,
+            pub extra: $crate::wire::ExtraMembers,
         }
 
         impl $crate::wire::Record for $name {
@@ -181,7 +181,7 @@ macro_rules! record {
             ) -> Result<Self, A::Error> {
                 use $crate::wire::private::{Key, KeySeed};
                 $( let mut $field: Option<$crate::wire::record!(@slot $presence $ty)> = None; )*
-                let mut extra = $crate::wire::Extra::default();
+                let mut extra = $crate::wire::ExtraMembers::default();
                 let mut seen = [false; Self::CONSTANTS.len()];
                 let keys = KeySeed {
                     members: &[ $( $wire ),* ],
@@ -252,7 +252,7 @@ macro_rules! record {
                 impl<'de> $crate::wire::private::serde::de::Visitor<'de> for Members {
                     type Value = $name;
                     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                        write!(f, "{}", $crate::wire::private::Expecting(stringify!($name)))
+                        write!(f, "{}", $crate::wire::private::ExpectedObject(stringify!($name)))
                     }
                     fn visit_map<A: $crate::wire::private::serde::de::MapAccess<'de>>(
                         self,

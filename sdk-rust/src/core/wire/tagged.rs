@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::replay::Replay;
 
 /// A generated union.
-pub trait Union: Sized {
+pub trait TaggedUnion: Sized {
     /// The type's name, for messages.
     const NAME: &'static str;
     /// The member that distinguishes the variants.
@@ -43,7 +43,7 @@ impl<T> Default for TagVisitor<T> {
     }
 }
 
-impl<'de, T: Union> Visitor<'de> for TagVisitor<T> {
+impl<'de, T: TaggedUnion> Visitor<'de> for TagVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,7 +75,7 @@ impl<'de, T: Union> Visitor<'de> for TagVisitor<T> {
     }
 }
 
-fn unknown<'de, T: Union, A: MapAccess<'de>>(
+fn unknown<'de, T: TaggedUnion, A: MapAccess<'de>>(
     tag: String,
     ahead: Vec<(String, Value)>,
     mut map: A,
@@ -109,7 +109,7 @@ macro_rules! tagged {
             }
         }
 
-        impl $crate::wire::private::Union for $name {
+        impl $crate::wire::private::TaggedUnion for $name {
             const NAME: &'static str = stringify!($name);
             const TAG: &'static str = $tag;
 
@@ -167,7 +167,7 @@ macro_rules! tagged {
         pub enum $name {
             $( $(#[doc = $vdoc])* $variant($ty), )*
             /// An undeclared variant, with all of its members.
-            Unknown($crate::wire::Unknown),
+            Unknown($crate::wire::UnknownVariant),
         }
     };
     (@enum closed $(#[doc = $doc:literal])* $name:ident { $( $(#[doc = $vdoc:literal])* $variant:ident($ty:ty), )* }) => {
@@ -187,7 +187,7 @@ macro_rules! tagged {
     };
 
     (@unknown open $name:ident $tag:ident $members:ident) => {
-        Some($name::Unknown($crate::wire::Unknown { tag: $tag, members: $members }))
+        Some($name::Unknown($crate::wire::UnknownVariant { tag: $tag, members: $members }))
     };
     (@unknown closed $name:ident $tag:ident $members:ident) => { None };
 }

@@ -30,7 +30,7 @@ impl AcpAgentCapabilities {
             mcp_capabilities: None,
             session_capabilities: None,
             auth: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -57,7 +57,7 @@ impl AcpAgentMessageChunk {
         Self {
             content: content.into(),
             message_id: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -78,46 +78,7 @@ impl AcpAgentThoughtChunk {
         Self {
             content: content.into(),
             message_id: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// The tool call for which the agent requests a permission.
-    pub struct AcpAskedCall() {
-        /// Id of the tool call.
-        required tool_call_id: String = "toolCallId",
-        /// Title of the call for the user.
-        maybe title: String = "title",
-        /// Name of the tool.
-        maybe name: String = "name",
-        /// Kind of the tool.
-        maybe kind: AcpToolKind = "kind",
-        /// Status of the call.
-        maybe status: AcpToolStatus = "status",
-        /// Content to show for the call.
-        maybe content: Vec<AcpToolContent> = "content",
-        /// Files that the call concerns.
-        maybe locations: Vec<AcpLocation> = "locations",
-        /// Arguments of the call.
-        maybe raw_input: serde_json::Value = "rawInput",
-    }
-}
-
-impl AcpAskedCall {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(tool_call_id: impl Into<String>) -> Self {
-        Self {
-            tool_call_id: tool_call_id.into(),
-            title: crate::wire::Maybe::Absent,
-            name: crate::wire::Maybe::Absent,
-            kind: crate::wire::Maybe::Absent,
-            status: crate::wire::Maybe::Absent,
-            content: crate::wire::Maybe::Absent,
-            locations: crate::wire::Maybe::Absent,
-            raw_input: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -141,7 +102,7 @@ impl AcpAudio {
             data: data.into(),
             mime_type: mime_type.into(),
             annotations: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -165,7 +126,7 @@ impl AcpAuthMethod {
             id: id.into(),
             name: name.into(),
             description: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -185,7 +146,7 @@ impl AcpAuthenticateParams {
     pub fn new(method_id: impl Into<String>) -> Self {
         Self {
             method_id: method_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -209,7 +170,7 @@ impl AcpAvailableCommand {
             name: name.into(),
             description: description.into(),
             input: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -227,7 +188,7 @@ impl AcpAvailableCommandsUpdate {
     pub fn new(available_commands: Vec<AcpAvailableCommand>) -> Self {
         Self {
             available_commands,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -257,7 +218,7 @@ impl AcpBooleanOption {
             description: crate::wire::Maybe::Absent,
             category: crate::wire::Maybe::Absent,
             current_value,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -275,7 +236,7 @@ impl AcpCallContent {
     pub fn new(content: impl Into<AcpContentBlock>) -> Self {
         Self {
             content: content.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -293,7 +254,7 @@ impl AcpCallTerminal {
     pub fn new(terminal_id: impl Into<String>) -> Self {
         Self {
             terminal_id: terminal_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -313,7 +274,7 @@ impl AcpCancelParams {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -333,7 +294,7 @@ impl AcpCancelRequestParams {
     pub fn new(request_id: serde_json::Value) -> Self {
         Self {
             request_id,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -348,7 +309,7 @@ impl AcpCancelledOutcome {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -384,7 +345,7 @@ impl AcpClientCapabilities {
             session: crate::wire::Maybe::Absent,
             elicitation: crate::wire::Maybe::Absent,
             auth: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -414,7 +375,7 @@ impl AcpClientSession {
             notices: crate::wire::Maybe::Absent,
             compaction: crate::wire::Maybe::Absent,
             config_options: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -440,7 +401,7 @@ impl AcpCloseSessionParams {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -458,7 +419,7 @@ impl AcpCommandInput {
     pub fn new(hint: impl Into<String>) -> Self {
         Self {
             hint: hint.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -493,7 +454,7 @@ impl AcpCompactionSummaryChunk {
         Self {
             compaction_id: compaction_id.into(),
             content: content.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -520,7 +481,7 @@ impl AcpCompactionUpdate {
             status,
             summary: crate::wire::Maybe::Absent,
             error: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -562,7 +523,7 @@ impl AcpConfigOptionUpdate {
     pub fn new(config_options: Vec<AcpConfigOption>) -> Self {
         Self {
             config_options,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -580,7 +541,7 @@ impl AcpConfigOptions {
     pub fn new(config_options: Vec<AcpConfigOption>) -> Self {
         Self {
             config_options,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -589,7 +550,7 @@ impl Default for AcpConfigOptions {
     fn default() -> Self {
         Self {
             config_options: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -613,7 +574,7 @@ impl AcpConfigValue {
             value: value.into(),
             name: name.into(),
             description: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -650,7 +611,7 @@ impl AcpCost {
         Self {
             amount,
             currency: currency.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -683,7 +644,7 @@ impl AcpCreateTerminal {
             env: crate::wire::Maybe::Absent,
             cwd: crate::wire::Maybe::Absent,
             output_byte_limit: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -701,7 +662,7 @@ impl AcpCurrentModeUpdate {
     pub fn new(current_mode_id: impl Into<String>) -> Self {
         Self {
             current_mode_id: current_mode_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -721,7 +682,7 @@ impl AcpDeleteSessionParams {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -745,7 +706,7 @@ impl AcpDiff {
             path: path.into(),
             old_text: crate::wire::Maybe::Absent,
             new_text: new_text.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -760,7 +721,7 @@ impl AcpDone {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -773,7 +734,7 @@ impl Default for AcpDone {
 
 record! {
     /// Requests the user to fill in a form, in clients that show forms.
-    pub struct AcpElicit() {
+    pub struct AcpElicitParams() {
         /// Id of the session.
         maybe session_id: String = "sessionId",
         /// Id of the tool call that the form concerns.
@@ -791,7 +752,7 @@ record! {
     }
 }
 
-impl AcpElicit {
+impl AcpElicitParams {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(mode: AcpElicitationMode, message: impl Into<String>) -> Self {
         Self {
@@ -802,7 +763,7 @@ impl AcpElicit {
             requested_schema: crate::wire::Maybe::Absent,
             elicitation_id: crate::wire::Maybe::Absent,
             url: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -823,7 +784,7 @@ impl AcpElicitation {
         Self {
             form: crate::wire::Maybe::Absent,
             url: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -862,7 +823,7 @@ impl AcpElicitationAnswer {
         Self {
             action,
             content: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -880,7 +841,7 @@ impl AcpElicitationComplete {
     pub fn new(elicitation_id: impl Into<String>) -> Self {
         Self {
             elicitation_id: elicitation_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -915,7 +876,7 @@ impl AcpError {
             code,
             message: message.into(),
             data: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -936,7 +897,7 @@ impl AcpExitStatus {
         Self {
             exit_code: crate::wire::Maybe::Absent,
             signal: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -963,7 +924,7 @@ impl AcpFileSystem {
         Self {
             read_text_file: crate::wire::Maybe::Absent,
             write_text_file: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -987,7 +948,7 @@ impl AcpFileText {
     pub fn new(content: impl Into<String>) -> Self {
         Self {
             content: content.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1014,7 +975,7 @@ impl AcpImage {
             mime_type: mime_type.into(),
             uri: crate::wire::Maybe::Absent,
             annotations: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1038,7 +999,7 @@ impl AcpImplementation {
             name: name.into(),
             title: crate::wire::Maybe::Absent,
             version: version.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1064,14 +1025,14 @@ impl AcpInitializeParams {
             protocol_version,
             client_capabilities: crate::wire::Maybe::Absent,
             client_info: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// The version of the protocol and the capabilities of the agent.
-    pub struct AcpInitialized() {
+    pub struct AcpInitializeResult() {
         /// Version of the protocol: the client's version if the agent supports it, otherwise the agent's newest
         /// version.
         required protocol_version: u64 = "protocolVersion",
@@ -1084,7 +1045,7 @@ record! {
     }
 }
 
-impl AcpInitialized {
+impl AcpInitializeResult {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(protocol_version: u64) -> Self {
         Self {
@@ -1092,19 +1053,19 @@ impl AcpInitialized {
             agent_capabilities: None,
             auth_methods: None,
             agent_info: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
-impl Default for AcpInitialized {
+impl Default for AcpInitializeResult {
     fn default() -> Self {
         Self {
             protocol_version: 0,
             agent_capabilities: None,
             auth_methods: None,
             agent_info: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1125,7 +1086,7 @@ impl AcpKillTerminal {
         Self {
             session_id: session_id.into(),
             terminal_id: terminal_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1148,7 +1109,7 @@ impl AcpListSessionsParams {
         Self {
             cwd: crate::wire::Maybe::Absent,
             cursor: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1183,7 +1144,7 @@ impl AcpLoadSessionParams {
             cwd: cwd.into(),
             mcp_servers,
             additional_directories: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1204,7 +1165,7 @@ impl AcpLoadedSession {
         Self {
             config_options: crate::wire::Maybe::Absent,
             modes: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1231,7 +1192,7 @@ impl AcpLocation {
         Self {
             path: path.into(),
             line: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1252,7 +1213,7 @@ impl AcpMcpCapabilities {
         Self {
             http: None,
             sse: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1294,7 +1255,7 @@ impl AcpMcpServer {
             env: crate::wire::Maybe::Absent,
             url: crate::wire::Maybe::Absent,
             headers: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1327,7 +1288,7 @@ impl AcpNamedValue {
         Self {
             name: name.into(),
             value: value.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1351,7 +1312,7 @@ impl AcpNewSession {
             session_id: session_id.into(),
             config_options: crate::wire::Maybe::Absent,
             modes: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1377,7 +1338,7 @@ impl AcpNewSessionParams {
             cwd: cwd.into(),
             mcp_servers,
             additional_directories: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1401,7 +1362,7 @@ impl AcpNotice {
             severity,
             title: title.into(),
             description: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1431,7 +1392,46 @@ impl AcpPermissionAnswer {
     pub fn new(outcome: impl Into<AcpPermissionOutcome>) -> Self {
         Self {
             outcome: outcome.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// The tool call for which the agent requests a permission.
+    pub struct AcpPermissionCall() {
+        /// Id of the tool call.
+        required tool_call_id: String = "toolCallId",
+        /// Title of the call for the user.
+        maybe title: String = "title",
+        /// Name of the tool.
+        maybe name: String = "name",
+        /// Kind of the tool.
+        maybe kind: AcpToolKind = "kind",
+        /// Status of the call.
+        maybe status: AcpToolStatus = "status",
+        /// Content to show for the call.
+        maybe content: Vec<AcpToolContent> = "content",
+        /// Files that the call concerns.
+        maybe locations: Vec<AcpLocation> = "locations",
+        /// Arguments of the call.
+        maybe raw_input: serde_json::Value = "rawInput",
+    }
+}
+
+impl AcpPermissionCall {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(tool_call_id: impl Into<String>) -> Self {
+        Self {
+            tool_call_id: tool_call_id.into(),
+            title: crate::wire::Maybe::Absent,
+            name: crate::wire::Maybe::Absent,
+            kind: crate::wire::Maybe::Absent,
+            status: crate::wire::Maybe::Absent,
+            content: crate::wire::Maybe::Absent,
+            locations: crate::wire::Maybe::Absent,
+            raw_input: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1469,7 +1469,7 @@ impl AcpPermissionOption {
             option_id: option_id.into(),
             name: name.into(),
             kind,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1497,7 +1497,7 @@ impl AcpPlan {
     pub fn new(entries: Vec<AcpPlanEntry>) -> Self {
         Self {
             entries,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1521,7 +1521,7 @@ impl AcpPlanEntry {
             content: content.into(),
             priority,
             status,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1569,7 +1569,7 @@ impl AcpPromptCapabilities {
             image: None,
             audio: None,
             embedded_context: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1593,7 +1593,7 @@ impl AcpPromptEnd {
     pub fn new(stop_reason: AcpStopReason) -> Self {
         Self {
             stop_reason,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1616,7 +1616,7 @@ impl AcpPromptParams {
         Self {
             session_id: session_id.into(),
             prompt,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1643,7 +1643,7 @@ impl AcpReadTextFile {
             path: path.into(),
             line: crate::wire::Maybe::Absent,
             limit: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1664,7 +1664,7 @@ impl AcpReleaseTerminal {
         Self {
             session_id: session_id.into(),
             terminal_id: terminal_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1682,7 +1682,7 @@ impl AcpRequestCancelled {
     pub fn new(request_id: serde_json::Value) -> Self {
         Self {
             request_id,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1693,7 +1693,7 @@ record! {
         /// Id of the session.
         required session_id: String = "sessionId",
         /// Tool call that the permission concerns.
-        required tool_call: AcpAskedCall = "toolCall",
+        required tool_call: AcpPermissionCall = "toolCall",
         /// Choices of the user.
         required options: Vec<AcpPermissionOption> = "options",
     }
@@ -1701,12 +1701,12 @@ record! {
 
 impl AcpRequestPermission {
     /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(session_id: impl Into<String>, tool_call: AcpAskedCall, options: Vec<AcpPermissionOption>) -> Self {
+    pub fn new(session_id: impl Into<String>, tool_call: AcpPermissionCall, options: Vec<AcpPermissionOption>) -> Self {
         Self {
             session_id: session_id.into(),
             tool_call,
             options,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1727,7 +1727,7 @@ impl AcpResource {
         Self {
             resource,
             annotations: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1754,7 +1754,7 @@ impl AcpResourceContents {
             mime_type: crate::wire::Maybe::Absent,
             text: crate::wire::Maybe::Absent,
             blob: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1790,7 +1790,7 @@ impl AcpResourceLink {
             mime_type: crate::wire::Maybe::Absent,
             size: crate::wire::Maybe::Absent,
             annotations: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1819,7 +1819,7 @@ impl AcpResumeSessionParams {
             cwd: cwd.into(),
             mcp_servers: crate::wire::Maybe::Absent,
             additional_directories: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1865,7 +1865,7 @@ impl AcpSelectOptionBuilder {
             category: crate::wire::Maybe::Absent,
             current_value: self.current_value,
             options: self.options,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1883,7 +1883,7 @@ impl AcpSelectedOutcome {
     pub fn new(option_id: impl Into<String>) -> Self {
         Self {
             option_id: option_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1913,7 +1913,7 @@ impl AcpSessionCapabilities {
             resume: crate::wire::Maybe::Absent,
             close: crate::wire::Maybe::Absent,
             additional_directories: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1949,7 +1949,7 @@ impl AcpSessionInfo {
             title: crate::wire::Maybe::Absent,
             updated_at: crate::wire::Maybe::Absent,
             additional_directories: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1970,7 +1970,7 @@ impl AcpSessionInfoUpdate {
         Self {
             title: crate::wire::Maybe::Absent,
             updated_at: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1997,7 +1997,7 @@ impl AcpSessionList {
         Self {
             sessions,
             next_cursor: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2007,7 +2007,7 @@ impl Default for AcpSessionList {
         Self {
             sessions: Default::default(),
             next_cursor: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2028,7 +2028,7 @@ impl AcpSessionUpdate {
         Self {
             session_id: session_id.into(),
             update: update.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2054,7 +2054,7 @@ impl AcpSetConfigOptionParams {
             session_id: session_id.into(),
             config_id: config_id.into(),
             value,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2077,7 +2077,7 @@ impl AcpSetModeParams {
         Self {
             session_id: session_id.into(),
             mode_id: mode_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2111,7 +2111,7 @@ impl AcpTerminal {
     pub fn new(terminal_id: impl Into<String>) -> Self {
         Self {
             terminal_id: terminal_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2132,7 +2132,7 @@ impl AcpTerminalOutput {
         Self {
             session_id: session_id.into(),
             terminal_id: terminal_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2156,7 +2156,7 @@ impl AcpTerminalText {
             output: output.into(),
             truncated,
             exit_status: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2177,7 +2177,7 @@ impl AcpText {
         Self {
             text: text.into(),
             annotations: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2219,7 +2219,7 @@ impl AcpToolCall {
             locations: crate::wire::Maybe::Absent,
             raw_input: crate::wire::Maybe::Absent,
             raw_output: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2261,7 +2261,7 @@ impl AcpToolCallUpdate {
             locations: crate::wire::Maybe::Absent,
             raw_input: crate::wire::Maybe::Absent,
             raw_output: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2371,7 +2371,7 @@ impl AcpUsageUpdate {
             used,
             size,
             cost: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2392,7 +2392,7 @@ impl AcpUserMessageChunk {
         Self {
             content: content.into(),
             message_id: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2413,7 +2413,7 @@ impl AcpWaitForExit {
         Self {
             session_id: session_id.into(),
             terminal_id: terminal_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2437,7 +2437,7 @@ impl AcpWriteTextFile {
             session_id: session_id.into(),
             path: path.into(),
             content: content.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }

@@ -24,7 +24,7 @@ impl AguiAssistantMessage {
             id: id.into(),
             content: None,
             tool_calls: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -45,7 +45,7 @@ impl AguiCall {
         Self {
             id: id.into(),
             function,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -60,7 +60,7 @@ impl AguiCancelled {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -95,7 +95,7 @@ impl AguiContext {
         Self {
             description: description.into(),
             value: value.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -116,7 +116,7 @@ impl AguiCustom {
         Self {
             name: name.into(),
             value,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -137,7 +137,7 @@ impl AguiData {
         Self {
             value: value.into(),
             mime_type: mime_type.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -158,7 +158,7 @@ impl AguiDeveloperMessage {
         Self {
             id: id.into(),
             content: content.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -179,7 +179,7 @@ impl AguiFunction {
         Self {
             name: name.into(),
             arguments: arguments.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -197,7 +197,7 @@ impl AguiImagePart {
     pub fn new(source: impl Into<AguiSource>) -> Self {
         Self {
             source: source.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -224,7 +224,7 @@ impl AguiInterrupt {
             reason: reason.into(),
             message: None,
             response_schema: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -242,7 +242,7 @@ impl AguiInterrupted {
     pub fn new(interrupts: Vec<AguiInterrupt>) -> Self {
         Self {
             interrupts,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -278,7 +278,7 @@ impl AguiMessagesSnapshot {
     pub fn new(messages: Vec<AguiMessage>) -> Self {
         Self {
             messages,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -318,7 +318,7 @@ impl AguiReasoningEnd {
     pub fn new(message_id: impl Into<String>) -> Self {
         Self {
             message_id: message_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -339,7 +339,7 @@ impl AguiReasoningMessage {
         Self {
             id: id.into(),
             content: content.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -360,7 +360,7 @@ impl AguiReasoningMessageContent {
         Self {
             message_id: message_id.into(),
             delta: delta.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -378,7 +378,7 @@ impl AguiReasoningMessageEnd {
     pub fn new(message_id: impl Into<String>) -> Self {
         Self {
             message_id: message_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -399,7 +399,7 @@ impl AguiReasoningMessageStart {
         Self {
             message_id: message_id.into(),
             role: role.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -417,7 +417,7 @@ impl AguiReasoningStart {
     pub fn new(message_id: impl Into<String>) -> Self {
         Self {
             message_id: message_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -441,7 +441,7 @@ impl AguiResume {
             interrupt_id: interrupt_id.into(),
             status,
             payload: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -475,7 +475,7 @@ impl AguiRunError {
             message: message.into(),
             code: None,
             usage: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -502,7 +502,7 @@ impl AguiRunFinished {
             run_id: run_id.into(),
             outcome: None,
             usage: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -546,7 +546,7 @@ impl AguiRunInput {
             state: crate::wire::Maybe::Absent,
             forwarded_props: None,
             resume: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -570,7 +570,7 @@ impl AguiRunStarted {
             thread_id: thread_id.into(),
             run_id: run_id.into(),
             parent_run_id: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -595,7 +595,7 @@ impl AguiSuccess {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -622,7 +622,7 @@ impl AguiSystemMessage {
         Self {
             id: id.into(),
             content: content.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -643,7 +643,7 @@ impl AguiTextMessageContent {
         Self {
             message_id: message_id.into(),
             delta: delta.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -661,7 +661,7 @@ impl AguiTextMessageEnd {
     pub fn new(message_id: impl Into<String>) -> Self {
         Self {
             message_id: message_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -682,7 +682,7 @@ impl AguiTextMessageStart {
         Self {
             message_id: message_id.into(),
             role: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -700,7 +700,7 @@ impl AguiTextPart {
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -736,7 +736,7 @@ impl AguiTokenUsage {
             total_tokens: None,
             cached_input_tokens: None,
             cache_write_input_tokens: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -766,7 +766,7 @@ impl AguiTool {
             name: name.into(),
             description: description.into(),
             parameters: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -787,7 +787,7 @@ impl AguiToolCallArgs {
         Self {
             tool_call_id: tool_call_id.into(),
             delta: delta.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -805,7 +805,7 @@ impl AguiToolCallEnd {
     pub fn new(tool_call_id: impl Into<String>) -> Self {
         Self {
             tool_call_id: tool_call_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -832,7 +832,7 @@ impl AguiToolCallResult {
             tool_call_id: tool_call_id.into(),
             content: content.into(),
             role: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -856,7 +856,7 @@ impl AguiToolCallStart {
             tool_call_id: tool_call_id.into(),
             tool_call_name: tool_call_name.into(),
             parent_message_id: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -883,7 +883,7 @@ impl AguiToolMessage {
             tool_call_id: tool_call_id.into(),
             content: content.into(),
             error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -904,7 +904,7 @@ impl AguiUrl {
         Self {
             value: value.into(),
             mime_type: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -925,7 +925,7 @@ impl AguiUserMessage {
         Self {
             id: id.into(),
             content: content.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }

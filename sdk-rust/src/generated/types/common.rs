@@ -4,6 +4,51 @@
 use crate::wire::{choice, record, strings, tagged};
 
 record! {
+    /// Stops the current run. Answered at once.
+    pub struct AbortAction("type" = "abort") {
+        /// Id of the request.
+        optional id: String = "id",
+    }
+}
+
+impl AbortAction {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            id: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AbortAction {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The absence of a file: the suite does not write this file of the profile.
+    pub struct AbsentFile("absent" = true) {
+    }
+}
+
+impl AbsentFile {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for AbsentFile {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// The agent stops. A retry, a compaction or a follow-up may still come after it.
     pub struct AgentEnd("type" = "agent_end") {
         /// All messages of this run, including the prompt.
@@ -25,7 +70,7 @@ impl AgentEnd {
             will_retry: None,
             is_terminal: None,
             message_count: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -62,7 +107,7 @@ impl AgentStart {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -74,184 +119,28 @@ impl Default for AgentStart {
 }
 
 record! {
-    /// Requests a yes or no of the user. Answered with `ConfirmedResult`.
-    pub struct AskConfirm("type" = "confirm") {
+    /// Stores data in the session; the model does not receive it.
+    pub struct AppendEntryAction("type" = "append_entry") {
         /// Id of the request.
-        required id: String = "id",
-        /// Path of the extension that sends the request.
+        optional id: String = "id",
+        /// Path of the extension that stores the data.
         optional extension: String = "extension",
-        /// Id of the agent's request that the extension is handling.
-        optional during: String = "during",
-        /// Text of the question.
-        required title: String = "title",
-        /// Subject of the question.
-        required message: String = "message",
-        /// Timeout in milliseconds, after which the answer is no; no timeout if absent.
-        optional timeout: u64 = "timeout",
+        /// Kind of the entry, named by the extension.
+        required custom_type: String = "customType",
+        /// Data of the extension.
+        maybe data: serde_json::Value = "data",
     }
 }
 
-impl AskConfirm {
+impl AppendEntryAction {
     /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(id: impl Into<String>, title: impl Into<String>, message: impl Into<String>) -> Self {
+    pub fn new(custom_type: impl Into<String>) -> Self {
         Self {
-            id: id.into(),
+            id: None,
             extension: None,
-            during: None,
-            title: title.into(),
-            message: message.into(),
-            timeout: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Opens an editor for the user. Answered with `ValueResult`.
-    pub struct AskEditor("type" = "editor") {
-        /// Id of the request.
-        required id: String = "id",
-        /// Path of the extension that sends the request.
-        optional extension: String = "extension",
-        /// Id of the agent's request that the extension is handling.
-        optional during: String = "during",
-        /// Title of the editor.
-        required title: String = "title",
-        /// Initial text of the editor.
-        optional prefill: String = "prefill",
-    }
-}
-
-impl AskEditor {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            extension: None,
-            during: None,
-            title: title.into(),
-            prefill: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Requests a line of text from the user. Answered with `ValueResult`.
-    pub struct AskInput("type" = "input") {
-        /// Id of the request.
-        required id: String = "id",
-        /// Path of the extension that sends the request.
-        optional extension: String = "extension",
-        /// Id of the agent's request that the extension is handling.
-        optional during: String = "during",
-        /// Text of the question.
-        required title: String = "title",
-        /// Grey text in the empty field.
-        optional placeholder: String = "placeholder",
-        /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
-        optional timeout: u64 = "timeout",
-    }
-}
-
-impl AskInput {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            extension: None,
-            during: None,
-            title: title.into(),
-            placeholder: None,
-            timeout: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Requests a choice of the user. Answered with `ValueResult`.
-    pub struct AskSelect("type" = "select") {
-        /// Id of the request.
-        required id: String = "id",
-        /// Path of the extension that sends the request.
-        optional extension: String = "extension",
-        /// Id of the agent's request that the extension is handling.
-        optional during: String = "during",
-        /// Text of the question.
-        required title: String = "title",
-        /// Choices of the user.
-        required options: Vec<String> = "options",
-        /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
-        optional timeout: u64 = "timeout",
-    }
-}
-
-impl AskSelect {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(id: impl Into<String>, title: impl Into<String>, options: Vec<String>) -> Self {
-        Self {
-            id: id.into(),
-            extension: None,
-            during: None,
-            title: title.into(),
-            options,
-            timeout: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet.
-    pub struct AskWithdraw("type" = "withdraw") {
-        /// Id of the extension's request for the dialog.
-        required question: String = "question",
-    }
-}
-
-impl AskWithdraw {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(question: impl Into<String>) -> Self {
-        Self {
-            question: question.into(),
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Waits until the scripted model has received a request. Continues at once if the agent plays the script itself,
-    /// as its requests are then not observable.
-    pub struct AskedStep() {
-        /// Total number of requests that the model must have received.
-        required model_asked: u64 = "model_asked",
-        /// Pattern of a request's record: only matching requests are counted. By default all requests are counted.
-        optional fits: serde_json::Value = "fits",
-        /// Timeout in milliseconds; 20 000 by default.
-        optional timeout_ms: u64 = "timeout_ms",
-    }
-}
-
-impl AskedStep {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(model_asked: u64) -> Self {
-        Self {
-            model_asked,
-            fits: None,
-            timeout_ms: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-impl Default for AskedStep {
-    fn default() -> Self {
-        Self {
-            model_asked: 0,
-            fits: None,
-            timeout_ms: None,
-            extra: crate::wire::Extra::default(),
+            custom_type: custom_type.into(),
+            data: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -363,7 +252,7 @@ impl AssistantMessageBuilder {
             completed_at: None,
             error_id: None,
             error_status: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -449,7 +338,7 @@ impl AttachmentBuilder {
             content: self.content,
             extracted_text: crate::wire::Maybe::Absent,
             preview: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -503,7 +392,7 @@ impl BashExecutionMessageBuilder {
             full_output_path: crate::wire::Maybe::Absent,
             timestamp: self.timestamp,
             exclude_from_context: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -548,7 +437,7 @@ impl BashResult {
             total_bytes: None,
             output_lines: None,
             output_bytes: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -569,7 +458,7 @@ impl BeforeAgentStartAnswer {
         Self {
             message: None,
             system_prompt: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -599,7 +488,7 @@ impl BeforeAgentStartHook {
             prompt: prompt.into(),
             images: None,
             system_prompt: system_prompt.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -620,7 +509,7 @@ impl BeforeCompactAnswer {
         Self {
             cancel: None,
             compaction: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -650,7 +539,7 @@ impl BranchSummaryMessage {
             summary: summary.into(),
             from_id,
             timestamp,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -671,7 +560,7 @@ impl BytesStep {
         Self {
             bytes,
             pause_ms: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -681,7 +570,7 @@ impl Default for BytesStep {
         Self {
             bytes: Default::default(),
             pause_ms: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -699,7 +588,7 @@ impl CancelAnswer {
     pub fn new() -> Self {
         Self {
             cancel: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -723,7 +612,7 @@ impl Cancellation {
     pub fn new(cancelled: bool) -> Self {
         Self {
             cancelled,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -754,7 +643,7 @@ impl CaseAllowance {
             from: None,
             checks: None,
             path: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -844,7 +733,7 @@ impl CloseStep {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -883,7 +772,7 @@ impl CommandInfo {
             location: None,
             path: None,
             source_info: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -909,6 +798,33 @@ strings! {
         Prompt = "prompt",
         /// A skill; the name of the command begins with `skill:`.
         Skill = "skill",
+    }
+}
+
+record! {
+    /// Compacts the conversation. The answer with the result follows at the end.
+    pub struct CompactAction("type" = "compact") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// Extra instructions for the summary.
+        optional custom_instructions: String = "customInstructions",
+    }
+}
+
+impl CompactAction {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            id: None,
+            custom_instructions: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for CompactAction {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -957,7 +873,7 @@ impl CompactionPlanBuilder {
             turn_prefix_messages: self.turn_prefix_messages,
             is_split_turn: self.is_split_turn,
             previous_summary: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -990,7 +906,7 @@ impl CompactionResult {
             estimated_tokens_after: None,
             usage: None,
             details: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1014,25 +930,58 @@ impl CompactionSummaryMessage {
             summary: summary.into(),
             tokens_before,
             timestamp,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Requests a yes or no of the user. Answered with `ConfirmationResult`.
+    pub struct ConfirmQuestion("type" = "confirm") {
+        /// Id of the request.
+        required id: String = "id",
+        /// Path of the extension that sends the request.
+        optional extension: String = "extension",
+        /// Id of the agent's request that the extension is handling.
+        optional during: String = "during",
+        /// Text of the question.
+        required title: String = "title",
+        /// Subject of the question.
+        required message: String = "message",
+        /// Timeout in milliseconds, after which the answer is no; no timeout if absent.
+        optional timeout: u64 = "timeout",
+    }
+}
+
+impl ConfirmQuestion {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>, title: impl Into<String>, message: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extension: None,
+            during: None,
+            title: title.into(),
+            message: message.into(),
+            timeout: None,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// The user's answer with yes or no.
-    pub struct ConfirmedResult() {
+    pub struct ConfirmationResult() {
         /// `true` for yes; `false` for no or if the user did not answer.
         required confirmed: bool = "confirmed",
     }
 }
 
-impl ConfirmedResult {
+impl ConfirmationResult {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(confirmed: bool) -> Self {
         Self {
             confirmed,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1050,7 +999,7 @@ impl ContextAnswer {
     pub fn new() -> Self {
         Self {
             messages: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1074,7 +1023,7 @@ impl ContextHook {
     pub fn new(messages: Vec<AgentMessage>) -> Self {
         Self {
             messages,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1098,7 +1047,7 @@ impl ContextUsage {
             tokens,
             context_window,
             percent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1109,7 +1058,7 @@ impl Default for ContextUsage {
             tokens: None,
             context_window: 0,
             percent: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1157,7 +1106,7 @@ impl CostBuilder {
             cache_write: self.cache_write,
             total: self.total,
             total_from_provider: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1171,7 +1120,7 @@ impl Default for Cost {
             cache_write: serde_json::Number::from(0),
             total: serde_json::Number::from(0),
             total_from_provider: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1217,7 +1166,7 @@ impl CustomMessageBuilder {
             details: crate::wire::Maybe::Absent,
             attribution: None,
             timestamp: self.timestamp,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1254,423 +1203,6 @@ strings! {
     }
 }
 
-record! {
-    /// Stops the current run. Answered at once.
-    pub struct DoAbort("type" = "abort") {
-        /// Id of the request.
-        optional id: String = "id",
-    }
-}
-
-impl DoAbort {
-    /// Makes the value without its optional members.
-    pub fn new() -> Self {
-        Self {
-            id: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-impl Default for DoAbort {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-record! {
-    /// Stores data in the session; the model does not receive it.
-    pub struct DoAppendEntry("type" = "append_entry") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// Path of the extension that stores the data.
-        optional extension: String = "extension",
-        /// Kind of the entry, named by the extension.
-        required custom_type: String = "customType",
-        /// Data of the extension.
-        maybe data: serde_json::Value = "data",
-    }
-}
-
-impl DoAppendEntry {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(custom_type: impl Into<String>) -> Self {
-        Self {
-            id: None,
-            extension: None,
-            custom_type: custom_type.into(),
-            data: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Compacts the conversation. The answer with the result follows at the end.
-    pub struct DoCompact("type" = "compact") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// Extra instructions for the summary.
-        optional custom_instructions: String = "customInstructions",
-    }
-}
-
-impl DoCompact {
-    /// Makes the value without its optional members.
-    pub fn new() -> Self {
-        Self {
-            id: None,
-            custom_instructions: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-impl Default for DoCompact {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-record! {
-    /// Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
-    /// prevented it.
-    pub struct DoFork("type" = "fork") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// Id of the message's entry.
-        required entry_id: String = "entryId",
-    }
-}
-
-impl DoFork {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(entry_id: impl Into<String>) -> Self {
-        Self {
-            id: None,
-            entry_id: entry_id.into(),
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Returns the entries of the session.
-    pub struct DoGetEntries("type" = "get_entries") {
-        /// Id of the request.
-        required id: String = "id",
-    }
-}
-
-impl DoGetEntries {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Returns the complete state.
-    pub struct DoGetState("type" = "get_state") {
-        /// Id of the request.
-        required id: String = "id",
-    }
-}
-
-impl DoGetState {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Starts a new session. Only allowed in commands. The answer states if an extension prevented it.
-    pub struct DoNewSession("type" = "new_session") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// File of the parent session.
-        optional parent_session: String = "parentSession",
-    }
-}
-
-impl DoNewSession {
-    /// Makes the value without its optional members.
-    pub fn new() -> Self {
-        Self {
-            id: None,
-            parent_session: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-impl Default for DoNewSession {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-record! {
-    /// Registers the contributions of an extension again; replaces its earlier registration.
-    pub struct DoRegister("type" = "register") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// New contributions of the extension.
-        required offered: OfferedExtension = "offered",
-    }
-}
-
-impl DoRegister {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(offered: OfferedExtension) -> Self {
-        Self {
-            id: None,
-            offered,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Adds an extension's message to the conversation.
-    pub struct DoSendMessage("type" = "send_message") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// Path of the extension that sends the message.
-        optional extension: String = "extension",
-        /// Message of the extension.
-        required message: ExtensionMessage = "message",
-        /// `true` to start a run if the agent is idle.
-        optional trigger_turn: bool = "triggerTurn",
-        /// Time of delivery during a run; `steer` if absent.
-        optional deliver_as: DeliverAs = "deliverAs",
-    }
-}
-
-impl DoSendMessage {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(message: ExtensionMessage) -> Self {
-        Self {
-            id: None,
-            extension: None,
-            message,
-            trigger_turn: None,
-            deliver_as: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
-    /// time of delivery.
-    pub struct DoSendUserMessage("type" = "send_user_message") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// Path of the extension that sends the message.
-        optional extension: String = "extension",
-        /// Text and images of the message.
-        required content: InputContent = "content",
-        /// Time of delivery: `steer` or `followUp`.
-        optional deliver_as: DeliverAs = "deliverAs",
-    }
-}
-
-impl DoSendUserMessage {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(content: impl Into<InputContent>) -> Self {
-        Self {
-            id: None,
-            extension: None,
-            content: content.into(),
-            deliver_as: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Sets the tools that the model can call from the next request on. Unknown names are ignored.
-    pub struct DoSetActiveTools("type" = "set_active_tools") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// Names of the tools.
-        required tools: Vec<String> = "tools",
-    }
-}
-
-impl DoSetActiveTools {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(tools: Vec<String>) -> Self {
-        Self {
-            id: None,
-            tools,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Sets or removes the label of a session entry.
-    pub struct DoSetLabel("type" = "set_label") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// Id of the entry.
-        required entry_id: String = "entryId",
-        /// The label; absent or null to remove it.
-        maybe label: String = "label",
-    }
-}
-
-impl DoSetLabel {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(entry_id: impl Into<String>) -> Self {
-        Self {
-            id: None,
-            entry_id: entry_id.into(),
-            label: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Switches to another model. Answered with `FoundResult`.
-    pub struct DoSetModel("type" = "set_model") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// Name of the provider.
-        required provider: String = "provider",
-        /// Id of the model.
-        required model_id: String = "modelId",
-    }
-}
-
-impl DoSetModel {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(provider: impl Into<String>, model_id: impl Into<String>) -> Self {
-        Self {
-            id: None,
-            provider: provider.into(),
-            model_id: model_id.into(),
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Sets the name of the session.
-    pub struct DoSetSessionName("type" = "set_session_name") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// New name of the session.
-        required name: String = "name",
-    }
-}
-
-impl DoSetSessionName {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(name: impl Into<String>) -> Self {
-        Self {
-            id: None,
-            name: name.into(),
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Sets the thinking level; an unsupported level becomes the nearest supported one.
-    pub struct DoSetThinkingLevel("type" = "set_thinking_level") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// New thinking level.
-        required level: ThinkingLevel = "level",
-    }
-}
-
-impl DoSetThinkingLevel {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(level: ThinkingLevel) -> Self {
-        Self {
-            id: None,
-            level,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Ends the agent as soon as it is idle. Answered at once.
-    pub struct DoShutdown("type" = "shutdown") {
-        /// Id of the request.
-        optional id: String = "id",
-    }
-}
-
-impl DoShutdown {
-    /// Makes the value without its optional members.
-    pub fn new() -> Self {
-        Self {
-            id: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-impl Default for DoShutdown {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-record! {
-    /// Switches to another session. Only allowed in commands. The answer states if an extension prevented it.
-    pub struct DoSwitchSession("type" = "switch_session") {
-        /// Id of the request.
-        optional id: String = "id",
-        /// Path of the session file.
-        required path: String = "path",
-    }
-}
-
-impl DoSwitchSession {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(path: impl Into<String>) -> Self {
-        Self {
-            id: None,
-            path: path.into(),
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
-    /// for itself.
-    pub struct DoWaitForIdle("type" = "wait_for_idle") {
-        /// Id of the request.
-        required id: String = "id",
-    }
-}
-
-impl DoWaitForIdle {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(id: impl Into<String>) -> Self {
-        Self {
-            id: id.into(),
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
 strings! {
     /// The reason for the end of a complete message.
     pub enum DoneReason closed {
@@ -1699,7 +1231,7 @@ impl DriverAnswer {
         Self {
             dialog: dialog.into(),
             answer: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1723,7 +1255,7 @@ impl DriverCall {
             call: call.into(),
             command: command.into(),
             params,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1738,7 +1270,7 @@ impl DriverClose {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1759,7 +1291,7 @@ impl DriverClosed {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1789,7 +1321,7 @@ impl DriverDialog {
             dialog: dialog.into(),
             method: method.into(),
             params,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1816,7 +1348,7 @@ impl DriverError {
             kind,
             message: message.into(),
             code: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1834,7 +1366,7 @@ impl DriverEvent {
     pub fn new(event: serde_json::Map<String, serde_json::Value>) -> Self {
         Self {
             event,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1890,7 +1422,7 @@ impl DriverReady {
             library: library.into(),
             runs: None,
             sends: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1935,7 +1467,7 @@ impl DriverResult {
         Self {
             call: call.into(),
             value: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1959,7 +1491,7 @@ impl DriverRunEnd {
             call: call.into(),
             error: crate::wire::Maybe::Absent,
             message: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1981,7 +1513,7 @@ impl DriverStart {
         Self {
             dialect: dialect.into(),
             command,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2002,7 +1534,7 @@ impl DriverTerminated {
         Self {
             code: crate::wire::Maybe::Absent,
             signal: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2026,7 +1558,37 @@ impl DriverUnsupported {
     pub fn new(reason: impl Into<String>) -> Self {
         Self {
             reason: reason.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Opens an editor for the user. Answered with `ValueResult`.
+    pub struct EditorQuestion("type" = "editor") {
+        /// Id of the request.
+        required id: String = "id",
+        /// Path of the extension that sends the request.
+        optional extension: String = "extension",
+        /// Id of the agent's request that the extension is handling.
+        optional during: String = "during",
+        /// Title of the editor.
+        required title: String = "title",
+        /// Initial text of the editor.
+        optional prefill: String = "prefill",
+    }
+}
+
+impl EditorQuestion {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extension: None,
+            during: None,
+            title: title.into(),
+            prefill: None,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2063,7 +1625,7 @@ impl ExitExpectation {
             says: says.into(),
             level: None,
             exit,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2081,7 +1643,7 @@ impl ExitStep {
     pub fn new(wait_exit_ms: u64) -> Self {
         Self {
             wait_exit_ms,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2090,7 +1652,7 @@ impl Default for ExitStep {
     fn default() -> Self {
         Self {
             wait_exit_ms: 0,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2130,7 +1692,7 @@ impl ExpectedFailure {
             path: None,
             row: None,
             reason: reason.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2154,7 +1716,7 @@ impl ExpectedFailures {
             expected_failures,
             agent: None,
             failures,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2165,7 +1727,7 @@ impl Default for ExpectedFailures {
             expected_failures: 0,
             agent: None,
             failures: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2174,9 +1736,9 @@ record! {
     /// The results of the agent's requests. A command has no result; the results of events are in [`HookAnswers`].
     pub struct ExtensionAnswers() {
         /// The extensions of the process.
-        optional initialize: Initialized = "initialize",
+        optional initialize: InitializeResult = "initialize",
         /// The additionally loaded extensions.
-        optional load: Initialized = "load",
+        optional load: InitializeResult = "load",
         /// Result of the tool.
         optional tool: ToolResult = "tool",
     }
@@ -2189,7 +1751,7 @@ impl ExtensionAnswers {
             initialize: None,
             load: None,
             tool: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2197,6 +1759,27 @@ impl ExtensionAnswers {
 impl Default for ExtensionAnswers {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+record! {
+    /// Puts text into the input editor.
+    pub struct ExtensionEditorText("type" = "set_editor_text") {
+        /// Path of the extension that sets the text.
+        optional extension: String = "extension",
+        /// New text of the input editor.
+        required text: String = "text",
+    }
+}
+
+impl ExtensionEditorText {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            extension: None,
+            text: text.into(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
     }
 }
 
@@ -2224,7 +1807,7 @@ impl ExtensionFailed {
             event: event.into(),
             error: error.into(),
             channel: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2243,64 +1826,64 @@ tagged! {
         /// A line for the agent's log. The stderr of a process goes to the same log.
         Log(ExtensionLog) = "log",
         /// Requests a choice of the user. Answered with `ValueResult`.
-        Select(AskSelect) = "select",
-        /// Requests a yes or no of the user. Answered with `ConfirmedResult`.
-        Confirm(AskConfirm) = "confirm",
+        Select(SelectQuestion) = "select",
+        /// Requests a yes or no of the user. Answered with `ConfirmationResult`.
+        Confirm(ConfirmQuestion) = "confirm",
         /// Requests a line of text from the user. Answered with `ValueResult`.
-        Input(AskInput) = "input",
+        Input(InputQuestion) = "input",
         /// Opens an editor for the user. Answered with `ValueResult`.
-        Editor(AskEditor) = "editor",
+        Editor(EditorQuestion) = "editor",
         /// Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet.
-        Withdraw(AskWithdraw) = "withdraw",
+        Withdraw(QuestionWithdrawal) = "withdraw",
         /// Shows a notice.
-        Notify(ShowNotice) = "notify",
+        Notify(ExtensionNotice) = "notify",
         /// Sets or clears an entry of the status bar.
-        SetStatus(ShowStatus) = "set_status",
+        SetStatus(ExtensionStatus) = "set_status",
         /// Sets or clears a block of lines beside the editor.
-        SetWidget(ShowWidget) = "set_widget",
+        SetWidget(ExtensionWidget) = "set_widget",
         /// Sets the title of the window or tab.
-        SetTitle(ShowTitle) = "set_title",
+        SetTitle(ExtensionTitle) = "set_title",
         /// Puts text into the input editor.
-        SetEditorText(ShowEditorText) = "set_editor_text",
+        SetEditorText(ExtensionEditorText) = "set_editor_text",
         /// Adds an extension's message to the conversation.
-        SendMessage(DoSendMessage) = "send_message",
+        SendMessage(SendMessageAction) = "send_message",
         /// Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
         /// time of delivery.
-        SendUserMessage(DoSendUserMessage) = "send_user_message",
+        SendUserMessage(SendUserMessageAction) = "send_user_message",
         /// Stores data in the session; the model does not receive it.
-        AppendEntry(DoAppendEntry) = "append_entry",
+        AppendEntry(AppendEntryAction) = "append_entry",
         /// Sets the name of the session.
-        SetSessionName(DoSetSessionName) = "set_session_name",
+        SetSessionName(SetSessionNameAction) = "set_session_name",
         /// Sets or removes the label of a session entry.
-        SetLabel(DoSetLabel) = "set_label",
+        SetLabel(SetLabelAction) = "set_label",
         /// Sets the tools that the model can call from the next request on. Unknown names are ignored.
-        SetActiveTools(DoSetActiveTools) = "set_active_tools",
-        /// Switches to another model. Answered with `FoundResult`.
-        SetModel(DoSetModel) = "set_model",
+        SetActiveTools(SetActiveToolsAction) = "set_active_tools",
+        /// Switches to another model. Answered with `SetModelResult`.
+        SetModel(SetModelAction) = "set_model",
         /// Sets the thinking level; an unsupported level becomes the nearest supported one.
-        SetThinkingLevel(DoSetThinkingLevel) = "set_thinking_level",
+        SetThinkingLevel(SetThinkingLevelAction) = "set_thinking_level",
         /// Stops the current run. Answered at once.
-        Abort(DoAbort) = "abort",
+        Abort(AbortAction) = "abort",
         /// Ends the agent as soon as it is idle. Answered at once.
-        Shutdown(DoShutdown) = "shutdown",
+        Shutdown(ShutdownAction) = "shutdown",
         /// Compacts the conversation. The answer with the result follows at the end.
-        Compact(DoCompact) = "compact",
+        Compact(CompactAction) = "compact",
         /// Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
         /// for itself.
-        WaitForIdle(DoWaitForIdle) = "wait_for_idle",
+        WaitForIdle(WaitForIdleAction) = "wait_for_idle",
         /// Starts a new session. Only allowed in commands. The answer states if an extension prevented it.
-        NewSession(DoNewSession) = "new_session",
+        NewSession(NewSessionAction) = "new_session",
         /// Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
         /// prevented it.
-        Fork(DoFork) = "fork",
+        Fork(ForkAction) = "fork",
         /// Switches to another session. Only allowed in commands. The answer states if an extension prevented it.
-        SwitchSession(DoSwitchSession) = "switch_session",
+        SwitchSession(SwitchSessionAction) = "switch_session",
         /// Returns the complete state.
-        GetState(DoGetState) = "get_state",
+        GetState(GetStateAction) = "get_state",
         /// Returns the entries of the session.
-        GetEntries(DoGetEntries) = "get_entries",
+        GetEntries(GetEntriesAction) = "get_entries",
         /// Registers the contributions of an extension again; replaces its earlier registration.
-        Register(DoRegister) = "register",
+        Register(RegisterAction) = "register",
     }
 }
 
@@ -2320,7 +1903,7 @@ impl ExtensionLog {
         Self {
             level,
             message: message.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2347,7 +1930,31 @@ impl ExtensionMessage {
             content: content.into(),
             display,
             details: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Shows a notice.
+    pub struct ExtensionNotice("type" = "notify") {
+        /// Path of the extension that shows the notice.
+        optional extension: String = "extension",
+        /// Text of the notice.
+        required message: String = "message",
+        /// Kind of the notice.
+        optional notify_type: NotifyType = "notifyType",
+    }
+}
+
+impl ExtensionNotice {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            extension: None,
+            message: message.into(),
+            notify_type: None,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2371,29 +1978,80 @@ impl ExtensionResponse {
             id: id.into(),
             result: crate::wire::Maybe::Absent,
             error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
-    /// The absence of a file: the suite does not write this file of the profile.
-    pub struct FileAbsent("absent" = true) {
+    /// Sets or clears an entry of the status bar.
+    pub struct ExtensionStatus("type" = "set_status") {
+        /// Path of the extension that sets the entry.
+        optional extension: String = "extension",
+        /// Key of the entry.
+        required key: String = "key",
+        /// Text of the entry; absent to clear it.
+        optional text: String = "text",
     }
 }
 
-impl FileAbsent {
-    /// Makes the value without its optional members.
-    pub fn new() -> Self {
+impl ExtensionStatus {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(key: impl Into<String>) -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extension: None,
+            key: key.into(),
+            text: None,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
-impl Default for FileAbsent {
-    fn default() -> Self {
-        Self::new()
+record! {
+    /// Sets the title of the window or tab.
+    pub struct ExtensionTitle("type" = "set_title") {
+        /// Path of the extension that sets the title.
+        optional extension: String = "extension",
+        /// New title of the window or tab.
+        required title: String = "title",
+    }
+}
+
+impl ExtensionTitle {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(title: impl Into<String>) -> Self {
+        Self {
+            extension: None,
+            title: title.into(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Sets or clears a block of lines beside the editor.
+    pub struct ExtensionWidget("type" = "set_widget") {
+        /// Path of the extension that sets the block.
+        optional extension: String = "extension",
+        /// Key of the block.
+        required key: String = "key",
+        /// Lines of the block; absent to clear it.
+        optional lines: Vec<String> = "lines",
+        /// Position of the block.
+        optional placement: WidgetPlacement = "placement",
+    }
+}
+
+impl ExtensionWidget {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(key: impl Into<String>) -> Self {
+        Self {
+            extension: None,
+            key: key.into(),
+            lines: None,
+            placement: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
     }
 }
 
@@ -2410,7 +2068,7 @@ impl FileBytes {
     pub fn new(base64: impl Into<String>) -> Self {
         Self {
             base64: base64.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2421,7 +2079,7 @@ choice! {
         Text(String) Text,
         Bytes(FileBytes) Members,
         Json(FileJson) Members,
-        Absent(FileAbsent) Members,
+        Absent(AbsentFile) Members,
     }
 }
 
@@ -2438,7 +2096,7 @@ impl FileJson {
     pub fn new(json: serde_json::Value) -> Self {
         Self {
             json,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2454,19 +2112,23 @@ strings! {
 }
 
 record! {
-    /// The outcome of a search.
-    pub struct FoundResult() {
-        /// `true` if the target was found. If `false`, the request had no effect.
-        required found: bool = "found",
+    /// Forks the session before a message of the user. Only allowed in commands. The answer states if an extension
+    /// prevented it.
+    pub struct ForkAction("type" = "fork") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// Id of the message's entry.
+        required entry_id: String = "entryId",
     }
 }
 
-impl FoundResult {
+impl ForkAction {
     /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(found: bool) -> Self {
+    pub fn new(entry_id: impl Into<String>) -> Self {
         Self {
-            found,
-            extra: crate::wire::Extra::default(),
+            id: None,
+            entry_id: entry_id.into(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2510,7 +2172,43 @@ impl FramesExpectationBuilder {
             level: None,
             of: self.of,
             frames: self.frames,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Returns the entries of the session.
+    pub struct GetEntriesAction("type" = "get_entries") {
+        /// Id of the request.
+        required id: String = "id",
+    }
+}
+
+impl GetEntriesAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Returns the complete state.
+    pub struct GetStateAction("type" = "get_state") {
+        /// Id of the request.
+        required id: String = "id",
+    }
+}
+
+impl GetStateAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2526,7 +2224,7 @@ impl HoldStep {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2577,7 +2275,7 @@ impl HookAnswers {
             tool_call: None,
             tool_result: None,
             user_bash: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2657,13 +2355,13 @@ record! {
         /// The choice of the user.
         optional select: ValueResult = "select",
         /// The answer of the user.
-        optional confirm: ConfirmedResult = "confirm",
+        optional confirm: ConfirmationResult = "confirm",
         /// The entered text of the user.
         optional input: ValueResult = "input",
         /// The edited text of the user.
         optional editor: ValueResult = "editor",
         /// `true` in `found` if the model exists and is available.
-        optional set_model: FoundResult = "set_model",
+        optional set_model: SetModelResult = "set_model",
         /// The result of a compaction.
         optional compact: CompactionResult = "compact",
         /// Result of the new session; an extension can prevent it.
@@ -2694,7 +2392,7 @@ impl HostAnswers {
             switch_session: None,
             get_state: None,
             get_entries: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2719,7 +2417,7 @@ impl HostCancel {
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2759,7 +2457,7 @@ impl HostCommandBuilder {
             extension: self.extension,
             name: self.name,
             args: self.args,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2786,7 +2484,7 @@ impl HostEntries {
             header: None,
             entries,
             leaf_id,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2811,7 +2509,7 @@ impl HostEvent {
             id: None,
             extension: extension.into(),
             event: event.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2819,11 +2517,11 @@ impl HostEvent {
 tagged! {
     /// A frame from the agent to an extension process. A process ignores unknown types.
     pub enum HostFrame by "type" open {
-        /// The first frame. The process answers with `Initialized` when its extensions are loaded. Before that, it sends
+        /// The first frame. The process answers with `InitializeResult` when its extensions are loaded. Before that, it sends
         /// only notices and log lines.
         Initialize(HostInitialize) = "initialize",
         /// Additional extensions to load, for example after a directory becomes trusted. Sent only to a process that
-        /// announced `loadsMore` in `Initialized`. Answered with `Initialized` for these extensions only. An empty list,
+        /// announced `loadsMore` in `InitializeResult`. Answered with `InitializeResult` for these extensions only. An empty list,
         /// answered with an empty list, checks that the process still responds.
         Load(HostLoad) = "load",
         /// An event of the agent. With an id, the agent waits for the response, whose result `HookAnswers` defines. Without
@@ -2846,7 +2544,7 @@ tagged! {
 }
 
 record! {
-    /// The first frame. The process answers with `Initialized` when its extensions are loaded. Before that, it sends
+    /// The first frame. The process answers with `InitializeResult` when its extensions are loaded. Before that, it sends
     /// only notices and log lines.
     pub struct HostInitialize("type" = "initialize") {
         /// Id of the request.
@@ -2901,14 +2599,14 @@ impl HostInitializeBuilder {
             cwd: self.cwd,
             agent_dir: self.agent_dir,
             extensions: self.extensions,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// Additional extensions to load, for example after a directory becomes trusted. Sent only to a process that
-    /// announced `loadsMore` in `Initialized`. Answered with `Initialized` for these extensions only. An empty list,
+    /// announced `loadsMore` in `InitializeResult`. Answered with `InitializeResult` for these extensions only. An empty list,
     /// answered with an empty list, checks that the process still responds.
     pub struct HostLoad("type" = "load") {
         /// Id of the request.
@@ -2924,7 +2622,7 @@ impl HostLoad {
         Self {
             id: id.into(),
             extensions,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2956,7 +2654,7 @@ impl HostResponse {
             id: id.into(),
             result: None,
             error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3014,7 +2712,7 @@ impl HostState {
             active_tools: None,
             commands: None,
             flags: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3038,7 +2736,7 @@ impl HostStateChanged {
     pub fn new(state: HostState) -> Self {
         Self {
             state,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3083,7 +2781,7 @@ impl HostToolBuilder {
             name: self.name,
             tool_call_id: self.tool_call_id,
             params: self.params,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3104,7 +2802,7 @@ impl ImageContent {
         Self {
             data: data.into(),
             mime_type: mime_type.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3128,7 +2826,7 @@ impl ImageLimits {
             max_per_message: None,
             max_per_request: None,
             resize: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3161,7 +2859,7 @@ impl ImageSize {
             max_height: None,
             max_bytes: None,
             jpeg_quality: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3174,20 +2872,20 @@ impl Default for ImageSize {
 
 record! {
     /// The answer to `initialize` and `load`: the contributions of the loaded extensions.
-    pub struct Initialized() {
+    pub struct InitializeResult() {
         /// Version of this protocol that the process uses, 1.
         required protocol: u64 = "protocol",
         /// Contributions of each extension, one for each path of the request.
         required extensions: Vec<OfferedExtension> = "extensions",
         /// Kinds of updates that the process receives without a request.
-        optional watch: Vec<Watched> = "watch",
+        optional watch: Vec<WatchTopic> = "watch",
         /// `true` if the process can load additional extensions on a `load` frame. Otherwise the agent sends no such
         /// frame.
         optional loads_more: bool = "loadsMore",
     }
 }
 
-impl Initialized {
+impl InitializeResult {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(protocol: u64, extensions: Vec<OfferedExtension>) -> Self {
         Self {
@@ -3195,19 +2893,19 @@ impl Initialized {
             extensions,
             watch: None,
             loads_more: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
-impl Default for Initialized {
+impl Default for InitializeResult {
     fn default() -> Self {
         Self {
             protocol: 0,
             extensions: Default::default(),
             watch: None,
             loads_more: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3245,7 +2943,7 @@ impl InputAnswer {
             action,
             text: None,
             images: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3287,7 +2985,7 @@ impl InputHook {
             text: text.into(),
             images: None,
             source,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3318,7 +3016,7 @@ impl InputLimits {
         Self {
             max_request_bytes: None,
             images: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3326,6 +3024,39 @@ impl InputLimits {
 impl Default for InputLimits {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+record! {
+    /// Requests a line of text from the user. Answered with `ValueResult`.
+    pub struct InputQuestion("type" = "input") {
+        /// Id of the request.
+        required id: String = "id",
+        /// Path of the extension that sends the request.
+        optional extension: String = "extension",
+        /// Id of the agent's request that the extension is handling.
+        optional during: String = "during",
+        /// Text of the question.
+        required title: String = "title",
+        /// Grey text in the empty field.
+        optional placeholder: String = "placeholder",
+        /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
+        optional timeout: u64 = "timeout",
+    }
+}
+
+impl InputQuestion {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>, title: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extension: None,
+            during: None,
+            title: title.into(),
+            placeholder: None,
+            timeout: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
     }
 }
 
@@ -3360,7 +3091,7 @@ impl KnownTool {
             name: name.into(),
             description: description.into(),
             parameters,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3389,7 +3120,7 @@ impl LineRepeat {
         Self {
             repeat: repeat.into(),
             n,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3421,7 +3152,7 @@ impl MessageEnd {
     pub fn new(message: impl Into<AgentMessage>) -> Self {
         Self {
             message: message.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3440,7 +3171,7 @@ impl MessageStart {
     pub fn new(message: impl Into<AgentMessage>) -> Self {
         Self {
             message: message.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3464,7 +3195,7 @@ impl MessageUpdate {
             assistant_message_event: assistant_message_event.into(),
             usage: None,
             message: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3546,7 +3277,7 @@ impl ModelBuilder {
             prompt_cache: None,
             input_limits: None,
             r#type: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3600,7 +3331,7 @@ impl ModelCostBuilder {
             output: self.output,
             cache_read: self.cache_read,
             cache_write: self.cache_write,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3612,7 +3343,7 @@ impl Default for ModelCost {
             output: serde_json::Number::from(0),
             cache_read: serde_json::Number::from(0),
             cache_write: serde_json::Number::from(0),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3679,7 +3410,43 @@ impl ModelRequestBuilder {
             tools: self.tools,
             options: self.options,
             answer: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Waits until the scripted model has received a request. Continues at once if the agent plays the script itself,
+    /// as its requests are then not observable.
+    pub struct ModelRequestStep() {
+        /// Total number of requests that the model must have received.
+        required model_asked: u64 = "model_asked",
+        /// Pattern of a request's record: only matching requests are counted. By default all requests are counted.
+        optional fits: serde_json::Value = "fits",
+        /// Timeout in milliseconds; 20 000 by default.
+        optional timeout_ms: u64 = "timeout_ms",
+    }
+}
+
+impl ModelRequestStep {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(model_asked: u64) -> Self {
+        Self {
+            model_asked,
+            fits: None,
+            timeout_ms: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for ModelRequestStep {
+    fn default() -> Self {
+        Self {
+            model_asked: 0,
+            fits: None,
+            timeout_ms: None,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3704,7 +3471,7 @@ impl ModelScript {
             responses,
             default: None,
             device: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3715,7 +3482,7 @@ impl Default for ModelScript {
             responses: Default::default(),
             default: None,
             device: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3739,7 +3506,7 @@ impl ModelSelectHook {
             model,
             previous_model,
             source,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3757,6 +3524,33 @@ strings! {
 }
 
 record! {
+    /// Starts a new session. Only allowed in commands. The answer states if an extension prevented it.
+    pub struct NewSessionAction("type" = "new_session") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// File of the parent session.
+        optional parent_session: String = "parentSession",
+    }
+}
+
+impl NewSessionAction {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            id: None,
+            parent_session: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for NewSessionAction {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
     /// Writes a note into the transcript.
     pub struct NoteStep() {
         /// Text of the note. Variables in it are substituted.
@@ -3769,7 +3563,7 @@ impl NoteStep {
     pub fn new(note: impl Into<String>) -> Self {
         Self {
             note: note.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3802,7 +3596,7 @@ impl OfferedCommand {
         Self {
             name: name.into(),
             description: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3838,7 +3632,7 @@ impl OfferedExtension {
             tools: None,
             flags: None,
             events: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3865,7 +3659,7 @@ impl OfferedFlag {
             description: None,
             kind,
             default: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3898,7 +3692,7 @@ impl OfferedTool {
             parameters,
             prompt_snippet: None,
             prompt_guidelines: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3916,7 +3710,7 @@ impl PauseStep {
     pub fn new(pause_ms: u64) -> Self {
         Self {
             pause_ms,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -3925,7 +3719,7 @@ impl Default for PauseStep {
     fn default() -> Self {
         Self {
             pause_ms: 0,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4012,7 +3806,7 @@ impl ProfileBuilder {
             claims: None,
             choices: None,
             expected_failures: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4045,7 +3839,7 @@ impl ProfileClaims {
             without_events: None,
             without: None,
             embedded_model: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4072,7 +3866,7 @@ impl ProfileFile {
         Self {
             file: file.into(),
             value,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4093,7 +3887,7 @@ impl PromptCacheTimes {
         Self {
             short: None,
             long: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4101,6 +3895,24 @@ impl PromptCacheTimes {
 impl Default for PromptCacheTimes {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+record! {
+    /// Withdraws a dialog. The dialog ends without an answer, even if its own frame has not arrived yet.
+    pub struct QuestionWithdrawal("type" = "withdraw") {
+        /// Id of the extension's request for the dialog.
+        required question: String = "question",
+    }
+}
+
+impl QuestionWithdrawal {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(question: impl Into<String>) -> Self {
+        Self {
+            question: question.into(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
     }
 }
 
@@ -4123,7 +3935,7 @@ impl QuietStep {
             quiet_ms,
             timeout_ms: None,
             skip: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4134,7 +3946,7 @@ impl Default for QuietStep {
             quiet_ms: 0,
             timeout_ms: None,
             skip: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4158,7 +3970,7 @@ impl RawRepeat {
             token: token.into(),
             text: text.into(),
             n,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4188,7 +4000,7 @@ impl RawStep {
             repeat: None,
             piece_bytes: None,
             pause_ms: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4207,7 +4019,7 @@ impl ReadyStep {
     pub fn new() -> Self {
         Self {
             timeout_ms: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4234,7 +4046,28 @@ impl Redaction {
         Self {
             from: from.into(),
             to: to.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Registers the contributions of an extension again; replaces its earlier registration.
+    pub struct RegisterAction("type" = "register") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// New contributions of the extension.
+        required offered: OfferedExtension = "offered",
+    }
+}
+
+impl RegisterAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(offered: OfferedExtension) -> Self {
+        Self {
+            id: None,
+            offered,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4303,7 +4136,7 @@ impl ReportCaseBuilder {
             agreed: self.agreed,
             covers: self.covers,
             checks: self.checks,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4348,7 +4181,7 @@ impl ReportCheck {
             found: None,
             before: None,
             known: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4372,7 +4205,7 @@ impl ReportFrame {
             record,
             dir,
             line: line.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4422,7 +4255,7 @@ impl ReportTotalsBuilder {
             expected_failure: self.expected_failure,
             inconclusive: self.inconclusive,
             not_applicable: self.not_applicable,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4436,7 +4269,7 @@ impl Default for ReportTotals {
             expected_failure: 0,
             inconclusive: 0,
             not_applicable: 0,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4460,7 +4293,7 @@ impl RequestCall {
             id: None,
             name: name.into(),
             arguments,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4487,7 +4320,7 @@ impl RequestCheck {
             expect,
             says: says.into(),
             level: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4520,7 +4353,7 @@ impl RequestMessage {
             images: None,
             calls: None,
             results: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4544,7 +4377,7 @@ impl RequestResult {
             id: id.into(),
             text: text.into(),
             is_error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4581,7 +4414,7 @@ impl ResourcesDiscoverAnswer {
             skill_paths: None,
             prompt_paths: None,
             theme_paths: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4608,7 +4441,7 @@ impl ResourcesDiscoverHook {
         Self {
             cwd: cwd.into(),
             reason,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4623,7 +4456,7 @@ impl ResumeStep {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4722,7 +4555,7 @@ impl ScenarioBuilder {
             expect: None,
             allow: None,
             alone: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4735,7 +4568,7 @@ choice! {
         Raw(RawStep) Members,
         Bytes(BytesStep) Members,
         Wait(WaitStep) Members,
-        Asked(AskedStep) Members,
+        ModelRequest(ModelRequestStep) Members,
         Pause(PauseStep) Members,
         Quiet(QuietStep) Members,
         Hold(HoldStep) Members,
@@ -4793,7 +4626,7 @@ impl ScriptCondition {
             model: None,
             tool_results: None,
             body: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4829,7 +4662,7 @@ impl ScriptDevice {
             token_status: None,
             interval: None,
             error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4865,7 +4698,7 @@ impl ScriptError {
             message: None,
             code: None,
             headers: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4898,7 +4731,7 @@ impl ScriptRaw {
             headers: None,
             body: None,
             base64: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4925,7 +4758,7 @@ impl ScriptRepeat {
         Self {
             chunk: chunk.into(),
             n,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -4997,7 +4830,7 @@ impl ScriptResponse {
             stream_error_after: None,
             error: None,
             empty_error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5033,7 +4866,7 @@ impl ScriptText {
     pub fn new(text: impl Into<Chunks>) -> Self {
         Self {
             text: text.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5051,7 +4884,7 @@ impl ScriptTextRepeat {
     pub fn new(text_repeat: ScriptRepeat) -> Self {
         Self {
             text_repeat,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5072,7 +4905,7 @@ impl ScriptThinking {
         Self {
             thinking: thinking.into(),
             signature: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5093,7 +4926,7 @@ impl ScriptThinkingRepeat {
         Self {
             thinking_repeat,
             signature: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5117,7 +4950,7 @@ impl ScriptTool {
             id: None,
             name: name.into(),
             args: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5135,7 +4968,7 @@ impl ScriptToolUse {
     pub fn new(tool: ScriptTool) -> Self {
         Self {
             tool,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5162,7 +4995,7 @@ impl ScriptUsage {
             output: None,
             cache_read: None,
             cache_write: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5170,6 +5003,69 @@ impl ScriptUsage {
 impl Default for ScriptUsage {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+record! {
+    /// Requests a choice of the user. Answered with `ValueResult`.
+    pub struct SelectQuestion("type" = "select") {
+        /// Id of the request.
+        required id: String = "id",
+        /// Path of the extension that sends the request.
+        optional extension: String = "extension",
+        /// Id of the agent's request that the extension is handling.
+        optional during: String = "during",
+        /// Text of the question.
+        required title: String = "title",
+        /// Choices of the user.
+        required options: Vec<String> = "options",
+        /// Timeout in milliseconds, after which the dialog ends without an answer; no timeout if absent.
+        optional timeout: u64 = "timeout",
+    }
+}
+
+impl SelectQuestion {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>, title: impl Into<String>, options: Vec<String>) -> Self {
+        Self {
+            id: id.into(),
+            extension: None,
+            during: None,
+            title: title.into(),
+            options,
+            timeout: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Adds an extension's message to the conversation.
+    pub struct SendMessageAction("type" = "send_message") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// Path of the extension that sends the message.
+        optional extension: String = "extension",
+        /// Message of the extension.
+        required message: ExtensionMessage = "message",
+        /// `true` to start a run if the agent is idle.
+        optional trigger_turn: bool = "triggerTurn",
+        /// Time of delivery during a run; `steer` if absent.
+        optional deliver_as: DeliverAs = "deliverAs",
+    }
+}
+
+impl SendMessageAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(message: ExtensionMessage) -> Self {
+        Self {
+            id: None,
+            extension: None,
+            message,
+            trigger_turn: None,
+            deliver_as: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
     }
 }
 
@@ -5186,7 +5082,35 @@ impl SendStep {
     pub fn new(send: serde_json::Value) -> Self {
         Self {
             send,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Sends a message as the user. If the agent is idle, it starts a run. During a run, `deliverAs` must state the
+    /// time of delivery.
+    pub struct SendUserMessageAction("type" = "send_user_message") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// Path of the extension that sends the message.
+        optional extension: String = "extension",
+        /// Text and images of the message.
+        required content: InputContent = "content",
+        /// Time of delivery: `steer` or `followUp`.
+        optional deliver_as: DeliverAs = "deliverAs",
+    }
+}
+
+impl SendUserMessageAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(content: impl Into<InputContent>) -> Self {
+        Self {
+            id: None,
+            extension: None,
+            content: content.into(),
+            deliver_as: None,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5210,7 +5134,7 @@ impl SessionBeforeCompactHook {
             preparation,
             branch_entries,
             custom_instructions: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5228,7 +5152,7 @@ impl SessionBeforeForkHook {
     pub fn new(entry_id: impl Into<String>) -> Self {
         Self {
             entry_id: entry_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5249,7 +5173,7 @@ impl SessionBeforeSwitchHook {
         Self {
             reason,
             target_session_file: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5270,7 +5194,7 @@ impl SessionCompactHook {
         Self {
             compaction_entry,
             from_extension,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5294,7 +5218,7 @@ impl SessionEntries {
             header: None,
             entries,
             leaf_id,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5305,7 +5229,7 @@ impl Default for SessionEntries {
             header: None,
             entries: Default::default(),
             leaf_id: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5323,7 +5247,7 @@ impl SessionForkHook {
     pub fn new() -> Self {
         Self {
             previous_session_file: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5365,7 +5289,7 @@ impl SessionShutdownHook {
     pub fn new() -> Self {
         Self {
             reason: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5393,7 +5317,7 @@ impl SessionStartHook {
         Self {
             reason: None,
             previous_session_file: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5420,7 +5344,136 @@ impl SessionSwitchHook {
         Self {
             reason,
             previous_session_file: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Sets the tools that the model can call from the next request on. Unknown names are ignored.
+    pub struct SetActiveToolsAction("type" = "set_active_tools") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// Names of the tools.
+        required tools: Vec<String> = "tools",
+    }
+}
+
+impl SetActiveToolsAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(tools: Vec<String>) -> Self {
+        Self {
+            id: None,
+            tools,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Sets or removes the label of a session entry.
+    pub struct SetLabelAction("type" = "set_label") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// Id of the entry.
+        required entry_id: String = "entryId",
+        /// The label; absent or null to remove it.
+        maybe label: String = "label",
+    }
+}
+
+impl SetLabelAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(entry_id: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            entry_id: entry_id.into(),
+            label: crate::wire::Maybe::Absent,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Switches to another model. Answered with `SetModelResult`.
+    pub struct SetModelAction("type" = "set_model") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// Name of the provider.
+        required provider: String = "provider",
+        /// Id of the model.
+        required model_id: String = "modelId",
+    }
+}
+
+impl SetModelAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(provider: impl Into<String>, model_id: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            provider: provider.into(),
+            model_id: model_id.into(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// The outcome of a search.
+    pub struct SetModelResult() {
+        /// `true` if the target was found. If `false`, the request had no effect.
+        required found: bool = "found",
+    }
+}
+
+impl SetModelResult {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(found: bool) -> Self {
+        Self {
+            found,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Sets the name of the session.
+    pub struct SetSessionNameAction("type" = "set_session_name") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// New name of the session.
+        required name: String = "name",
+    }
+}
+
+impl SetSessionNameAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            name: name.into(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// Sets the thinking level; an unsupported level becomes the nearest supported one.
+    pub struct SetThinkingLevelAction("type" = "set_thinking_level") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// New thinking level.
+        required level: ThinkingLevel = "level",
+    }
+}
+
+impl SetThinkingLevelAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(level: ThinkingLevel) -> Self {
+        Self {
+            id: None,
+            level,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5441,125 +5494,32 @@ impl ShellStep {
         Self {
             shell: shell.into(),
             timeout_ms: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
-    /// Puts text into the input editor.
-    pub struct ShowEditorText("type" = "set_editor_text") {
-        /// Path of the extension that sets the text.
-        optional extension: String = "extension",
-        /// New text of the input editor.
-        required text: String = "text",
+    /// Ends the agent as soon as it is idle. Answered at once.
+    pub struct ShutdownAction("type" = "shutdown") {
+        /// Id of the request.
+        optional id: String = "id",
     }
 }
 
-impl ShowEditorText {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(text: impl Into<String>) -> Self {
+impl ShutdownAction {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
         Self {
-            extension: None,
-            text: text.into(),
-            extra: crate::wire::Extra::default(),
+            id: None,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
-record! {
-    /// Shows a notice.
-    pub struct ShowNotice("type" = "notify") {
-        /// Path of the extension that shows the notice.
-        optional extension: String = "extension",
-        /// Text of the notice.
-        required message: String = "message",
-        /// Kind of the notice.
-        optional notify_type: NotifyType = "notifyType",
-    }
-}
-
-impl ShowNotice {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            extension: None,
-            message: message.into(),
-            notify_type: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Sets or clears an entry of the status bar.
-    pub struct ShowStatus("type" = "set_status") {
-        /// Path of the extension that sets the entry.
-        optional extension: String = "extension",
-        /// Key of the entry.
-        required key: String = "key",
-        /// Text of the entry; absent to clear it.
-        optional text: String = "text",
-    }
-}
-
-impl ShowStatus {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(key: impl Into<String>) -> Self {
-        Self {
-            extension: None,
-            key: key.into(),
-            text: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Sets the title of the window or tab.
-    pub struct ShowTitle("type" = "set_title") {
-        /// Path of the extension that sets the title.
-        optional extension: String = "extension",
-        /// New title of the window or tab.
-        required title: String = "title",
-    }
-}
-
-impl ShowTitle {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(title: impl Into<String>) -> Self {
-        Self {
-            extension: None,
-            title: title.into(),
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// Sets or clears a block of lines beside the editor.
-    pub struct ShowWidget("type" = "set_widget") {
-        /// Path of the extension that sets the block.
-        optional extension: String = "extension",
-        /// Key of the block.
-        required key: String = "key",
-        /// Lines of the block; absent to clear it.
-        optional lines: Vec<String> = "lines",
-        /// Position of the block.
-        optional placement: WidgetPlacement = "placement",
-    }
-}
-
-impl ShowWidget {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(key: impl Into<String>) -> Self {
-        Self {
-            extension: None,
-            key: key.into(),
-            lines: None,
-            placement: None,
-            extra: crate::wire::Extra::default(),
-        }
+impl Default for ShutdownAction {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
@@ -5576,7 +5536,7 @@ impl SignalStep {
     pub fn new(signal: StepSignal) -> Self {
         Self {
             signal,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5619,7 +5579,7 @@ impl SourceInfoBuilder {
             scope: self.scope,
             origin: self.origin,
             base_dir: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5696,7 +5656,7 @@ impl StreamDone {
         Self {
             reason,
             message: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5717,7 +5677,7 @@ impl StreamError {
         Self {
             reason,
             error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5735,7 +5695,7 @@ impl StreamStart {
     pub fn new() -> Self {
         Self {
             partial: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5827,7 +5787,7 @@ impl SuiteReportBuilder {
             problems: self.problems,
             notes: None,
             cases: self.cases,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5902,7 +5862,7 @@ impl SuiteSummaryBuilder {
             events: self.events,
             dialogs: self.dialogs,
             known_failures: self.known_failures,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5923,7 +5883,7 @@ impl SummaryShare {
         Self {
             shown,
             of,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5933,7 +5893,7 @@ impl Default for SummaryShare {
         Self {
             shown: 0,
             of: 0,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5945,6 +5905,27 @@ strings! {
         New = "new",
         /// A stored session was requested.
         Resume = "resume",
+    }
+}
+
+record! {
+    /// Switches to another session. Only allowed in commands. The answer states if an extension prevented it.
+    pub struct SwitchSessionAction("type" = "switch_session") {
+        /// Id of the request.
+        optional id: String = "id",
+        /// Path of the session file.
+        required path: String = "path",
+    }
+}
+
+impl SwitchSessionAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(path: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            path: path.into(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
     }
 }
 
@@ -5973,7 +5954,7 @@ impl SystemMessage {
             tools_added: None,
             tools_removed: None,
             timestamp,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -5994,7 +5975,7 @@ impl TextContent {
         Self {
             text: text.into(),
             text_signature: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6018,7 +5999,7 @@ impl TextDelta {
             content_index,
             delta: delta.into(),
             partial: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6042,7 +6023,7 @@ impl TextEnd {
             content_index,
             content: content.into(),
             partial: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6090,7 +6071,7 @@ impl TextExpectationBuilder {
             of: self.of,
             path: self.path,
             text: self.text,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6111,7 +6092,7 @@ impl TextStart {
         Self {
             content_index,
             partial: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6135,7 +6116,7 @@ impl ThinkingContent {
             thinking: thinking.into(),
             thinking_signature: None,
             redacted: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6159,7 +6140,7 @@ impl ThinkingDelta {
             content_index,
             delta: delta.into(),
             partial: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6183,7 +6164,7 @@ impl ThinkingEnd {
             content_index,
             content: content.into(),
             partial: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6226,7 +6207,7 @@ impl ThinkingStart {
         Self {
             content_index,
             partial: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6259,7 +6240,7 @@ impl ToolCall {
             thought_signature: None,
             namespace: None,
             arguments_error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6280,7 +6261,7 @@ impl ToolCallAnswer {
         Self {
             block: None,
             reason: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6310,7 +6291,7 @@ impl ToolCallDelta {
             content_index,
             delta: delta.into(),
             partial: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6334,7 +6315,7 @@ impl ToolCallEnd {
             content_index,
             tool_call,
             partial: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6358,7 +6339,7 @@ impl ToolCallHook {
             tool_call_id: tool_call_id.into(),
             tool_name: tool_name.into(),
             input,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6385,7 +6366,7 @@ impl ToolCallStart {
             id: None,
             tool_name: None,
             partial: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6412,7 +6393,7 @@ impl ToolDeclaration {
             description: description.into(),
             parameters,
             constrained_sampling: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6455,7 +6436,7 @@ impl ToolExecutionEndBuilder {
             result: self.result,
             is_error: self.is_error,
             duration_ms: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6482,7 +6463,7 @@ impl ToolExecutionStart {
             tool_name: tool_name.into(),
             args,
             intent: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6523,7 +6504,7 @@ impl ToolExecutionUpdateBuilder {
             tool_name: self.tool_name,
             args: self.args,
             partial_result: self.partial_result,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6550,7 +6531,7 @@ impl ToolOutput {
             details: crate::wire::Maybe::Absent,
             structured_content: None,
             is_error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6562,7 +6543,7 @@ impl Default for ToolOutput {
             details: crate::wire::Maybe::Absent,
             structured_content: None,
             is_error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6586,7 +6567,7 @@ impl ToolProgress {
             id: id.into(),
             content,
             details: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6604,7 +6585,7 @@ impl ToolReference {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6628,7 +6609,7 @@ impl ToolResult {
             content,
             details: crate::wire::Maybe::Absent,
             is_error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6639,7 +6620,7 @@ impl Default for ToolResult {
             content: Default::default(),
             details: crate::wire::Maybe::Absent,
             is_error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6663,7 +6644,7 @@ impl ToolResultAnswer {
             content: None,
             details: crate::wire::Maybe::Absent,
             is_error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6717,7 +6698,7 @@ impl ToolResultHookBuilder {
             content: self.content,
             details: crate::wire::Maybe::Absent,
             is_error: self.is_error,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6774,7 +6755,7 @@ impl ToolResultMessageBuilder {
             usage: None,
             nested_calls: None,
             timestamp: self.timestamp,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6804,7 +6785,7 @@ impl TranscriptControl {
             code: crate::wire::Maybe::Absent,
             stderr: crate::wire::Maybe::Absent,
             text: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6840,7 +6821,7 @@ impl TranscriptHeader {
             title: crate::wire::Maybe::Absent,
             argv: crate::wire::Maybe::Absent,
             provider_script: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6870,7 +6851,7 @@ impl TranscriptLine {
             line: None,
             line_parts: None,
             eol: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6891,7 +6872,7 @@ impl TranscriptNote {
         Self {
             t: None,
             line: line.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6925,7 +6906,7 @@ impl TurnEndHook {
             turn_index,
             message: message.into(),
             tool_results,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -6946,7 +6927,7 @@ impl TurnStartHook {
         Self {
             turn_index,
             timestamp,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -7000,7 +6981,7 @@ impl UsageBuilder {
             reasoning: None,
             total_tokens: None,
             cost: self.cost,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -7016,7 +6997,7 @@ impl Default for Usage {
             reasoning: None,
             total_tokens: None,
             cost: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -7034,7 +7015,7 @@ impl UserBashAnswer {
     pub fn new() -> Self {
         Self {
             result: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -7064,7 +7045,7 @@ impl UserBashHook {
             command: command.into(),
             exclude_from_context,
             cwd: cwd.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -7094,7 +7075,7 @@ impl UserMessage {
             attachments: None,
             attribution: None,
             steering: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -7115,7 +7096,7 @@ impl ValueResult {
         Self {
             value: None,
             other: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -7123,6 +7104,25 @@ impl ValueResult {
 impl Default for ValueResult {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+record! {
+    /// Waits until no run, retry or compaction is in progress. Only allowed in commands, because an event would wait
+    /// for itself.
+    pub struct WaitForIdleAction("type" = "wait_for_idle") {
+        /// Id of the request.
+        required id: String = "id",
+    }
+}
+
+impl WaitForIdleAction {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
     }
 }
 
@@ -7167,14 +7167,14 @@ impl WaitStep {
             peek: None,
             capture: None,
             optional: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 strings! {
     /// The kind of updates that an extension process receives without a request.
-    pub enum Watched open {
+    pub enum WatchTopic open {
         /// Changes of the state, as `state` frames.
         State = "state",
         /// Entries of the session, as `entries` frames.

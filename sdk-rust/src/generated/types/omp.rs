@@ -24,7 +24,7 @@ impl AbortAndPromptParams {
         Self {
             message: message.into(),
             images: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -39,7 +39,7 @@ impl AdvisorCostChanged {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -60,7 +60,7 @@ impl AdvisorYielded {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -99,7 +99,7 @@ impl AvailableCommand {
             input: None,
             subcommands: None,
             source: source.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -117,7 +117,7 @@ impl AvailableCommands {
     pub fn new(commands: Vec<AvailableCommand>) -> Self {
         Self {
             commands,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -126,7 +126,7 @@ impl Default for AvailableCommands {
     fn default() -> Self {
         Self {
             commands: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -144,7 +144,7 @@ impl AvailableCommandsUpdate {
     pub fn new(commands: Vec<AvailableCommand>) -> Self {
         Self {
             commands,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -164,7 +164,7 @@ impl BranchParams {
     pub fn new(entry_id: impl Into<String>) -> Self {
         Self {
             entry_id: entry_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -183,7 +183,7 @@ impl CancelNotice {
     pub fn new(target_id: impl Into<String>) -> Self {
         Self {
             target_id: target_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -219,7 +219,7 @@ impl ClientTool {
             hidden: None,
             load_mode: None,
             reads_skill_uris: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -237,7 +237,7 @@ impl CommandOutput {
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -258,7 +258,7 @@ impl ConfigUpdate {
         Self {
             model: None,
             thinking_level: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -279,7 +279,7 @@ impl ConfigWarningsChanged {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -307,7 +307,7 @@ impl DeveloperMessage {
         Self {
             content: content.into(),
             timestamp,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -328,7 +328,7 @@ impl FastMode {
         Self {
             enabled,
             active,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -349,7 +349,7 @@ impl FileMentionMessage {
         Self {
             files,
             timestamp,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -372,7 +372,7 @@ impl GetMessagesPageParams {
         Self {
             cursor: None,
             limit: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -405,7 +405,7 @@ impl GetSubagentMessagesParams {
             subagent_id: None,
             session_file: None,
             from_byte: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -432,32 +432,8 @@ impl GoalUpdated {
         Self {
             goal,
             state: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
-    }
-}
-
-record! {
-    /// The result of a handoff. Since omp@18.2.
-    pub struct HandedOver() {
-        /// Path of the file with the handoff text, if one was written.
-        optional saved_path: String = "savedPath",
-    }
-}
-
-impl HandedOver {
-    /// Makes the value without its optional members.
-    pub fn new() -> Self {
-        Self {
-            saved_path: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-impl Default for HandedOver {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -476,12 +452,36 @@ impl HandoffParams {
     pub fn new() -> Self {
         Self {
             custom_instructions: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 impl Default for HandoffParams {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The result of a handoff. Since omp@18.2.
+    pub struct HandoffResult() {
+        /// Path of the file with the handoff text, if one was written.
+        optional saved_path: String = "savedPath",
+    }
+}
+
+impl HandoffResult {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            saved_path: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for HandoffResult {
     fn default() -> Self {
         Self::new()
     }
@@ -506,7 +506,7 @@ impl HostToolCall {
             tool_call_id: tool_call_id.into(),
             tool_name: tool_name.into(),
             arguments,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -524,7 +524,7 @@ impl HostToolCancel {
     pub fn new(target_id: impl Into<String>) -> Self {
         Self {
             target_id: target_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -542,7 +542,7 @@ impl HostToolNames {
     pub fn new(tool_names: Vec<String>) -> Self {
         Self {
             tool_names,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -551,7 +551,7 @@ impl Default for HostToolNames {
     fn default() -> Self {
         Self {
             tool_names: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -572,7 +572,7 @@ impl HostToolResult {
         Self {
             result,
             is_error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -582,7 +582,7 @@ impl Default for HostToolResult {
         Self {
             result: Default::default(),
             is_error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -600,7 +600,7 @@ impl HostToolUpdate {
     pub fn new(partial_result: ToolOutput) -> Self {
         Self {
             partial_result,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -609,7 +609,7 @@ impl Default for HostToolUpdate {
     fn default() -> Self {
         Self {
             partial_result: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -627,7 +627,7 @@ impl HostUriCancel {
     pub fn new(target_id: impl Into<String>) -> Self {
         Self {
             target_id: target_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -661,7 +661,7 @@ impl HostUriRequest {
             operation,
             url: url.into(),
             content: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -694,7 +694,7 @@ impl HostUriResult {
             immutable: None,
             is_error: None,
             error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -727,7 +727,7 @@ impl HostUriScheme {
             description: None,
             writable: None,
             immutable: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -745,7 +745,7 @@ impl HostUriSchemes {
     pub fn new(schemes: Vec<String>) -> Self {
         Self {
             schemes,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -754,7 +754,7 @@ impl Default for HostUriSchemes {
     fn default() -> Self {
         Self {
             schemes: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -782,25 +782,7 @@ impl IrcMessage {
     pub fn new(message: CustomMessage) -> Self {
         Self {
             message,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// The provider of the completed login. Since omp@18.2.
-    pub struct LoggedIn() {
-        /// Id of the provider.
-        required provider_id: String = "providerId",
-    }
-}
-
-impl LoggedIn {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(provider_id: impl Into<String>) -> Self {
-        Self {
-            provider_id: provider_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -820,7 +802,7 @@ impl LoginParams {
     pub fn new(provider_id: impl Into<String>) -> Self {
         Self {
             provider_id: provider_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -860,7 +842,7 @@ impl LoginProviderBuilder {
             name: self.name,
             available: self.available,
             authenticated: self.authenticated,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -878,7 +860,7 @@ impl LoginProviders {
     pub fn new(providers: Vec<LoginProvider>) -> Self {
         Self {
             providers,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -887,7 +869,25 @@ impl Default for LoginProviders {
     fn default() -> Self {
         Self {
             providers: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// The provider of the completed login. Since omp@18.2.
+    pub struct LoginResult() {
+        /// Id of the provider.
+        required provider_id: String = "providerId",
+    }
+}
+
+impl LoginResult {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(provider_id: impl Into<String>) -> Self {
+        Self {
+            provider_id: provider_id.into(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -920,7 +920,7 @@ impl MentionedFile {
             byte_size: None,
             skipped_reason: None,
             image: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -944,7 +944,7 @@ impl MessagesPage {
             messages,
             next_cursor: None,
             total_messages,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -955,7 +955,7 @@ impl Default for MessagesPage {
             messages: Default::default(),
             next_cursor: None,
             total_messages: 0,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -970,7 +970,7 @@ impl ModelChanged {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -997,7 +997,7 @@ impl NegotiateProtocolParams {
     pub fn new(protocol_version: u64) -> Self {
         Self {
             protocol_version,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1021,7 +1021,7 @@ impl Notice {
             level: level.into(),
             message: message.into(),
             source: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1064,7 +1064,7 @@ impl OmpAutoRetryStartBuilder {
             delay_ms: self.delay_ms,
             error_message: self.error_message,
             error_id: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1162,7 +1162,7 @@ impl OmpSessionStateBuilder {
             system_prompt: None,
             dump_tools: None,
             context_usage: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1186,7 +1186,7 @@ impl OmpThinkingLevelChanged {
             thinking_level: None,
             configured: None,
             resolved: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1216,7 +1216,7 @@ impl OpenUrlNotice {
             url: url.into(),
             launch_url: None,
             instructions: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1237,7 +1237,7 @@ impl PromptResult {
         Self {
             id: None,
             agent_invoked,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1255,7 +1255,7 @@ impl ProtocolVersion {
     pub fn new(protocol_version: u64) -> Self {
         Self {
             protocol_version,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1264,7 +1264,7 @@ impl Default for ProtocolVersion {
     fn default() -> Self {
         Self {
             protocol_version: 0,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1291,7 +1291,7 @@ impl Ready {
             supported_protocol_versions: None,
             max_frame_bytes: None,
             max_reassembled_frame_bytes: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1321,7 +1321,7 @@ impl RetryFallbackApplied {
             from: from.into(),
             to: to.into(),
             role: role.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1342,7 +1342,7 @@ impl RetryFallbackSucceeded {
         Self {
             model: model.into(),
             role: role.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1387,7 +1387,7 @@ impl RpcChunkBuilder {
             count: self.count,
             byte_length: self.byte_length,
             data: self.data,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1408,7 +1408,7 @@ impl RpcFrameError {
         Self {
             original_type: None,
             error: error.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1429,7 +1429,7 @@ impl SessionInfoUpdate {
         Self {
             title: None,
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1449,7 +1449,7 @@ impl SetFastModeParams {
     pub fn new(enabled: bool) -> Self {
         Self {
             enabled,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1470,7 +1470,7 @@ impl SetHostToolsParams {
     pub fn new(tools: Vec<ClientTool>) -> Self {
         Self {
             tools,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1491,7 +1491,7 @@ impl SetHostUriSchemesParams {
     pub fn new(schemes: Vec<HostUriScheme>) -> Self {
         Self {
             schemes,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1511,7 +1511,7 @@ impl SetInterruptModeParams {
     pub fn new(mode: InterruptMode) -> Self {
         Self {
             mode,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1531,7 +1531,7 @@ impl SetSubagentSubscriptionParams {
     pub fn new(level: SubagentLevel) -> Self {
         Self {
             level,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1551,7 +1551,7 @@ impl SetTodosParams {
     pub fn new(phases: Vec<TodoPhase>) -> Self {
         Self {
             phases,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1575,7 +1575,7 @@ impl StreamRule {
             name: name.into(),
             path: None,
             content: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1584,23 +1584,23 @@ record! {
     /// A subagent emitted an event. Since omp@18.2.
     pub struct SubagentEvent("type" = "subagent_event") {
         /// The event with the id of the subagent.
-        required payload: SubagentHappening = "payload",
+        required payload: SubagentEventPayload = "payload",
     }
 }
 
 impl SubagentEvent {
     /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(payload: SubagentHappening) -> Self {
+    pub fn new(payload: SubagentEventPayload) -> Self {
         Self {
             payload,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// An event of a subagent. Since omp@18.2.
-    pub struct SubagentHappening() {
+    pub struct SubagentEventPayload() {
         /// Id of the subagent.
         required id: String = "id",
         /// Event of the subagent.
@@ -1608,13 +1608,13 @@ record! {
     }
 }
 
-impl SubagentHappening {
+impl SubagentEventPayload {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(id: impl Into<String>, event: serde_json::Map<String, serde_json::Value>) -> Self {
         Self {
             id: id.into(),
             event,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1632,8 +1632,26 @@ strings! {
 }
 
 record! {
+    /// A subagent started or ended. Since omp@18.2.
+    pub struct SubagentLifecycle("type" = "subagent_lifecycle") {
+        /// The subagent with its status.
+        required payload: SubagentLifecyclePayload = "payload",
+    }
+}
+
+impl SubagentLifecycle {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(payload: SubagentLifecyclePayload) -> Self {
+        Self {
+            payload,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
     /// The start or end of a subagent. Since omp@18.2.
-    pub struct SubagentLife() {
+    pub struct SubagentLifecyclePayload() {
         /// Id of the subagent.
         required id: String = "id",
         /// Kind of the agent.
@@ -1655,9 +1673,9 @@ record! {
     }
 }
 
-/// Builds a [`SubagentLife`]: a literal with every required member, then [`build`](Self::build).
+/// Builds a [`SubagentLifecyclePayload`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
-pub struct SubagentLifeBuilder {
+pub struct SubagentLifecyclePayloadBuilder {
     /// Id of the subagent.
     pub id: String,
     /// Kind of the agent.
@@ -1670,10 +1688,10 @@ pub struct SubagentLifeBuilder {
     pub index: u64,
 }
 
-impl SubagentLifeBuilder {
+impl SubagentLifecyclePayloadBuilder {
     /// Makes the value; set the optional members on the result.
-    pub fn build(self) -> SubagentLife {
-        SubagentLife {
+    pub fn build(self) -> SubagentLifecyclePayload {
+        SubagentLifecyclePayload {
             id: self.id,
             agent: self.agent,
             agent_source: self.agent_source,
@@ -1683,25 +1701,7 @@ impl SubagentLifeBuilder {
             parent_tool_call_id: None,
             index: self.index,
             detached: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// A subagent started or ended. Since omp@18.2.
-    pub struct SubagentLifecycle("type" = "subagent_lifecycle") {
-        /// The subagent with its status.
-        required payload: SubagentLife = "payload",
-    }
-}
-
-impl SubagentLifecycle {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(payload: SubagentLife) -> Self {
-        Self {
-            payload,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1751,7 +1751,7 @@ impl SubagentMessagesBuilder {
             reset: self.reset,
             entries: self.entries,
             messages: self.messages,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1875,25 +1875,25 @@ impl SubagentProgressBuilder {
             resolved_model_identity: None,
             retry_state: None,
             retry_failure: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// A subagent made progress. Since omp@18.2.
-    pub struct SubagentProgressed("type" = "subagent_progress") {
+    pub struct SubagentProgressEvent("type" = "subagent_progress") {
         /// The subagent with its progress.
         required payload: SubagentReport = "payload",
     }
 }
 
-impl SubagentProgressed {
+impl SubagentProgressEvent {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(payload: SubagentReport) -> Self {
         Self {
             payload,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1950,7 +1950,7 @@ impl SubagentReportBuilder {
             progress: self.progress,
             session_file: None,
             detached: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2018,7 +2018,7 @@ impl SubagentSnapshotBuilder {
             last_update: self.last_update,
             progress: None,
             parent_tool_call_id: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2036,7 +2036,7 @@ impl SubagentSubscription {
     pub fn new(level: SubagentLevel) -> Self {
         Self {
             level,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2054,7 +2054,7 @@ impl Subagents {
     pub fn new(subagents: Vec<SubagentSnapshot>) -> Self {
         Self {
             subagents,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2063,7 +2063,7 @@ impl Default for Subagents {
     fn default() -> Self {
         Self {
             subagents: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2087,7 +2087,7 @@ impl Subcommand {
             name: name.into(),
             description: None,
             usage: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2102,7 +2102,7 @@ impl TodoAutoClear {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2138,7 +2138,7 @@ impl TodoItem {
             status: status.into(),
             notes: crate::wire::Maybe::Absent,
             blocker: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2159,7 +2159,7 @@ impl TodoPhase {
         Self {
             name: name.into(),
             tasks,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2177,7 +2177,7 @@ impl TodoPhases {
     pub fn new(todo_phases: Vec<TodoPhase>) -> Self {
         Self {
             todo_phases,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2186,7 +2186,7 @@ impl Default for TodoPhases {
     fn default() -> Self {
         Self {
             todo_phases: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2210,7 +2210,7 @@ impl TodoReminder {
             todos,
             attempt,
             max_attempts,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2244,7 +2244,7 @@ impl ToolStreamUpdate {
             tool_call_id: tool_call_id.into(),
             tool_name: tool_name.into(),
             update,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2263,7 +2263,7 @@ impl TtsrTriggered {
     pub fn new(rules: Vec<StreamRule>) -> Self {
         Self {
             rules,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }

@@ -20,7 +20,7 @@ impl AgentAbortParams {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -43,7 +43,7 @@ impl AgentPromptParams {
         Self {
             session_id: session_id.into(),
             text: text.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -91,7 +91,7 @@ impl AgentStateBuilder {
             message_count: self.message_count,
             tools: self.tools,
             token_usage: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -111,7 +111,7 @@ impl AgentStateParams {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -129,7 +129,7 @@ impl AskUserResult {
     pub fn new(answer: impl Into<String>) -> Self {
         Self {
             answer: answer.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -152,7 +152,25 @@ impl AuthPollParams {
         Self {
             device_code: device_code.into(),
             interval,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// The outcome of a login.
+    pub struct AuthPollResult() {
+        /// Always `true`.
+        required authenticated: bool = "authenticated",
+    }
+}
+
+impl AuthPollResult {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(authenticated: bool) -> Self {
+        Self {
+            authenticated,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -175,7 +193,7 @@ impl AuthSetKeyParams {
         Self {
             provider: provider.into(),
             api_key: api_key.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -196,25 +214,7 @@ impl AuthStatusResult {
         Self {
             authenticated,
             auth,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// The outcome of a login.
-    pub struct Authenticated() {
-        /// Always `true`.
-        required authenticated: bool = "authenticated",
-    }
-}
-
-impl Authenticated {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(authenticated: bool) -> Self {
-        Self {
-            authenticated,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -232,7 +232,7 @@ impl ConfirmResult {
     pub fn new(action: impl Into<String>) -> Self {
         Self {
             action: action.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -272,7 +272,7 @@ impl DeviceCodeBuilder {
             verification_uri: self.verification_uri,
             device_code: self.device_code,
             interval: self.interval,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -290,25 +290,25 @@ impl InputResult {
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// The current model of a session.
-    pub struct ModelSet() {
+    pub struct ModelSelection() {
         /// Current model of the session.
         required model: OpalModel = "model",
     }
 }
 
-impl ModelSet {
+impl ModelSelection {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(model: OpalModel) -> Self {
         Self {
             model,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -334,7 +334,7 @@ impl ModelSetParams {
             session_id: session_id.into(),
             model_id: model_id.into(),
             thinking_level: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -354,7 +354,7 @@ impl ModelsListParams {
     pub fn new() -> Self {
         Self {
             providers: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -378,7 +378,7 @@ impl OpalAgentAbort {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -387,7 +387,7 @@ impl Default for OpalAgentAbort {
     fn default() -> Self {
         Self {
             session_id: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -408,7 +408,7 @@ impl OpalAgentEnd {
         Self {
             session_id: session_id.into(),
             usage: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -418,7 +418,7 @@ impl Default for OpalAgentEnd {
         Self {
             session_id: Default::default(),
             usage: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -436,7 +436,7 @@ impl OpalAgentRecovered {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -445,7 +445,7 @@ impl Default for OpalAgentRecovered {
     fn default() -> Self {
         Self {
             session_id: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -463,7 +463,7 @@ impl OpalAgentStart {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -472,7 +472,7 @@ impl Default for OpalAgentStart {
     fn default() -> Self {
         Self {
             session_id: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -496,7 +496,7 @@ impl OpalAskUser {
             session_id: session_id.into(),
             question: question.into(),
             choices: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -520,7 +520,7 @@ impl OpalAuth {
             status,
             provider,
             providers: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -563,7 +563,7 @@ impl OpalAuthProviderBuilder {
             method: self.method,
             env_var: None,
             ready: self.ready,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -594,7 +594,7 @@ impl OpalConfig {
         Self {
             features,
             tools,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -604,7 +604,7 @@ impl Default for OpalConfig {
         Self {
             features: Default::default(),
             tools: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -624,7 +624,7 @@ impl OpalConfigGetParams {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -650,7 +650,7 @@ impl OpalConfigSetParams {
             session_id: session_id.into(),
             features: None,
             tools: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -690,7 +690,7 @@ impl OpalConfirmBuilder {
             title: self.title,
             message: self.message,
             actions: self.actions,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -711,7 +711,7 @@ impl OpalContextDiscovered {
         Self {
             session_id: session_id.into(),
             files,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -729,7 +729,7 @@ impl OpalDone {
     pub fn new(ok: bool) -> Self {
         Self {
             ok,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -753,7 +753,7 @@ impl OpalError {
             code,
             message: message.into(),
             data: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -780,7 +780,7 @@ impl OpalFeatures {
             skills: None,
             mcp: None,
             debug: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -810,7 +810,7 @@ impl OpalHistoryCall {
             call_id: call_id.into(),
             name: name.into(),
             arguments,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -852,7 +852,7 @@ impl OpalHistoryMessage {
             call_id: crate::wire::Maybe::Absent,
             name: crate::wire::Maybe::Absent,
             metadata: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -876,7 +876,7 @@ impl OpalInput {
             session_id: session_id.into(),
             prompt: prompt.into(),
             sensitive: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -897,7 +897,7 @@ impl OpalMessageApplied {
         Self {
             session_id: session_id.into(),
             text: text.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -918,7 +918,7 @@ impl OpalMessageDelta {
         Self {
             session_id: session_id.into(),
             delta: delta.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -939,7 +939,7 @@ impl OpalMessageQueued {
         Self {
             session_id: session_id.into(),
             text: text.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -957,7 +957,7 @@ impl OpalMessageStart {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -966,7 +966,7 @@ impl Default for OpalMessageStart {
     fn default() -> Self {
         Self {
             session_id: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -990,7 +990,7 @@ impl OpalModel {
             provider: provider.into(),
             id: id.into(),
             thinking_level: thinking_level.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1011,7 +1011,7 @@ impl OpalModelChoice {
         Self {
             provider: provider.into(),
             id: id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1054,7 +1054,7 @@ impl OpalModelInfoBuilder {
             provider: self.provider,
             supports_thinking: self.supports_thinking,
             thinking_levels: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1072,7 +1072,7 @@ impl OpalModels {
     pub fn new(models: Vec<OpalModelInfo>) -> Self {
         Self {
             models,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1081,7 +1081,7 @@ impl Default for OpalModels {
     fn default() -> Self {
         Self {
             models: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1102,7 +1102,7 @@ impl OpalRunError {
         Self {
             session_id: session_id.into(),
             reason: reason.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1126,7 +1126,7 @@ impl OpalSessionInfo {
             id: id.into(),
             title,
             modified: modified.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1144,7 +1144,7 @@ impl OpalSettings {
     pub fn new(settings: serde_json::Map<String, serde_json::Value>) -> Self {
         Self {
             settings,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1153,7 +1153,7 @@ impl Default for OpalSettings {
     fn default() -> Self {
         Self {
             settings: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1177,7 +1177,7 @@ impl OpalSkillLoaded {
             session_id: session_id.into(),
             name: name.into(),
             description: description.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1212,7 +1212,7 @@ impl OpalStatusUpdate {
         Self {
             session_id: session_id.into(),
             message: message.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1252,7 +1252,7 @@ impl OpalSubAgentEventBuilder {
             parent_call_id: self.parent_call_id,
             sub_session_id: self.sub_session_id,
             inner: self.inner,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1297,7 +1297,7 @@ impl OpalTask {
             result: None,
             created_at: None,
             updated_at: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1315,7 +1315,7 @@ impl OpalTasks {
     pub fn new(tasks: Vec<OpalTask>) -> Self {
         Self {
             tasks,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1324,7 +1324,7 @@ impl Default for OpalTasks {
     fn default() -> Self {
         Self {
             tasks: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1345,7 +1345,7 @@ impl OpalThinkingDelta {
         Self {
             session_id: session_id.into(),
             delta: delta.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1363,7 +1363,7 @@ impl OpalThinkingStart {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1372,7 +1372,7 @@ impl Default for OpalThinkingStart {
     fn default() -> Self {
         Self {
             session_id: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1412,7 +1412,7 @@ impl OpalToolExecutionEndBuilder {
             tool: self.tool,
             call_id: self.call_id,
             result: self.result,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1455,7 +1455,7 @@ impl OpalToolExecutionStartBuilder {
             call_id: self.call_id,
             args: self.args,
             meta: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1473,7 +1473,7 @@ impl OpalToolFailure {
     pub fn new(error: serde_json::Value) -> Self {
         Self {
             error,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1502,7 +1502,7 @@ impl OpalToolSuccess {
         Self {
             output,
             meta: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1526,7 +1526,7 @@ impl OpalTools {
             all,
             enabled,
             disabled,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1537,7 +1537,7 @@ impl Default for OpalTools {
             all: Default::default(),
             enabled: Default::default(),
             disabled: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1558,7 +1558,7 @@ impl OpalTurnEnd {
         Self {
             session_id: session_id.into(),
             message: message.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1579,7 +1579,7 @@ impl OpalUnknown {
         Self {
             session_id: session_id.into(),
             raw: raw.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1624,7 +1624,7 @@ impl OpalUsageBuilder {
             total_tokens: self.total_tokens,
             context_window: self.context_window,
             current_context_tokens: self.current_context_tokens,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1637,7 +1637,7 @@ impl Default for OpalUsage {
             total_tokens: 0,
             context_window: 0,
             current_context_tokens: 0,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1658,7 +1658,7 @@ impl OpalUsageUpdate {
         Self {
             session_id: session_id.into(),
             usage,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1679,25 +1679,25 @@ impl OpalVersion {
         Self {
             server_version: server_version.into(),
             protocol_version: protocol_version.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// The outcome of a prompt: queued or started.
-    pub struct PromptQueued() {
+    pub struct QueuedPrompt() {
         /// `true` if the agent is busy and queued the prompt.
         required queued: bool = "queued",
     }
 }
 
-impl PromptQueued {
+impl QueuedPrompt {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(queued: bool) -> Self {
         Self {
             queued,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1720,7 +1720,7 @@ impl SessionBranchParams {
         Self {
             session_id: session_id.into(),
             entry_id: entry_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1743,7 +1743,7 @@ impl SessionCompactParams {
         Self {
             session_id: session_id.into(),
             keep_recent: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1763,7 +1763,7 @@ impl SessionDeleteParams {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1781,7 +1781,7 @@ impl SessionHistory {
     pub fn new(messages: Vec<OpalHistoryMessage>) -> Self {
         Self {
             messages,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1790,7 +1790,7 @@ impl Default for SessionHistory {
     fn default() -> Self {
         Self {
             messages: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1810,7 +1810,7 @@ impl SessionHistoryParams {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1828,7 +1828,7 @@ impl SessionList {
     pub fn new(sessions: Vec<OpalSessionInfo>) -> Self {
         Self {
             sessions,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1837,7 +1837,7 @@ impl Default for SessionList {
     fn default() -> Self {
         Self {
             sessions: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1878,7 +1878,7 @@ impl SessionStartParams {
             features: None,
             session: None,
             session_id: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1891,7 +1891,7 @@ impl Default for SessionStartParams {
 
 record! {
     /// The discovered resources of a new session.
-    pub struct SessionStarted() {
+    pub struct SessionStartResult() {
         /// Id of the session.
         required session_id: String = "session_id",
         /// Directory of the session's files.
@@ -1909,7 +1909,7 @@ record! {
     }
 }
 
-impl SessionStarted {
+impl SessionStartResult {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
@@ -1920,7 +1920,7 @@ impl SessionStarted {
             mcp_servers: None,
             node_name: None,
             auth: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1940,7 +1940,7 @@ impl SettingsSaveParams {
     pub fn new(settings: serde_json::Map<String, serde_json::Value>) -> Self {
         Self {
             settings,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1960,25 +1960,25 @@ impl TasksListParams {
     pub fn new(session_id: impl Into<String>) -> Self {
         Self {
             session_id: session_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// The current thinking level of a session.
-    pub struct ThinkingSet() {
+    pub struct ThinkingSelection() {
         /// Thinking level of the model.
         required thinking_level: String = "thinking_level",
     }
 }
 
-impl ThinkingSet {
+impl ThinkingSelection {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(thinking_level: impl Into<String>) -> Self {
         Self {
             thinking_level: thinking_level.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2001,7 +2001,7 @@ impl ThinkingSetParams {
         Self {
             session_id: session_id.into(),
             level: level.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }

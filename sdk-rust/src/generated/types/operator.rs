@@ -21,7 +21,7 @@ impl OperatorAfterProviderResponse {
         Self {
             model: crate::wire::Maybe::Absent,
             response: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -50,7 +50,7 @@ impl OperatorAgentEnd {
         Self {
             messages,
             reason: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -68,7 +68,7 @@ impl OperatorAgentError {
     pub fn new(error: impl Into<String>) -> Self {
         Self {
             error: error.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -83,7 +83,7 @@ impl OperatorAgentStart {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -107,7 +107,7 @@ impl OperatorAudio {
     pub fn new(audio: Vec<serde_json::Value>) -> Self {
         Self {
             audio,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -125,7 +125,7 @@ impl OperatorAutoCompaction {
     pub fn new(enabled: bool) -> Self {
         Self {
             enabled,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -145,7 +145,7 @@ impl OperatorAutoCompactionParams {
     pub fn new(enabled: bool) -> Self {
         Self {
             enabled,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -166,7 +166,7 @@ impl OperatorBeforeAgentStart {
         Self {
             prompt: prompt.into(),
             system_prompt: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -182,7 +182,7 @@ impl OperatorBeforeProviderRequest {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -206,7 +206,7 @@ impl OperatorCancelledAnswer {
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -227,7 +227,7 @@ impl OperatorCompactParams {
     pub fn new() -> Self {
         Self {
             custom_instructions: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -272,7 +272,7 @@ impl OperatorCompactionEntry {
             tokens_before: crate::wire::Maybe::Absent,
             details: crate::wire::Maybe::Absent,
             from_hook: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -299,7 +299,7 @@ impl OperatorConfirmDialog {
         Self {
             title: None,
             message: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -326,7 +326,7 @@ impl OperatorConfirmedAnswer {
         Self {
             id: id.into(),
             value,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -362,7 +362,7 @@ impl OperatorContext {
     pub fn new(messages: Vec<OperatorMessage>) -> Self {
         Self {
             messages,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -391,14 +391,14 @@ impl OperatorForkParams {
     pub fn new(entry_id: impl Into<String>) -> Self {
         Self {
             entry_id: entry_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// The outcome of a fork. Since operator@live.
-    pub struct OperatorForked() {
+    pub struct OperatorForkResult() {
         /// Id of the entry at which the fork continues.
         optional entry_id: String = "entry_id",
         /// `true` if the fork was prevented; the agent always sends `false`.
@@ -406,18 +406,18 @@ record! {
     }
 }
 
-impl OperatorForked {
+impl OperatorForkResult {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
             entry_id: None,
             cancelled: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
-impl Default for OperatorForked {
+impl Default for OperatorForkResult {
     fn default() -> Self {
         Self::new()
     }
@@ -433,7 +433,7 @@ impl OperatorGoalUpdate {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -457,7 +457,7 @@ impl OperatorImages {
     pub fn new(images: Vec<serde_json::Value>) -> Self {
         Self {
             images,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -478,7 +478,7 @@ impl OperatorInput {
         Self {
             text: text.into(),
             source: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -502,7 +502,7 @@ impl OperatorInputDialog {
             title: None,
             message: None,
             placeholder: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -526,7 +526,7 @@ impl OperatorLastText {
     pub fn new(text: Option<String>) -> Self {
         Self {
             text,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -535,7 +535,7 @@ impl Default for OperatorLastText {
     fn default() -> Self {
         Self {
             text: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -571,7 +571,7 @@ impl OperatorMessage {
             usage: crate::wire::Maybe::Absent,
             stop_reason: crate::wire::Maybe::Absent,
             error: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -589,7 +589,7 @@ impl OperatorMessageEnd {
     pub fn new() -> Self {
         Self {
             message: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -613,7 +613,7 @@ impl OperatorMessageStart {
     pub fn new(message: OperatorMessage) -> Self {
         Self {
             message,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -631,7 +631,7 @@ impl OperatorMessageUpdate {
     pub fn new(message: OperatorMessage) -> Self {
         Self {
             message,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -649,7 +649,7 @@ impl OperatorMessages {
     pub fn new(messages: Vec<OperatorMessage>) -> Self {
         Self {
             messages,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -658,7 +658,7 @@ impl Default for OperatorMessages {
     fn default() -> Self {
         Self {
             messages: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -681,7 +681,7 @@ impl OperatorModelParams {
         Self {
             model_id: model_id.into(),
             provider: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -696,7 +696,7 @@ impl OperatorModelSelect {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -709,18 +709,18 @@ impl Default for OperatorModelSelect {
 
 record! {
     /// The requested model. Since operator@live.
-    pub struct OperatorModelSet() {
+    pub struct OperatorModelSelection() {
         /// Id of the model, as in the command.
         required model_id: String = "model_id",
     }
 }
 
-impl OperatorModelSet {
+impl OperatorModelSelection {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(model_id: impl Into<String>) -> Self {
         Self {
             model_id: model_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -741,7 +741,7 @@ impl OperatorNotice {
         Self {
             title: None,
             message: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -780,7 +780,7 @@ impl OperatorPartialResult {
             metadata: crate::wire::Maybe::Absent,
             terminate: None,
             terminate_message: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -817,7 +817,7 @@ impl OperatorPromptParams {
         Self {
             text: text.into(),
             options: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -851,25 +851,25 @@ impl OperatorQueueUpdate {
             queue,
             message: crate::wire::Maybe::Absent,
             messages,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// Input of the user for the current turn. Since operator@live.
-    pub struct OperatorQueuedWords() {
+    pub struct OperatorQueuedInput() {
         /// Text of the input.
         required message: String = "message",
     }
 }
 
-impl OperatorQueuedWords {
+impl OperatorQueuedInput {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -884,7 +884,7 @@ impl OperatorResourcesDiscover {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -914,7 +914,7 @@ impl OperatorRetryEnd {
             attempt,
             success,
             error: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -935,7 +935,7 @@ impl OperatorRetryStart {
         Self {
             attempt,
             max_retries: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -970,7 +970,7 @@ impl OperatorSavePoint {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1000,7 +1000,7 @@ impl OperatorSelectDialog {
             title: None,
             message: None,
             options: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1030,7 +1030,7 @@ impl OperatorSessionBeforeCompact {
             preparation: crate::wire::Maybe::Absent,
             branch_entries: None,
             custom_instructions: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1057,7 +1057,7 @@ impl OperatorSessionBeforeFork {
         Self {
             entry_id: entry_id.into(),
             position: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1078,7 +1078,7 @@ impl OperatorSessionBeforeSwitch {
         Self {
             reason: reason.into(),
             target_session_file: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1093,7 +1093,7 @@ impl OperatorSessionBeforeTree {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1120,7 +1120,7 @@ impl OperatorSessionCompact {
         Self {
             compaction_entry: crate::wire::Maybe::Absent,
             from_extension: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1146,7 +1146,7 @@ impl OperatorSessionNameParams {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1167,7 +1167,7 @@ impl OperatorSessionShutdown {
         Self {
             reason: reason.into(),
             target_session_file: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1188,7 +1188,7 @@ impl OperatorSessionStart {
         Self {
             reason: reason.into(),
             previous_session_file: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1218,7 +1218,7 @@ impl OperatorSessionStats {
             entry_count,
             context_tokens: None,
             context_window: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1231,7 +1231,7 @@ impl Default for OperatorSessionStats {
             entry_count: 0,
             context_tokens: None,
             context_window: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1246,7 +1246,7 @@ impl OperatorSessionTree {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1267,7 +1267,7 @@ impl OperatorSettled {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1312,7 +1312,7 @@ impl OperatorState {
             context_tokens: None,
             context_window: None,
             message_count: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1327,7 +1327,7 @@ impl OperatorSubagentEnd {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1348,12 +1348,36 @@ impl OperatorSubagentStart {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 impl Default for OperatorSubagentStart {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+record! {
+    /// The outcome of a change of session. Since operator@live.
+    pub struct OperatorSwitchResult() {
+        /// `true` if the change was prevented; the agent always sends `false`.
+        optional cancelled: bool = "cancelled",
+    }
+}
+
+impl OperatorSwitchResult {
+    /// Makes the value without its optional members.
+    pub fn new() -> Self {
+        Self {
+            cancelled: None,
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+impl Default for OperatorSwitchResult {
     fn default() -> Self {
         Self::new()
     }
@@ -1375,32 +1399,8 @@ impl OperatorSwitchSessionParams {
     pub fn new(session_file: impl Into<String>) -> Self {
         Self {
             session_file: session_file.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
-    }
-}
-
-record! {
-    /// The outcome of a change of session. Since operator@live.
-    pub struct OperatorSwitched() {
-        /// `true` if the change was prevented; the agent always sends `false`.
-        optional cancelled: bool = "cancelled",
-    }
-}
-
-impl OperatorSwitched {
-    /// Makes the value without its optional members.
-    pub fn new() -> Self {
-        Self {
-            cancelled: None,
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-impl Default for OperatorSwitched {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -1417,7 +1417,7 @@ impl OperatorText {
     pub fn new(content: impl Into<String>) -> Self {
         Self {
             content: content.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1438,7 +1438,7 @@ impl OperatorThinking {
         Self {
             content: content.into(),
             signature: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1473,7 +1473,7 @@ impl OperatorThinkingLevelSelect {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1499,25 +1499,25 @@ impl OperatorThinkingParams {
     pub fn new(level: OperatorThinkingLevel) -> Self {
         Self {
             level,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// The new thinking level. Since operator@live.
-    pub struct OperatorThinkingSet() {
+    pub struct OperatorThinkingSelection() {
         /// Thinking level of the model.
         required level: OperatorThinkingLevel = "level",
     }
 }
 
-impl OperatorThinkingSet {
+impl OperatorThinkingSelection {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(level: OperatorThinkingLevel) -> Self {
         Self {
             level,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1547,14 +1547,14 @@ impl OperatorToolCall {
             kind: crate::wire::Maybe::Absent,
             args,
             metadata: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// A tool is about to run. Since operator@live.
-    pub struct OperatorToolCalled("type" = "tool_call") {
+    pub struct OperatorToolCallEvent("type" = "tool_call") {
         /// Id of the tool call.
         required tool_call_id: String = "tool_call_id",
         /// Name of the tool.
@@ -1564,14 +1564,14 @@ record! {
     }
 }
 
-impl OperatorToolCalled {
+impl OperatorToolCallEvent {
     /// Makes the value from its required members; set the optional ones on the result.
     pub fn new(tool_call_id: impl Into<String>, tool_name: impl Into<String>, input: serde_json::Map<String, serde_json::Value>) -> Self {
         Self {
             tool_call_id: tool_call_id.into(),
             tool_name: tool_name.into(),
             input,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1589,7 +1589,7 @@ impl OperatorToolExecutionEnd {
     pub fn new(tool_result: OperatorToolResult) -> Self {
         Self {
             tool_result,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1629,7 +1629,7 @@ impl OperatorToolExecutionFailureBuilder {
             tool_call_id: self.tool_call_id,
             input: self.input,
             error: self.error,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1647,7 +1647,7 @@ impl OperatorToolExecutionStart {
     pub fn new(tool_call: OperatorToolCall) -> Self {
         Self {
             tool_call,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1665,7 +1665,7 @@ impl OperatorToolExecutionUpdate {
     pub fn new(partial_tool_result: OperatorPartialResult) -> Self {
         Self {
             partial_tool_result,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1698,14 +1698,14 @@ impl OperatorToolResult {
             metadata: crate::wire::Maybe::Absent,
             terminate: None,
             terminate_message: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
 
 record! {
     /// A tool has returned. Since operator@live.
-    pub struct OperatorToolReturned("type" = "tool_result") {
+    pub struct OperatorToolResultEvent("type" = "tool_result") {
         /// Id of the tool call.
         required tool_call_id: String = "tool_call_id",
         /// Name of the tool.
@@ -1719,9 +1719,9 @@ record! {
     }
 }
 
-/// Builds a [`OperatorToolReturned`]: a literal with every required member, then [`build`](Self::build).
+/// Builds a [`OperatorToolResultEvent`]: a literal with every required member, then [`build`](Self::build).
 #[derive(Debug, Clone)]
-pub struct OperatorToolReturnedBuilder {
+pub struct OperatorToolResultEventBuilder {
     /// Id of the tool call.
     pub tool_call_id: String,
     /// Name of the tool.
@@ -1734,16 +1734,16 @@ pub struct OperatorToolReturnedBuilder {
     pub is_error: bool,
 }
 
-impl OperatorToolReturnedBuilder {
+impl OperatorToolResultEventBuilder {
     /// Makes the value; set the optional members on the result.
-    pub fn build(self) -> OperatorToolReturned {
-        OperatorToolReturned {
+    pub fn build(self) -> OperatorToolResultEvent {
+        OperatorToolResultEvent {
             tool_call_id: self.tool_call_id,
             tool_name: self.tool_name,
             input: self.input,
             content: self.content,
             is_error: self.is_error,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1767,7 +1767,7 @@ impl OperatorTurnEnd {
             turn_index: None,
             message: crate::wire::Maybe::Absent,
             tool_results: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1794,7 +1794,7 @@ impl OperatorTurnStart {
         Self {
             turn_index: None,
             timestamp: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1830,7 +1830,7 @@ impl OperatorUsage {
             cache_read_tokens: None,
             cache_write_tokens: None,
             cost: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1851,7 +1851,7 @@ impl OperatorUserBash {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1878,7 +1878,7 @@ impl OperatorValueAnswer {
         Self {
             id: id.into(),
             value: value.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }

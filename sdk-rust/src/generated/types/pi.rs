@@ -18,7 +18,7 @@ impl AgentSettled {
     pub fn new(aborted: bool) -> Self {
         Self {
             aborted,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -51,7 +51,7 @@ impl AutoCompactionEnd {
             error_message: None,
             action: None,
             skipped: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -72,7 +72,7 @@ impl AutoCompactionStart {
         Self {
             reason,
             action: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -99,7 +99,7 @@ impl AutoRetryEnd {
             attempt,
             final_error: None,
             retry_errors: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -139,7 +139,7 @@ impl AutoRetryStartBuilder {
             max_attempts: self.max_attempts,
             delay_ms: self.delay_ms,
             error_message: self.error_message,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -157,7 +157,7 @@ impl AvailableModels {
     pub fn new(models: Vec<Model>) -> Self {
         Self {
             models,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -166,7 +166,7 @@ impl Default for AvailableModels {
     fn default() -> Self {
         Self {
             models: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -187,7 +187,7 @@ impl BashExecutionUpdate {
         Self {
             id: None,
             delta: delta.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -211,7 +211,7 @@ impl BashParams {
         Self {
             command: command.into(),
             exclude_from_context: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -265,7 +265,7 @@ impl BranchSummaryEntryBuilder {
             details: None,
             usage: None,
             from_hook: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -283,7 +283,7 @@ impl CancelledAnswer {
     pub fn new(id: impl Into<String>) -> Self {
         Self {
             id: id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -301,7 +301,7 @@ impl Commands {
     pub fn new(commands: Vec<CommandInfo>) -> Self {
         Self {
             commands,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -310,7 +310,7 @@ impl Default for Commands {
     fn default() -> Self {
         Self {
             commands: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -330,7 +330,7 @@ impl CompactParams {
     pub fn new() -> Self {
         Self {
             custom_instructions: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -366,7 +366,7 @@ impl CompactionEnd {
             aborted,
             will_retry,
             error_message: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -428,7 +428,7 @@ impl CompactionEntryBuilder {
             usage: None,
             from_hook: None,
             system_message: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -462,7 +462,7 @@ impl CompactionStart {
     pub fn new(reason: CompactionReason) -> Self {
         Self {
             reason,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -486,7 +486,7 @@ impl ConfirmDialog {
             title: title.into(),
             message: message.into(),
             timeout: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -507,7 +507,7 @@ impl ConfirmedAnswer {
         Self {
             id: id.into(),
             confirmed,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -552,7 +552,7 @@ impl ContextEditEntryBuilder {
             timestamp: self.timestamp,
             target_id: self.target_id,
             replacement: self.replacement,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -570,7 +570,7 @@ impl ContextReplacement {
     pub fn new(content: impl Into<InputContent>) -> Self {
         Self {
             content: content.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -613,7 +613,7 @@ impl CustomEntryBuilder {
             timestamp: self.timestamp,
             custom_type: self.custom_type,
             data: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -666,7 +666,7 @@ impl CustomMessageEntryBuilder {
             content: self.content,
             display: self.display,
             details: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -690,7 +690,7 @@ impl CycledModel {
             model,
             thinking_level: None,
             is_scoped,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -708,7 +708,7 @@ impl CycledThinkingLevel {
     pub fn new(level: ThinkingLevel) -> Self {
         Self {
             level,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -753,7 +753,7 @@ impl EditorDialog {
             title: title.into(),
             prefill: None,
             prompt_style: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -774,7 +774,7 @@ impl Entries {
         Self {
             entries,
             leaf_id,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -784,7 +784,7 @@ impl Default for Entries {
         Self {
             entries: Default::default(),
             leaf_id: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -802,7 +802,7 @@ impl EntryAppended {
     pub fn new(entry: impl Into<SessionEntry>) -> Self {
         Self {
             entry: entry.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -822,7 +822,7 @@ impl ExportHtmlParams {
     pub fn new() -> Self {
         Self {
             output_path: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -852,7 +852,7 @@ impl ExtensionError {
             extension_path: extension_path.into(),
             event: event.into(),
             error: error.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -875,7 +875,7 @@ impl FollowUpParams {
         Self {
             message: message.into(),
             images: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -895,7 +895,7 @@ impl ForkParams {
     pub fn new(entry_id: impl Into<String>) -> Self {
         Self {
             entry_id: entry_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -916,7 +916,7 @@ impl ForkPoint {
         Self {
             entry_id: entry_id.into(),
             text: text.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -934,7 +934,7 @@ impl ForkPoints {
     pub fn new(messages: Vec<ForkPoint>) -> Self {
         Self {
             messages,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -943,7 +943,7 @@ impl Default for ForkPoints {
     fn default() -> Self {
         Self {
             messages: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -964,7 +964,7 @@ impl ForkResult {
         Self {
             text: None,
             cancelled,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -985,7 +985,7 @@ impl GetEntriesParams {
     pub fn new() -> Self {
         Self {
             since: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1015,7 +1015,25 @@ impl InputDialog {
             title: title.into(),
             placeholder: None,
             timeout: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
+        }
+    }
+}
+
+record! {
+    /// The agent accepted the user's input.
+    pub struct InputReceipt() {
+        /// Disposition of the input.
+        required disposition: Disposition = "disposition",
+    }
+}
+
+impl InputReceipt {
+    /// Makes the value from its required members; set the optional ones on the result.
+    pub fn new(disposition: Disposition) -> Self {
+        Self {
+            disposition,
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1058,7 +1076,7 @@ impl LabelEntryBuilder {
             timestamp: self.timestamp,
             target_id: self.target_id,
             label: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1076,7 +1094,7 @@ impl LastAssistantText {
     pub fn new() -> Self {
         Self {
             text: crate::wire::Maybe::Absent,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1122,7 +1140,7 @@ impl MessageEntryBuilder {
             parent_id: self.parent_id,
             timestamp: self.timestamp,
             message: self.message,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1140,7 +1158,7 @@ impl Messages {
     pub fn new(messages: Vec<AgentMessage>) -> Self {
         Self {
             messages,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1149,7 +1167,7 @@ impl Default for Messages {
     fn default() -> Self {
         Self {
             messages: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1194,7 +1212,7 @@ impl ModelChangeEntryBuilder {
             timestamp: self.timestamp,
             provider: self.provider,
             model_id: self.model_id,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1214,7 +1232,7 @@ impl NewSessionParams {
     pub fn new() -> Self {
         Self {
             parent_session: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1241,7 +1259,7 @@ impl NotifyNotice {
         Self {
             message: message.into(),
             notify_type: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1268,7 +1286,7 @@ impl PromptParams {
             message: message.into(),
             images: None,
             streaming_behavior: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1299,7 +1317,7 @@ impl QueueUpdate {
         Self {
             steering,
             follow_up,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1320,7 +1338,7 @@ impl QueuedTexts {
         Self {
             steering,
             follow_up,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1330,7 +1348,7 @@ impl Default for QueuedTexts {
         Self {
             steering: Default::default(),
             follow_up: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1357,7 +1375,7 @@ impl SelectDialog {
             options,
             option_details: None,
             timeout: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1403,7 +1421,7 @@ impl SessionInfoChanged {
     pub fn new() -> Self {
         Self {
             name: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1436,7 +1454,7 @@ impl SessionInfoEntry {
             parent_id,
             timestamp: timestamp.into(),
             name: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1510,7 +1528,7 @@ impl SessionStateBuilder {
             auto_compaction_enabled: self.auto_compaction_enabled,
             message_count: self.message_count,
             pending_message_count: self.pending_message_count,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1579,7 +1597,7 @@ impl SessionStatsBuilder {
             cost: self.cost,
             context_usage: None,
             premium_requests: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1600,7 +1618,7 @@ impl SessionTree {
         Self {
             tree,
             leaf_id,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1610,7 +1628,7 @@ impl Default for SessionTree {
         Self {
             tree: Default::default(),
             leaf_id: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1630,7 +1648,7 @@ impl SetAutoCompactionParams {
     pub fn new(enabled: bool) -> Self {
         Self {
             enabled,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1650,7 +1668,7 @@ impl SetAutoRetryParams {
     pub fn new(enabled: bool) -> Self {
         Self {
             enabled,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1668,7 +1686,7 @@ impl SetEditorTextNotice {
     pub fn new(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1688,7 +1706,7 @@ impl SetFollowUpModeParams {
     pub fn new(mode: QueueMode) -> Self {
         Self {
             mode,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1711,7 +1729,7 @@ impl SetModelParams {
         Self {
             provider: provider.into(),
             model_id: model_id.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1731,7 +1749,7 @@ impl SetSessionNameParams {
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1752,7 +1770,7 @@ impl SetStatusNotice {
         Self {
             status_key: status_key.into(),
             status_text: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1772,7 +1790,7 @@ impl SetSteeringModeParams {
     pub fn new(mode: QueueMode) -> Self {
         Self {
             mode,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1793,7 +1811,7 @@ impl SetThinkingLevelParams {
     pub fn new(level: ThinkingLevel) -> Self {
         Self {
             level,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1811,7 +1829,7 @@ impl SetTitleNotice {
     pub fn new(title: impl Into<String>) -> Self {
         Self {
             title: title.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1835,7 +1853,7 @@ impl SetWidgetNotice {
             widget_key: widget_key.into(),
             widget_lines: None,
             widget_placement: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1859,7 +1877,7 @@ impl SteerParams {
         Self {
             message: message.into(),
             images: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1890,7 +1908,7 @@ impl SummarizationRetryAttemptStart {
         Self {
             source,
             reason: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1905,7 +1923,7 @@ impl SummarizationRetryFinished {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1951,7 +1969,7 @@ impl SummarizationRetryScheduledBuilder {
             max_attempts: self.max_attempts,
             delay_ms: self.delay_ms,
             error_message: self.error_message,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -1981,7 +1999,7 @@ impl SwitchSessionParams {
     pub fn new(session_path: impl Into<String>) -> Self {
         Self {
             session_path: session_path.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2021,7 +2039,7 @@ impl ThinkingLevelChangeEntryBuilder {
             parent_id: self.parent_id,
             timestamp: self.timestamp,
             thinking_level: self.thinking_level,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2039,7 +2057,7 @@ impl ThinkingLevelChanged {
     pub fn new(level: ThinkingLevel) -> Self {
         Self {
             level,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2057,7 +2075,7 @@ impl ThinkingLevels {
     pub fn new(levels: Vec<ThinkingLevel>) -> Self {
         Self {
             levels,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2066,7 +2084,7 @@ impl Default for ThinkingLevels {
     fn default() -> Self {
         Self {
             levels: Default::default(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2114,7 +2132,7 @@ impl TokenTotalsBuilder {
             cache_write: self.cache_write,
             total: self.total,
             reasoning: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2128,7 +2146,7 @@ impl Default for TokenTotals {
             cache_write: 0,
             total: 0,
             reasoning: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2155,7 +2173,7 @@ impl TreeNode {
             children,
             label: None,
             label_timestamp: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2176,7 +2194,7 @@ impl TurnEnd {
         Self {
             message: message.into(),
             tool_results,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2191,7 +2209,7 @@ impl TurnStart {
     /// Makes the value without its optional members.
     pub fn new() -> Self {
         Self {
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2252,7 +2270,7 @@ impl UsageEntryBuilder {
             provider: self.provider,
             model: self.model,
             usage: self.usage,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2273,25 +2291,7 @@ impl ValueAnswer {
         Self {
             id: id.into(),
             value: value.into(),
-            extra: crate::wire::Extra::default(),
-        }
-    }
-}
-
-record! {
-    /// The agent accepted the user's input.
-    pub struct WordsTaken() {
-        /// Disposition of the input.
-        required disposition: Disposition = "disposition",
-    }
-}
-
-impl WordsTaken {
-    /// Makes the value from its required members; set the optional ones on the result.
-    pub fn new(disposition: Disposition) -> Self {
-        Self {
-            disposition,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -2309,7 +2309,7 @@ impl WrittenFile {
     pub fn new(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }

@@ -47,7 +47,7 @@ impl BudgetExceeded {
         Self {
             scope,
             snapshot,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -122,7 +122,7 @@ impl BudgetSnapshotBuilder {
             tool_calls: self.tool_calls,
             subagents: self.subagents,
             reason: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -175,7 +175,7 @@ impl BudgetWarning {
         Self {
             scope,
             snapshot,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -214,7 +214,7 @@ impl SubagentEnd {
             agent: agent.into(),
             exit_code,
             verification: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -238,7 +238,7 @@ impl SubagentStart {
             id: id.into(),
             agent: agent.into(),
             isolated,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -286,7 +286,7 @@ impl SubagentVerificationCommandEndBuilder {
             exit_code: self.exit_code,
             duration_ms: self.duration_ms,
             artifact_id: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -310,7 +310,7 @@ impl SubagentVerificationCommandStart {
             id: id.into(),
             attempt,
             command_name: command_name.into(),
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -334,7 +334,7 @@ impl SubagentVerificationEnd {
             id: id.into(),
             attempt,
             status,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -358,7 +358,7 @@ impl SubagentVerificationStart {
             id: id.into(),
             attempt,
             profile: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -388,7 +388,7 @@ impl TaskVerifyConfig {
             commands: None,
             on_failure: None,
             max_retries: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -442,7 +442,7 @@ impl VerificationAttemptResultBuilder {
             ended_at: self.ended_at,
             command_results: self.command_results,
             error: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -494,7 +494,7 @@ impl VerificationCommandResultBuilder {
             timed_out: None,
             artifact_path: None,
             output_preview: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -553,7 +553,7 @@ impl VerificationResultBuilder {
             attempts: self.attempts,
             retries_used: self.retries_used,
             on_failure: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }
@@ -594,7 +594,7 @@ impl VerifyCommand {
             command: command.into(),
             timeout_ms: None,
             optional: None,
-            extra: crate::wire::Extra::default(),
+            extra: crate::wire::ExtraMembers::default(),
         }
     }
 }

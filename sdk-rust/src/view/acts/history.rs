@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::super::activity::Run;
 use super::super::conversation::{Block, Conversation, Message};
 use super::super::message::{Role, Usage};
-use super::super::panel::{Session, WaitingState};
-use super::messages::{settle, sum, with_done};
+use super::super::panel::{PendingInputState, Session};
+use super::messages::{copy_result, sum, with_tool_state};
 use super::slots::{Slots, message_of};
 
 /// Returns the marks that identify a message: its id or its time, and its text.
-fn marks(message: &Message) -> Vec<String> {
+fn identity_keys(message: &Message) -> Vec<String> {
     let call = message.call_id.as_deref().unwrap_or_default();
     let command = message.command.as_deref().unwrap_or_default();
     let role = message.role;
@@ -30,7 +30,7 @@ pub(in super::super) fn history(conversation: &mut Conversation, slots: &Slots) 
     let Some(given) = slots.get("messages").and_then(Value::as_array) else { return };
     let mut known: HashMap<String, Vec<Arc<Message>>> = HashMap::new();
     for message in &conversation.messages {
-        for mark in marks(message) {
+        for mark in identity_keys(message) {
             known.entry(mark).or_default().push(Arc::clone(message));
         }
     }
@@ -38,7 +38,7 @@ pub(in super::super) fn history(conversation: &mut Conversation, slots: &Slots) 
     let mut told = Vec::with_capacity(given.len());
     let mut used = Usage::default();
     for mut message in given.iter().filter_map(message_of) {
-        let same = marks(&message).iter().find_map(|mark| {
+        let same = identity_keys(&message).iter().find_map(|mark| {
             let messages = known.get(mark)?;
             messages.iter().find(|old| !kept.contains(&old.key) && !old.is_growing()).cloned()
         });
@@ -55,14 +55,14 @@ pub(in super::super) fn history(conversation: &mut Conversation, slots: &Slots) 
         message.blocks = tools(&old, message.blocks);
         told.push(if *old == message { old } else { Arc::new(message) });
     }
-    conversation.messages = merged(&conversation.messages, &told);
+    conversation.messages = merge_messages(&conversation.messages, &told);
     if conversation.usage.total.unwrap_or(0) <= used.total.unwrap_or(0) {
         conversation.usage = used;
     }
     conversation.complete = true;
     for message in told {
         if message.role == Role::Tool {
-            settle(conversation, &message);
+            copy_result(conversation, &message);
         }
     }
 }
@@ -78,7 +78,7 @@ fn tools(old: &Message, blocks: Vec<Block>) -> Vec<Block> {
     let told = |block| match block {
         Block::Tool(tool) => match known(&tool.call_id) {
             Some(known) => {
-                let mut told = with_done(*tool, known);
+                let mut told = with_tool_state(*tool, known);
                 told.state = known.state;
                 Block::Tool(Box::new(told))
             }
@@ -91,7 +91,7 @@ fn tools(old: &Message, blocks: Vec<Block>) -> Vec<Block> {
 
 /// Returns all messages in the order of observation. Messages missing from the agent's list are marked as no
 /// longer in the model's context.
-fn merged(old: &[Arc<Message>], told: &[Arc<Message>]) -> Vec<Arc<Message>> {
+fn merge_messages(old: &[Arc<Message>], told: &[Arc<Message>]) -> Vec<Arc<Message>> {
     let places: HashMap<&str, usize> =
         told.iter().enumerate().map(|(place, message)| (message.key.as_str(), place)).collect();
     let known: HashSet<&str> = old.iter().map(|message| message.key.as_str()).collect();
@@ -149,7 +149,7 @@ pub(in super::super) fn count(conversation: &mut Conversation, slots: &Slots) {
 pub(in super::super) fn replace(conversation: &mut Conversation, slots: &Slots) {
     conversation.messages = Vec::new();
     conversation.complete = slots.get("empty") == Some(&Value::Bool(true));
-    conversation.waiting.retain(|item| item.state == WaitingState::Sent);
+    conversation.waiting.retain(|item| item.state == PendingInputState::Sent);
     conversation.run = Run::default();
     conversation.usage = Usage::default();
     conversation.dialogs = Vec::new();

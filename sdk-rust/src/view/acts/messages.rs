@@ -6,34 +6,35 @@ use serde_json::{Map, Value};
 
 use super::super::conversation::{Block, Conversation, Message, ToolBlock};
 use super::super::message::{MessageState, Role, ToolState, Usage};
-use super::super::panel::Mode;
-use super::slots::{About, Slots, id_text, message, record};
+use super::super::panel::Delivery;
+use super::slots::{ReducerContext, Slots, id_text, message, record};
 
 /// Appends a message.
 pub(super) fn add(conversation: &mut Conversation, mut message: Message) -> usize {
     message.key = conversation.next_key();
     if message.role == Role::User {
-        arrived(conversation, &message.text());
+        remove_pending(conversation, &message.text());
     }
     conversation.messages.push(Arc::new(message));
     conversation.messages.len() - 1
 }
 
 /// Removes the user's input from the waiting list after it entered the conversation.
-fn arrived(conversation: &mut Conversation, text: &str) {
+fn remove_pending(conversation: &mut Conversation, text: &str) {
     let waiting = &mut conversation.waiting;
     let same = waiting.iter().position(|item| item.text == text);
     // For a template or a skill, the agent sends another text than the prompt.
-    let place = same.or_else(|| waiting.iter().position(|item| item.mode == Mode::Prompt));
+    let place = same.or_else(|| waiting.iter().position(|item| item.mode == Delivery::Prompt));
     if let Some(place) = place {
         waiting.remove(place);
     }
 }
 
 /// Moves the input of the answered command into the conversation; without an id, the input of all prompts.
-pub(in super::super) fn arrive(conversation: &mut Conversation, about: &About<'_>) {
+pub(in super::super) fn arrive(conversation: &mut Conversation, about: &ReducerContext<'_>) {
     let meant = conversation.waiting.iter().filter(|item| {
-        item.mode == Mode::Prompt && about.id.is_none_or(|id| id_text(item.id.as_ref()) == id_text(Some(id)))
+        item.mode == Delivery::Prompt
+            && about.id.is_none_or(|id| id_text(item.id.as_ref()) == id_text(Some(id)))
     });
     let words: Vec<String> = meant.map(|item| item.text.clone()).collect();
     for text in words {
@@ -53,14 +54,14 @@ fn changed(conversation: &mut Conversation, place: usize) -> &mut Message {
 }
 
 /// Merges repeated blocks with the known state of their tools.
-fn carry(old: &[Block], blocks: Vec<Block>) -> Vec<Block> {
+fn carry_tool_state(old: &[Block], blocks: Vec<Block>) -> Vec<Block> {
     let known = |place: usize, call: &str| {
         let is_call = |block: &&Block| matches!(block, Block::Tool(tool) if tool.call_id == call);
         old.get(place).filter(is_call).or_else(|| old.iter().find(is_call))
     };
     let told = |(place, block): (usize, Block)| match block {
         Block::Tool(tool) => match known(place, &tool.call_id) {
-            Some(Block::Tool(known)) => Block::Tool(Box::new(with_done(*tool, known))),
+            Some(Block::Tool(known)) => Block::Tool(Box::new(with_tool_state(*tool, known))),
             _ => Block::Tool(tool),
         },
         block => block,
@@ -69,7 +70,7 @@ fn carry(old: &[Block], blocks: Vec<Block>) -> Vec<Block> {
 }
 
 /// Merges a repeated call with the known state of its tool.
-pub(super) fn with_done(told: ToolBlock, known: &ToolBlock) -> ToolBlock {
+pub(super) fn with_tool_state(told: ToolBlock, known: &ToolBlock) -> ToolBlock {
     let state = if known.state == ToolState::Coming { told.state } else { known.state };
     ToolBlock {
         state,
@@ -84,9 +85,9 @@ pub(super) fn with_done(told: ToolBlock, known: &ToolBlock) -> ToolBlock {
 }
 
 /// Replaces a message by a newer version.
-fn tell(conversation: &mut Conversation, place: usize, told: Message, state: MessageState) {
+fn update_message(conversation: &mut Conversation, place: usize, told: Message, state: MessageState) {
     let old = &conversation.messages[place];
-    let blocks = carry(&old.blocks, told.blocks);
+    let blocks = carry_tool_state(&old.blocks, told.blocks);
     let gone = if old.is_gone() { Some(true) } else { told.gone };
     let message = Message { key: old.key.clone(), state, blocks, gone, ..told };
     if **old != message {
@@ -103,7 +104,7 @@ pub(in super::super) fn begin(conversation: &mut Conversation, mut slots: Slots)
 pub(in super::super) fn snapshot(conversation: &mut Conversation, mut slots: Slots) {
     let Some(message) = message(&mut slots) else { return };
     match growing(conversation, message.role) {
-        Some(place) => tell(conversation, place, message, MessageState::Growing),
+        Some(place) => update_message(conversation, place, message, MessageState::Growing),
         None => {
             add(conversation, Message { state: MessageState::Growing, ..message });
         }
@@ -111,7 +112,7 @@ pub(in super::super) fn snapshot(conversation: &mut Conversation, mut slots: Slo
 }
 
 /// Returns the growing message of the model, or adds one.
-fn grown(conversation: &mut Conversation) -> &mut Message {
+fn growing_message(conversation: &mut Conversation) -> &mut Message {
     let place = growing(conversation, Role::Assistant).unwrap_or_else(|| {
         let state = MessageState::Growing;
         add(conversation, Message { role: Role::Assistant, state, ..Message::default() })
@@ -157,7 +158,7 @@ fn kind_of(block: &Block) -> &'static str {
 }
 
 pub(in super::super) fn piece(conversation: &mut Conversation, mut slots: Slots) {
-    let block = block_at(grown(conversation), &slots);
+    let block = block_at(growing_message(conversation), &slots);
     match block {
         Block::Text { text } | Block::Thinking { text, .. } => append(text, &slots, "text"),
         Block::Tool(tool) => {
@@ -176,7 +177,7 @@ fn append(text: &mut String, slots: &Slots, name: &str) {
 }
 
 pub(in super::super) fn block(conversation: &mut Conversation, mut slots: Slots) {
-    let block = block_at(grown(conversation), &slots);
+    let block = block_at(growing_message(conversation), &slots);
     match block {
         Block::Text { text } | Block::Thinking { text, .. } => {
             if let Some(Value::String(whole)) = slots.remove("text") {
@@ -236,21 +237,21 @@ pub(in super::super) fn end(conversation: &mut Conversation, mut slots: Slots) {
         }
         (Some(place), Some(message)) => {
             let state = message.state;
-            tell(conversation, place, message, state);
+            update_message(conversation, place, message, state);
             place
         }
     };
     let message = Arc::clone(&conversation.messages[place]);
     if message.role == Role::Tool {
-        follow(conversation, place);
-        settle(conversation, &message);
+        mark_result_gone(conversation, place);
+        copy_result(conversation, &message);
     } else if let Some(usage) = &message.usage {
         sum(&mut conversation.usage, usage);
     }
 }
 
 /// Removes the result of a call that is no longer in the context.
-fn follow(conversation: &mut Conversation, place: usize) {
+fn mark_result_gone(conversation: &mut Conversation, place: usize) {
     let call = conversation.messages[place].call_id.clone();
     let is_call = |block: &Block| matches!(block, Block::Tool(tool) if Some(&tool.call_id) == call.as_ref());
     let asked = conversation.messages.iter().rfind(|message| message.blocks.iter().any(is_call));
@@ -260,7 +261,7 @@ fn follow(conversation: &mut Conversation, place: usize) {
 }
 
 /// Updates the block of a call from the message with its result.
-pub(super) fn settle(conversation: &mut Conversation, message: &Message) {
+pub(super) fn copy_result(conversation: &mut Conversation, message: &Message) {
     let Some(call) = &message.call_id else { return };
     let failed = message.state == MessageState::Failed;
     let mut slots = Map::new();

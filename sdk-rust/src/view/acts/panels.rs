@@ -4,30 +4,30 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::super::conversation::Conversation;
-use super::super::panel::{Draft, Mode, Notice, OpenQuestion, Waiting, WaitingState};
-use super::slots::{About, Slots, id_text, record, text};
+use super::super::panel::{Delivery, Draft, Notice, OpenQuestion, PendingInput, PendingInputState};
+use super::slots::{ReducerContext, Slots, id_text, record, text};
 
 /// Maximum number of notices.
 const NOTICES: usize = 100;
 
-pub(in super::super) fn wait(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+pub(in super::super) fn wait(conversation: &mut Conversation, slots: &Slots, about: &ReducerContext<'_>) {
     let key = conversation.next_key();
     let mode = slots.get("mode").and_then(|mode| serde_json::from_value(mode.clone()).ok());
-    conversation.waiting.push(Waiting {
+    conversation.waiting.push(PendingInput {
         key,
         text: text(slots, "text").unwrap_or_default().to_owned(),
         images: slots.get("images").and_then(Value::as_u64).unwrap_or(0),
         mode: mode.unwrap_or_default(),
-        state: WaitingState::Sent,
+        state: PendingInputState::Sent,
         id: about.id.cloned(),
     });
 }
 
-pub(in super::super) fn waited(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+pub(in super::super) fn waited(conversation: &mut Conversation, slots: &Slots, about: &ReducerContext<'_>) {
     let Some(id) = about.id else { return };
-    let is_meant = |item: &Waiting| id_text(item.id.as_ref()) == id_text(Some(id));
+    let is_meant = |item: &PendingInput| id_text(item.id.as_ref()) == id_text(Some(id));
     let Some(place) = conversation.waiting.iter().position(is_meant) else { return };
-    match slots.get("state").cloned().map(serde_json::from_value::<WaitingState>) {
+    match slots.get("state").cloned().map(serde_json::from_value::<PendingInputState>) {
         Some(Ok(state)) => conversation.waiting[place].state = state,
         _ => {
             conversation.waiting.remove(place);
@@ -38,22 +38,24 @@ pub(in super::super) fn waited(conversation: &mut Conversation, slots: &Slots, a
 pub(in super::super) fn queue(conversation: &mut Conversation, slots: &Slots) {
     let mut left = std::mem::take(&mut conversation.waiting);
     let mut queued = Vec::new();
-    for (mode, name) in [(Mode::Steer, "steering"), (Mode::FollowUp, "followUp")] {
+    for (mode, name) in [(Delivery::Steer, "steering"), (Delivery::FollowUp, "followUp")] {
         let texts = slots.get(name).and_then(Value::as_array).into_iter().flatten();
         for text in texts.filter_map(Value::as_str) {
             // A prompt sent during a run is in one of the queues.
-            let same = |item: &Waiting| item.text == text && (item.mode == mode || item.mode == Mode::Prompt);
+            let same = |item: &PendingInput| {
+                item.text == text && (item.mode == mode || item.mode == Delivery::Prompt)
+            };
             let item = match left.iter().position(same) {
                 Some(place) => left.remove(place),
                 None => {
                     let key = conversation.next_key();
-                    Waiting { key, text: text.to_owned(), ..Waiting::default() }
+                    PendingInput { key, text: text.to_owned(), ..PendingInput::default() }
                 }
             };
-            queued.push(Waiting { mode, state: WaitingState::Queued, ..item });
+            queued.push(PendingInput { mode, state: PendingInputState::Queued, ..item });
         }
     }
-    left.retain(|item| item.mode == Mode::Prompt || item.state == WaitingState::Sent);
+    left.retain(|item| item.mode == Delivery::Prompt || item.state == PendingInputState::Sent);
     left.extend(queued);
     conversation.waiting = left;
 }
@@ -87,7 +89,7 @@ fn assign(conversation: &mut Conversation, name: &str, value: Option<&Value>) {
     }
 }
 
-pub(in super::super) fn set(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+pub(in super::super) fn set(conversation: &mut Conversation, slots: &Slots, about: &ReducerContext<'_>) {
     for name in &about.names {
         assign(conversation, name, slots.get(*name));
     }
@@ -105,7 +107,7 @@ pub(in super::super) fn usage(conversation: &mut Conversation, mut slots: Slots)
     }
 }
 
-pub(in super::super) fn ask(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+pub(in super::super) fn ask(conversation: &mut Conversation, mut slots: Slots, about: &ReducerContext<'_>) {
     let Some(id) = about.id else { return };
     let key = conversation.next_key();
     slots.insert("key".into(), key.into());
@@ -118,12 +120,12 @@ pub(in super::super) fn ask(conversation: &mut Conversation, mut slots: Slots, a
 }
 
 /// Closes the question with that id.
-pub(in super::super) fn answered(conversation: &mut Conversation, id: Option<&Value>) {
+pub(in super::super) fn remove_question(conversation: &mut Conversation, id: Option<&Value>) {
     conversation.dialogs.retain(|question| id_text(Some(&question.id)) != id_text(id));
 }
 
 /// Closes expired questions: the agent has answered them itself.
-pub(in super::super) fn expired(conversation: &mut Conversation, now: Option<f64>) {
+pub(in super::super) fn remove_expired(conversation: &mut Conversation, now: Option<f64>) {
     let Some(now) = now else { return };
     conversation.dialogs.retain(|question| match (question.at, question.timeout_ms) {
         (Some(at), Some(timeout)) => now < at + timeout,
@@ -151,7 +153,7 @@ pub(in super::super) fn notify(
     });
 }
 
-pub(in super::super) fn notice(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+pub(in super::super) fn notice(conversation: &mut Conversation, slots: &Slots, about: &ReducerContext<'_>) {
     let Some(words) = text(slots, "text") else { return };
     let level = text(slots, "level").filter(|level| ["warning", "error"].contains(level)).unwrap_or("info");
     notify(conversation, level, words, text(slots, "source"), about.at);

@@ -7,10 +7,10 @@ use serde_json::Value;
 use super::super::activity::{Compaction, RunState};
 use super::super::conversation::{Block, Conversation};
 use super::super::message::{MessageState, Role, ToolState};
-use super::super::panel::{Mode, Shell, WaitingState};
+use super::super::panel::{Delivery, PendingInputState, Shell};
 use super::messages::add;
 use super::panels::notify;
-use super::slots::{About, Slots, message, text};
+use super::slots::{ReducerContext, Slots, message, text};
 
 /// Recomputes the activity of the agent.
 fn update(conversation: &mut Conversation) {
@@ -41,15 +41,15 @@ pub(in super::super) fn work(conversation: &mut Conversation, slots: &Slots) {
     let told = conversation.internal.failure.take().filter(|_| !conversation.run.aborting);
     let refusal = text(slots, "refusal").filter(|_| conversation.run.working && !conversation.run.aborting);
     let error = text(slots, "error").map(str::to_owned).or(told).or_else(|| refusal.map(str::to_owned));
-    over(conversation, error, flag(slots, "dropped") == Some(true));
+    end_run(conversation, error, flag(slots, "dropped") == Some(true));
 }
 
-fn over(conversation: &mut Conversation, error: Option<String>, is_dropped: bool) {
+fn end_run(conversation: &mut Conversation, error: Option<String>, is_dropped: bool) {
     let is_growing = conversation.messages.iter().any(|message| message.is_growing());
     if !conversation.run.working && !is_growing && error.is_none() {
         return;
     }
-    settle(conversation, error.is_some(), is_dropped);
+    end_messages(conversation, error.is_some(), is_dropped);
     let run = &mut conversation.run;
     run.working = false;
     run.aborting = false;
@@ -77,14 +77,14 @@ pub(in super::super) fn close(conversation: &mut Conversation, reason: &str) {
     conversation.internal.failure = None;
     conversation.run.retry = None;
     conversation.run.compaction = None;
-    over(conversation, (!is_idle).then(|| reason.to_owned()), false);
+    end_run(conversation, (!is_idle).then(|| reason.to_owned()), false);
     update(conversation);
     conversation.dialogs.clear();
     conversation.shells.clear();
 }
 
 /// Settles open messages and tools at the end of a run.
-fn settle(conversation: &mut Conversation, has_failed: bool, is_dropped: bool) {
+fn end_messages(conversation: &mut Conversation, has_failed: bool, is_dropped: bool) {
     let state = match () {
         () if conversation.run.aborting => MessageState::Aborted,
         () if has_failed => MessageState::Failed,
@@ -113,7 +113,9 @@ fn settle(conversation: &mut Conversation, has_failed: bool, is_dropped: bool) {
             };
         }
     }
-    conversation.waiting.retain(|item| item.mode != Mode::Prompt || item.state == WaitingState::Sent);
+    conversation
+        .waiting
+        .retain(|item| item.mode != Delivery::Prompt || item.state == PendingInputState::Sent);
     for held in std::mem::take(&mut conversation.internal.held) {
         add(conversation, held);
     }
@@ -132,7 +134,11 @@ pub(in super::super) fn compacting(conversation: &mut Conversation, slots: &Slot
     update(conversation);
 }
 
-pub(in super::super) fn compacted(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+pub(in super::super) fn compacted(
+    conversation: &mut Conversation,
+    mut slots: Slots,
+    about: &ReducerContext<'_>,
+) {
     // An agent that reports the compaction in events also answers the command.
     if conversation.run.compaction.take().is_none() {
         return;
@@ -156,7 +162,7 @@ pub(in super::super) fn compacted(conversation: &mut Conversation, mut slots: Sl
     add(conversation, message);
 }
 
-pub(in super::super) fn retry(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+pub(in super::super) fn retry(conversation: &mut Conversation, mut slots: Slots, about: &ReducerContext<'_>) {
     let is_summary = slots.remove("reason").is_some_and(|reason| reason == "summary");
     if let Some(at) = about.at {
         slots.insert("at".into(), at.into());
@@ -183,7 +189,7 @@ pub(in super::super) fn retried(conversation: &mut Conversation, slots: &Slots) 
     update(conversation);
 }
 
-pub(in super::super) fn shell(conversation: &mut Conversation, slots: &Slots, about: &About<'_>) {
+pub(in super::super) fn shell(conversation: &mut Conversation, slots: &Slots, about: &ReducerContext<'_>) {
     let key = conversation.next_key();
     let command = text(slots, "command").unwrap_or_default().to_owned();
     conversation.shells.push(Shell { key, command, output: String::new(), id: about.id.cloned() });
@@ -200,7 +206,11 @@ pub(in super::super) fn shell_output(conversation: &mut Conversation, slots: &Sl
     }
 }
 
-pub(in super::super) fn shell_done(conversation: &mut Conversation, mut slots: Slots, about: &About<'_>) {
+pub(in super::super) fn shell_done(
+    conversation: &mut Conversation,
+    mut slots: Slots,
+    about: &ReducerContext<'_>,
+) {
     conversation.shells.retain(|known| known.id.as_ref() != about.id);
     let Some(message) = message(&mut slots) else { return };
     // The agent places the message after the current run.

@@ -11,7 +11,7 @@ use super::super::meaning::Meaning;
 pub(in super::super) type Slots = Map<String, Value>;
 
 /// Context of an act besides its slots.
-pub(in super::super) struct About<'a> {
+pub(in super::super) struct ReducerContext<'a> {
     /// The dialect's table.
     pub meaning: &'static Meaning,
     /// The row's name.

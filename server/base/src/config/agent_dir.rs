@@ -17,7 +17,7 @@ impl<F: Fn(&str) -> Option<OsString>> Environment for F {
 
 /// Locations of an agent's files. Files whose names end in `.yml` are YAML, the others JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Home {
+pub struct AgentPaths {
     /// The environment variable that names the agent directory.
     pub variable: &'static str,
     /// The default agent directory, relative to the user's home.
@@ -31,7 +31,7 @@ pub struct Home {
     /// `true` if JSON settings may have comments.
     pub comments: bool,
     /// `true` if settings without an effect are reported to the user.
-    pub tells_unknown: bool,
+    pub reports_unknown: bool,
     /// A project's files for agents.
     pub resources: ResourceFolders,
     /// `true` if folders of sessions are named by the path relative to the user's home or to the temporary directory.
@@ -81,7 +81,7 @@ impl Default for ResourceFolders {
     }
 }
 
-impl Home {
+impl AgentPaths {
     /// The locations of pi.
     pub const PI: Self = Self {
         variable: "PI_CODING_AGENT_DIR",
@@ -90,20 +90,20 @@ impl Home {
         models: "models.json",
         project: ".pi/settings.json",
         comments: false,
-        tells_unknown: false,
+        reports_unknown: false,
         resources: ResourceFolders::PI,
         short_names: false,
         login: None,
     };
 }
 
-impl Default for Home {
+impl Default for AgentPaths {
     fn default() -> Self {
         Self::PI
     }
 }
 
-impl Home {
+impl AgentPaths {
     /// Returns the folder of a working directory with files for the agent: system prompt, extensions, agents;
     /// not the settings.
     pub fn project_folder(&self, cwd: &Path) -> PathBuf {
@@ -114,13 +114,13 @@ impl Home {
 /// Returns the agent directory. The candidates in order: the value of the home's variable, its folder if that
 /// exists, `AGENTESE_HOME`, `~/.agentese/agent`. Returns `None` without a home directory. The directory need
 /// not exist.
-pub fn agent_dir(of: &Home, environment: &dyn Environment) -> Option<PathBuf> {
+pub fn agent_dir(paths: &AgentPaths, environment: &dyn Environment) -> Option<PathBuf> {
     let set = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = set("HOME");
-    if let Some(directory) = set(of.variable) {
+    if let Some(directory) = set(paths.variable) {
         return Some(expand_home(&directory, home.as_deref()));
     }
-    let family = home.as_ref().map(|home| home.join(of.folder)).filter(|directory| directory.is_dir());
+    let family = home.as_ref().map(|home| home.join(paths.folder)).filter(|directory| directory.is_dir());
     family.or_else(|| set("AGENTESE_HOME")).or_else(|| home.map(|home| home.join(".agentese/agent")))
 }
 
@@ -172,13 +172,13 @@ mod tests {
     }
 
     fn find(variables: &[(&str, &str)]) -> Option<PathBuf> {
-        agent_dir(&Home::PI, &|name: &str| {
+        agent_dir(&AgentPaths::PI, &|name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
         })
     }
 
     #[test]
-    fn the_family_directory_wins_where_it_exists() {
+    fn an_existing_family_directory_takes_precedence() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().to_str().unwrap();
         assert_eq!(find(&[("HOME", path)]), Some(home.path().join(".agentese/agent")));

@@ -10,7 +10,7 @@ pub(super) const LIMIT: u64 = 1 << 20;
 /// A part of a settings file without effect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Complaint {
+pub enum ConfigWarning {
     /// The file exists but cannot be read. It stays unchanged.
     #[error("{path}: {source}; the file is ignored", path = path.display())]
     Unreadable {

@@ -9,10 +9,10 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 /// Age of a lock after which its holder is considered dead. Agents of the pi family use the same value.
-const STALE: Duration = Duration::from_secs(10);
+const STALE_AGE: Duration = Duration::from_secs(10);
 
 /// The pause between two attempts.
-const PAUSE: Duration = Duration::from_millis(10);
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Reason for a failed lock.
 #[derive(Debug, thiserror::Error)]
@@ -41,8 +41,8 @@ pub struct FileLock {
 impl FileLock {
     /// Locks a file in an existing directory; the file itself may not exist yet. Blocks for at most
     /// `patience`, then fails.
-    pub fn acquire(file: &Path, patience: Duration) -> Result<Self, LockError> {
-        let end = Instant::now() + patience;
+    pub fn acquire(file: &Path, timeout: Duration) -> Result<Self, LockError> {
+        let end = Instant::now() + timeout;
         let mut name = file.as_os_str().to_owned();
         name.push(".lock");
         let path = PathBuf::from(name);
@@ -51,12 +51,12 @@ impl FileLock {
             _ => File::open(".")?,
         };
         let held = || LockError::Held(path.clone());
-        until(end, held, || match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+        retry_until(end, held, || match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(true),
             Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
             Err(error) => Err(error.into()),
         })?;
-        until(end, held, || {
+        retry_until(end, held, || {
             remove_stale(&path)?;
             match std::fs::create_dir(&path) {
                 Ok(()) => Ok(true),
@@ -77,7 +77,7 @@ impl Drop for FileLock {
 }
 
 /// Repeats the attempt until it succeeds or the time is over.
-fn until(
+fn retry_until(
     end: Instant,
     held: impl Fn() -> LockError,
     mut attempt: impl FnMut() -> io::Result<bool>,
@@ -86,7 +86,7 @@ fn until(
         if Instant::now() >= end {
             return Err(held());
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(RETRY_INTERVAL);
     }
     Ok(())
 }
@@ -106,7 +106,7 @@ fn remove_stale(path: &Path) -> io::Result<()> {
 
 fn is_stale(path: &Path) -> bool {
     let modified = std::fs::symlink_metadata(path).and_then(|metadata| metadata.modified());
-    modified.is_ok_and(|modified| SystemTime::now().duration_since(modified).is_ok_and(|age| age > STALE))
+    modified.is_ok_and(|modified| SystemTime::now().duration_since(modified).is_ok_and(|age| age > STALE_AGE))
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_one_waits_and_gives_up() {
+    fn a_second_lock_times_out() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("settings.json");
         let first = FileLock::acquire(&file, Duration::ZERO).unwrap();
@@ -126,13 +126,13 @@ mod tests {
     }
 
     #[test]
-    fn fm_f102_what_another_agent_holds_is_respected_and_what_it_left_is_taken() {
+    fn fm_f102_a_live_lock_is_respected_and_a_stale_one_taken_over() {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("settings.json");
         let lock = directory.path().join("settings.json.lock");
         std::fs::create_dir(&lock).unwrap();
         assert!(matches!(FileLock::acquire(&file, Duration::ZERO), Err(LockError::Held(_))));
-        let long_ago = SystemTime::now() - 2 * STALE;
+        let long_ago = SystemTime::now() - 2 * STALE_AGE;
         File::open(&lock).unwrap().set_modified(long_ago).unwrap();
         drop(FileLock::acquire(&file, Duration::ZERO).unwrap());
         assert!(!lock.exists());

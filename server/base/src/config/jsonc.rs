@@ -5,7 +5,7 @@ use serde_json::Value;
 /// Position of a syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: it is not valid JSON")]
-pub struct NotJson {
+pub struct JsoncError {
     /// Counted from 1.
     pub line: usize,
     /// Counted from 1.
@@ -13,7 +13,7 @@ pub struct NotJson {
 }
 
 /// Parses a text, without its byte order mark; null if the text has only comments.
-pub fn from_jsonc(text: &str) -> Result<Value, NotJson> {
+pub fn from_jsonc(text: &str) -> Result<Value, JsoncError> {
     let options = jsonc_parser::ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,
@@ -28,5 +28,5 @@ pub fn from_jsonc(text: &str) -> Result<Value, NotJson> {
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     jsonc_parser::parse_to_serde_value(text, &options)
-        .map_err(|error| NotJson { line: error.line_display(), column: error.column_display() })
+        .map_err(|error| JsoncError { line: error.line_display(), column: error.column_display() })
 }

@@ -14,12 +14,12 @@ use super::file_lock::{FileLock, LockError};
 use crate::replace;
 
 /// Waiting time for another program that writes the same file.
-const PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A change made by a client that may outlive the process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Change {
+pub enum SettingsChange {
     /// The initial model.
     DefaultModel {
         /// Provider of the model.
@@ -41,7 +41,7 @@ pub enum Change {
     TrustedDirectory(String),
 }
 
-impl Change {
+impl SettingsChange {
     /// Returns the changed keys, outermost first, and their values.
     fn members(&self) -> Vec<(&'static [&'static str], Value)> {
         match self {
@@ -75,9 +75,9 @@ impl Change {
 }
 
 /// Receiver of changes that may outlive the process. It never blocks and never fails: errors are logged.
-pub trait Persist: Send + Sync {
+pub trait SettingsStore: Send + Sync {
     /// Saves one change.
-    fn save(&self, change: Change);
+    fn save(&self, change: SettingsChange);
 
     /// Waits for pending changes, for at most a few seconds. Later changes are not saved.
     fn finish(&self) {}
@@ -85,16 +85,16 @@ pub trait Persist: Send + Sync {
 
 /// Saves nothing: the changes of a client last for the process.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NotPersisted;
+pub struct NullSettingsStore;
 
-impl Persist for NotPersisted {
-    fn save(&self, _change: Change) {}
+impl SettingsStore for NullSettingsStore {
+    fn save(&self, _change: SettingsChange) {}
 }
 
 /// Reason for a failed write.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PersistError {
+pub enum SettingsFileError {
     /// Another program is writing the file.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -107,10 +107,10 @@ pub enum PersistError {
 }
 
 /// Writes changes to a settings file on a thread of its own. Dropping it waits for pending changes.
-pub struct SettingsFile(Mutex<Option<Writer>>);
+pub struct SettingsFile(Mutex<Option<WriterThread>>);
 
-struct Writer {
-    sender: Sender<Change>,
+struct WriterThread {
+    sender: Sender<SettingsChange>,
     thread: std::thread::JoinHandle<()>,
 }
 
@@ -120,19 +120,19 @@ impl SettingsFile {
         let (sender, receiver) = channel();
         let thread = std::thread::Builder::new()
             .name("agentese-settings".to_owned())
-            .spawn(move || write_all(&path, &receiver))?;
-        Ok(Self(Mutex::new(Some(Writer { sender, thread }))))
+            .spawn(move || run_writer(&path, &receiver))?;
+        Ok(Self(Mutex::new(Some(WriterThread { sender, thread }))))
     }
 }
 
 impl SettingsFile {
-    fn writer(&self) -> MutexGuard<'_, Option<Writer>> {
+    fn writer(&self) -> MutexGuard<'_, Option<WriterThread>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Persist for SettingsFile {
-    fn save(&self, change: Change) {
+impl SettingsStore for SettingsFile {
+    fn save(&self, change: SettingsChange) {
         let sent = self.writer().as_ref().is_some_and(|writer| writer.sender.send(change).is_ok());
         if !sent {
             tracing::error!("nothing writes the settings any more");
@@ -140,7 +140,7 @@ impl Persist for SettingsFile {
     }
 
     fn finish(&self) {
-        let Some(Writer { sender, thread }) = self.writer().take() else { return };
+        let Some(WriterThread { sender, thread }) = self.writer().take() else { return };
         drop(sender);
         // At most the current write and one more precede the end, and each waits for the lock no longer than
         // PATIENCE.
@@ -160,13 +160,13 @@ impl std::fmt::Debug for SettingsFile {
     }
 }
 
-fn write_all(path: &Path, changes: &Receiver<Change>) {
+fn run_writer(path: &Path, changes: &Receiver<SettingsChange>) {
     let mut corrupt = false;
     while let Ok(first) = changes.recv() {
         // Several changes in a row cause one write.
-        let all: Vec<Change> = std::iter::once(first).chain(changes.try_iter()).collect();
+        let all: Vec<SettingsChange> = std::iter::once(first).chain(changes.try_iter()).collect();
         if let Err(error) = write_settings(path, &all) {
-            let known = std::mem::replace(&mut corrupt, matches!(error, PersistError::Corrupt(_)));
+            let known = std::mem::replace(&mut corrupt, matches!(error, SettingsFileError::Corrupt(_)));
             if !(known && corrupt) {
                 tracing::warn!(path = %path.display(), %error, "settings were not saved");
             }
@@ -178,7 +178,7 @@ fn write_all(path: &Path, changes: &Receiver<Change>) {
 /// members of their objects. The file is replaced as a whole with mode 0600. A missing file is created, and a
 /// symbolic link stays a link. Blocks. Fails without a change if the file is not a JSON object, or if another
 /// program holds its lock for two seconds.
-pub fn write_settings(path: &Path, changes: &[Change]) -> Result<(), PersistError> {
+pub fn write_settings(path: &Path, changes: &[SettingsChange]) -> Result<(), SettingsFileError> {
     change_file(path, |object| changes.iter().for_each(|change| change.apply(object)))
 }
 
@@ -186,20 +186,20 @@ pub fn write_settings(path: &Path, changes: &[Change]) -> Result<(), PersistErro
 pub(super) fn change_file<T>(
     path: &Path,
     change: impl FnOnce(&mut Map<String, Value>) -> T,
-) -> Result<T, PersistError> {
+) -> Result<T, SettingsFileError> {
     // Users who keep their settings in a repository link to them.
-    let path = replace::target(path)?;
+    let path = replace::resolve_symlinks(path)?;
     let directory = path.parent().unwrap_or(Path::new("/"));
     std::fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
-    let _lock = FileLock::acquire(&path, PATIENCE)?;
+    let _lock = FileLock::acquire(&path, LOCK_TIMEOUT)?;
     if path.exists() && !path.is_file() {
-        return Err(PersistError::Corrupt("it is not a regular file".to_owned()));
+        return Err(SettingsFileError::Corrupt("it is not a regular file".to_owned()));
     }
     let mut object = match std::fs::read_to_string(&path) {
         Ok(text) => parse(&text)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => Map::new(),
         Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-            return Err(PersistError::Corrupt(error.to_string()));
+            return Err(SettingsFileError::Corrupt(error.to_string()));
         }
         Err(error) => return Err(error.into()),
     };
@@ -207,16 +207,16 @@ pub(super) fn change_file<T>(
     let mut text = serde_json::to_vec_pretty(&object).map_err(io::Error::from)?;
     text.push(b'\n');
     let options = replace::Options { scratch: directory, mode: 0o600, exact_mode: Some(0o600) };
-    replace::replace(&path, &[&text], &options, || Ok(())).map_err(replace::Failure::into_io)?;
+    replace::replace(&path, &[&text], &options, || Ok(())).map_err(replace::WriteError::into_io)?;
     Ok(changed)
 }
 
-pub(super) fn parse(text: &str) -> Result<Map<String, Value>, PersistError> {
+pub(super) fn parse(text: &str) -> Result<Map<String, Value>, SettingsFileError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if text.trim().is_empty() {
         return Ok(Map::new());
     }
-    serde_json::from_str(text).map_err(|error| PersistError::Corrupt(error.to_string()))
+    serde_json::from_str(text).map_err(|error| SettingsFileError::Corrupt(error.to_string()))
 }
 
 fn set(object: &mut Map<String, Value>, keys: &[&str], value: Value) {
@@ -255,17 +255,17 @@ mod tests {
     }
 
     #[test]
-    fn only_what_changed_is_changed() {
+    fn unchanged_keys_are_preserved() {
         let (directory, path) = file(
             r#"{"z": 1, "retry": {"enabled": true, "mine": [1.0, 12345678901]}, "defaultModel": "a", "a": {}}"#,
         );
         let changes = [
-            Change::RetryEnabled(false),
-            Change::DefaultModel { provider: "p".to_owned(), id: "m".to_owned() },
-            Change::CompactionEnabled(false),
-            Change::SteeringMode(QueueMode::All),
-            Change::FollowUpMode(QueueMode::OneAtATime),
-            Change::DefaultThinkingLevel(ThinkingLevel::Xhigh),
+            SettingsChange::RetryEnabled(false),
+            SettingsChange::DefaultModel { provider: "p".to_owned(), id: "m".to_owned() },
+            SettingsChange::CompactionEnabled(false),
+            SettingsChange::SteeringMode(QueueMode::All),
+            SettingsChange::FollowUpMode(QueueMode::OneAtATime),
+            SettingsChange::DefaultThinkingLevel(ThinkingLevel::Xhigh),
         ];
         write_settings(&path, &changes).unwrap();
         let text = read(&path);
@@ -285,12 +285,12 @@ mod tests {
     fn trusted_directories_are_added_once() {
         let (_directory, path) = file(r#"{"trustedDirectories":["/a"]}"#);
         for directory in ["/b", "/a", "/b"] {
-            write_settings(&path, &[Change::TrustedDirectory(directory.to_owned())]).unwrap();
+            write_settings(&path, &[SettingsChange::TrustedDirectory(directory.to_owned())]).unwrap();
         }
         let object: Value = serde_json::from_str(&read(&path)).unwrap();
         assert_eq!(object.to_string(), r#"{"trustedDirectories":["/a","/b"]}"#);
         std::fs::write(&path, r#"{"trustedDirectories":7}"#).unwrap();
-        write_settings(&path, &[Change::TrustedDirectory("/b".to_owned())]).unwrap();
+        write_settings(&path, &[SettingsChange::TrustedDirectory("/b".to_owned())]).unwrap();
         assert_eq!(
             serde_json::from_str::<Value>(&read(&path)).unwrap().to_string(),
             r#"{"trustedDirectories":["/b"]}"#
@@ -301,26 +301,26 @@ mod tests {
     fn fm_f121_a_file_that_is_no_object_is_never_overwritten() {
         for text in ["{broken", "[]", "7"] {
             let (_directory, path) = file(text);
-            let error = write_settings(&path, &[Change::RetryEnabled(true)]).unwrap_err();
-            assert!(matches!(error, PersistError::Corrupt(_)), "{error}");
+            let error = write_settings(&path, &[SettingsChange::RetryEnabled(true)]).unwrap_err();
+            assert!(matches!(error, SettingsFileError::Corrupt(_)), "{error}");
             assert_eq!(read(&path), text);
         }
         let (_directory, path) = file("");
         std::fs::write(&path, b"\xff").unwrap();
-        assert!(matches!(write_settings(&path, &[]), Err(PersistError::Corrupt(_))));
+        assert!(matches!(write_settings(&path, &[]), Err(SettingsFileError::Corrupt(_))));
     }
 
     #[test]
-    fn a_missing_file_comes_into_being_and_a_link_stays_one() {
+    fn a_missing_file_is_created_and_a_symlink_stays() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("home/agent/settings.json");
-        write_settings(&path, &[Change::CompactionEnabled(true)]).unwrap();
+        write_settings(&path, &[SettingsChange::CompactionEnabled(true)]).unwrap();
         assert_eq!(read(&path), "{\n  \"compaction\": {\n    \"enabled\": true\n  }\n}\n");
         let mode = std::fs::metadata(path.parent().unwrap()).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o700);
         let link = directory.path().join("link.json");
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        write_settings(&link, &[Change::CompactionEnabled(false)]).unwrap();
+        write_settings(&link, &[SettingsChange::CompactionEnabled(false)]).unwrap();
         assert!(link.is_symlink() && read(&path).contains("false"));
     }
 
@@ -328,10 +328,10 @@ mod tests {
     fn writers_at_the_same_time_lose_nothing() {
         let (_directory, path) = file("{}");
         let changes = [
-            Change::RetryEnabled(true),
-            Change::CompactionEnabled(true),
-            Change::SteeringMode(QueueMode::All),
-            Change::FollowUpMode(QueueMode::All),
+            SettingsChange::RetryEnabled(true),
+            SettingsChange::CompactionEnabled(true),
+            SettingsChange::SteeringMode(QueueMode::All),
+            SettingsChange::FollowUpMode(QueueMode::All),
         ];
         std::thread::scope(|scope| {
             for change in &changes {
@@ -343,13 +343,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_saved_is_written_before_the_end() {
+    fn saved_changes_are_written_before_the_end() {
         let (_directory, path) = file(r#"{"kept": true}"#);
         let settings = SettingsFile::new(path.clone()).unwrap();
-        settings.save(Change::SteeringMode(QueueMode::All));
-        settings.save(Change::SteeringMode(QueueMode::OneAtATime));
+        settings.save(SettingsChange::SteeringMode(QueueMode::All));
+        settings.save(SettingsChange::SteeringMode(QueueMode::OneAtATime));
         settings.finish();
-        settings.save(Change::SteeringMode(QueueMode::All));
+        settings.save(SettingsChange::SteeringMode(QueueMode::All));
         let object: Value = serde_json::from_str(&read(&path)).unwrap();
         assert_eq!(object, serde_json::json!({"kept": true, "steeringMode": "one-at-a-time"}));
     }

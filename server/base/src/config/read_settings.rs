@@ -4,27 +4,27 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::complaint::{Complaint, LIMIT};
+use super::complaint::{ConfigWarning, LIMIT};
 use super::jsonc::from_jsonc;
 use super::setting::{Setting, describe, kind};
 use super::text_file::read_text;
 use super::yaml::{from_yaml, is_yaml};
-use super::{ApprovalSettings, Home, Settings, TaskSettings, Trust, expand_home, resolve};
+use super::{AgentPaths, ApprovalSettings, Settings, TaskSettings, Trust, expand_home, resolve};
 
 #[cfg(test)]
 mod tests;
 
 /// The result of reading the files.
 #[derive(Debug, Default)]
-pub struct Loaded {
+pub struct LoadedSettings {
     /// Effective settings.
     pub settings: Settings,
     /// Warnings for the user about parts without effect.
-    pub complaints: Vec<Complaint>,
+    pub warnings: Vec<ConfigWarning>,
     /// Trust in the working directory.
     pub trust: Trust,
     /// Path of the working directory's file, if it would change a setting but is ignored for lack of trust.
-    pub left_out: Option<PathBuf>,
+    pub ignored_project_file: Option<PathBuf>,
 }
 
 /// Reads the user's settings in the agent directory, and then those of a trusted working directory, from the files that
@@ -33,25 +33,27 @@ pub struct Loaded {
 ///
 /// The user's own file can also grant trust, see [`Trust::of`]; the working directory's file cannot.
 pub fn load_settings(
-    of: &Home,
+    paths: &AgentPaths,
     agent_dir: Option<&Path>,
     cwd: &Path,
     home: Option<&Path>,
     trust: Option<bool>,
-) -> Loaded {
-    let mut loaded = Loaded { trust: trust.map_or(Trust::Undecided, Trust::from), ..Loaded::default() };
-    let Loaded { settings, complaints, trust: decided, left_out } = &mut loaded;
-    if let Some(path) = agent_dir.map(|directory| directory.join(of.settings))
-        && let Some(object) = object(&path, of.comments, complaints, settings)
+) -> LoadedSettings {
+    let mut loaded =
+        LoadedSettings { trust: trust.map_or(Trust::Undecided, Trust::from), ..LoadedSettings::default() };
+    let LoadedSettings { settings, warnings: complaints, trust: decided, ignored_project_file: left_out } =
+        &mut loaded;
+    if let Some(path) = agent_dir.map(|directory| directory.join(paths.settings))
+        && let Some(object) = read_object(&path, paths.comments, complaints, settings)
     {
         if trust.is_none() {
             *decided = Trust::of(&object, cwd, home);
         }
-        apply(settings, complaints, &path, object, home, of.tells_unknown);
+        apply_file(settings, complaints, &path, object, home, paths.reports_unknown);
     }
-    let path = cwd.join(of.project);
+    let path = cwd.join(paths.project);
     if *decided == Trust::Granted {
-        if let Some(mut object) = object(&path, of.comments, complaints, settings) {
+        if let Some(mut object) = read_object(&path, paths.comments, complaints, settings) {
             // Only the user may remove this protection.
             if let Some(Value::Object(host)) = object.get_mut("extensionHost") {
                 host.remove("unguarded");
@@ -61,41 +63,41 @@ pub fn load_settings(
                 object.shift_remove(key);
             }
             let own = settings.limits;
-            apply(settings, complaints, &path, object, home, of.tells_unknown);
+            apply_file(settings, complaints, &path, object, home, paths.reports_unknown);
             // A project makes limits stricter, never looser.
             settings.limits = settings.limits.within(own);
         }
-    } else if would_count(settings, of, &path, home) {
+    } else if would_change_settings(settings, paths, &path, home) {
         *left_out = Some(path);
     }
     loaded
 }
 
 /// Returns true if a file would change a setting. Does not apply the file.
-fn would_count(settings: &Settings, of: &Home, path: &Path, home: Option<&Path>) -> bool {
+fn would_change_settings(settings: &Settings, paths: &AgentPaths, path: &Path, home: Option<&Path>) -> bool {
     let (mut ignored, mut changed) = (Vec::new(), settings.clone());
-    let Some(object) = object(path, of.comments, &mut ignored, &mut changed) else {
+    let Some(object) = read_object(path, paths.comments, &mut ignored, &mut changed) else {
         return !ignored.is_empty();
     };
-    apply(&mut changed, &mut ignored, path, object, home, false);
+    apply_file(&mut changed, &mut ignored, path, object, home, false);
     changed.other.clone_from(&settings.other);
     changed != *settings || !ignored.is_empty()
 }
 
 /// Returns the object in a file, or `None` if there is no usable file. If an unusable file may have required approvals,
 /// every tool requires one.
-fn object(
+fn read_object(
     path: &Path,
     comments: bool,
-    complaints: &mut Vec<Complaint>,
+    warnings: &mut Vec<ConfigWarning>,
     settings: &mut Settings,
 ) -> Option<Map<String, Value>> {
     let path = path.to_owned();
     let mut may_protect = true;
     let complaint = match read_text(&path, LIMIT) {
         Err(error) if error.is_not_found() => return None,
-        Err(source) => Complaint::Unreadable { path, source },
-        Ok(file) if file.cut => Complaint::TooLong { path },
+        Err(source) => ConfigWarning::Unreadable { path, source },
+        Ok(file) if file.truncated => ConfigWarning::TooLong { path },
         // Some editors leave an empty file behind.
         Ok(file) if file.text.trim().is_empty() => return None,
         Ok(file) => {
@@ -105,13 +107,13 @@ fn object(
                 Err(reason) => reason,
             };
             may_protect = file.text.contains("approval");
-            Complaint::NotJson { path, reason }
+            ConfigWarning::NotJson { path, reason }
         }
     };
     if may_protect {
-        settings.approval.tools.push(ApprovalSettings::EVERY.to_owned());
+        settings.approval.tools.push(ApprovalSettings::ALL_TOOLS.to_owned());
     }
-    complaints.push(complaint);
+    warnings.push(complaint);
     None
 }
 
@@ -128,15 +130,15 @@ fn parse(path: &Path, text: &str, comments: bool) -> Result<Value, String> {
 }
 
 /// Applies a file to the settings; `tells` enables a warning about unknown keys.
-fn apply(
+fn apply_file(
     settings: &mut Settings,
-    complaints: &mut Vec<Complaint>,
+    warnings: &mut Vec<ConfigWarning>,
     path: &Path,
     object: Map<String, Value>,
     home: Option<&Path>,
-    tells: bool,
+    reports_unknown: bool,
 ) {
-    let mut file = File { path, known: Vec::new(), object, complaints };
+    let mut file = SettingsReader { path, known: Vec::new(), object, warnings };
     file.set("defaultProvider", &mut settings.default_provider);
     file.set("defaultModel", &mut settings.default_model);
     file.set("defaultThinkingLevel", &mut settings.default_thinking_level);
@@ -177,7 +179,7 @@ fn apply(
     file.set("ttsr.repeatGap", &mut settings.rules.repeat_gap);
     file.set("todo.enabled", &mut settings.todo.enabled);
     // This key comes first: if the limit is in the nested form, the rest of the object is not a boolean.
-    file.set("todo.reminders.max", &mut settings.todo.most_reminders);
+    file.set("todo.reminders.max", &mut settings.todo.max_reminders);
     file.set("todo.reminders", &mut settings.todo.reminders);
     file.paths("extensions", &mut settings.extensions, home);
     file.paths("skills", &mut settings.skills, home);
@@ -189,13 +191,13 @@ fn apply(
     file.set("limits.maxCostUsd", &mut settings.limits.max_cost_usd);
     file.set("limits.maxTimeMs", &mut settings.limits.max_time_ms);
     file.set("limits.maxEqualCalls", &mut settings.limits.max_equal_calls);
-    task(&mut file, &mut settings.task);
+    apply_task(&mut file, &mut settings.task);
     if let Some(shell) = &mut settings.shell_path {
         *shell = expand_home(shell, home);
     }
-    let keys = if tells { unknown(&file.object, &file.known) } else { Vec::new() };
+    let keys = if reports_unknown { unknown_keys(&file.object, &file.known) } else { Vec::new() };
     if !keys.is_empty() {
-        file.complaints.push(Complaint::Unknown { path: path.to_owned(), keys });
+        file.warnings.push(ConfigWarning::Unknown { path: path.to_owned(), keys });
     }
     for (key, value) in file.object {
         match (settings.other.get_mut(&key), value) {
@@ -208,7 +210,7 @@ fn apply(
 }
 
 /// Applies the settings `task.*`.
-fn task(file: &mut File<'_>, task: &mut TaskSettings) {
+fn apply_task(file: &mut SettingsReader<'_>, task: &mut TaskSettings) {
     file.set("task.isolation.mode", &mut task.isolation);
     file.set("task.isolation.merge", &mut task.merge);
     file.set("task.maxConcurrency", &mut task.max_concurrency);
@@ -235,22 +237,22 @@ fn task(file: &mut File<'_>, task: &mut TaskSettings) {
 }
 
 /// A settings file during its application; applied members are removed from its object.
-struct File<'a> {
+struct SettingsReader<'a> {
     path: &'a Path,
     /// Keys that were requested.
     known: Vec<&'static str>,
     object: Map<String, Value>,
-    complaints: &'a mut Vec<Complaint>,
+    warnings: &'a mut Vec<ConfigWarning>,
 }
 
-impl File<'_> {
+impl SettingsReader<'_> {
     /// Sets a field if the file has that key with a value of the right form.
     fn set<T: Setting>(&mut self, key: &'static str, field: &mut T) {
         // As everywhere in the pi family, null is the same as absent.
         let Some(value) = self.take(key).filter(|value| !value.is_null()) else { return };
         match T::read(&value) {
             Some(value) => *field = value,
-            None => self.complain(key, T::EXPECTED, describe(&value, T::IS_NAME)),
+            None => self.warn(key, T::EXPECTED, describe(&value, T::IS_NAME)),
         }
     }
 
@@ -265,11 +267,11 @@ impl File<'_> {
 
     /// Adds the tools that require approval. If the list is invalid, every tool requires approval.
     fn approvals(&mut self, tools: &mut Vec<String>) {
-        let before = self.complaints.len();
+        let before = self.warnings.len();
         let mut listed = Vec::new();
         self.set("approval.tools", &mut listed);
-        if self.complaints.len() > before {
-            listed.push(ApprovalSettings::EVERY.to_owned());
+        if self.warnings.len() > before {
+            listed.push(ApprovalSettings::ALL_TOOLS.to_owned());
         }
         tools.extend(listed);
     }
@@ -281,15 +283,15 @@ impl File<'_> {
         match take(&mut self.object, key) {
             Ok(value) => value,
             Err((outer, found)) => {
-                self.complain(outer, "an object", found);
+                self.warn(outer, "an object", found);
                 None
             }
         }
     }
 
-    fn complain(&mut self, key: &str, expected: &'static str, found: String) {
+    fn warn(&mut self, key: &str, expected: &'static str, found: String) {
         let (path, key) = (self.path.to_owned(), key.to_owned());
-        self.complaints.push(Complaint::WrongType { path, key, expected, found });
+        self.warnings.push(ConfigWarning::WrongType { path, key, expected, found });
     }
 }
 
@@ -298,7 +300,7 @@ impl File<'_> {
 fn take<'k>(object: &mut Map<String, Value>, key: &'k str) -> Result<Option<Value>, (&'k str, String)> {
     let outermost = key.split('.').next().unwrap_or_default();
     match object.get(outermost) {
-        Some(Value::Object(_) | Value::Null) | None => Ok(within(object, key)),
+        Some(Value::Object(_) | Value::Null) | None => Ok(take_nested(object, key)),
         Some(_) if outermost == key => Ok(object.shift_remove(key)),
         Some(other) => {
             let found = kind(other).to_owned();
@@ -308,7 +310,7 @@ fn take<'k>(object: &mut Map<String, Value>, key: &'k str) -> Result<Option<Valu
     }
 }
 
-fn within(object: &mut Map<String, Value>, key: &str) -> Option<Value> {
+fn take_nested(object: &mut Map<String, Value>, key: &str) -> Option<Value> {
     if let Some(value) = object.shift_remove(key) {
         return Some(value);
     }
@@ -320,7 +322,7 @@ fn within(object: &mut Map<String, Value>, key: &str) -> Option<Value> {
             // `a.b` may be a value beside `a.b.c`.
             _ => return None,
         };
-        let value = within(members, inner);
+        let value = take_nested(members, inner);
         if members.is_empty() {
             object.shift_remove(outer);
         }
@@ -329,31 +331,33 @@ fn within(object: &mut Map<String, Value>, key: &str) -> Option<Value> {
 }
 
 /// Keys that other code reads.
-const ELSEWHERE: [&str; 3] = ["extensionHost", "trustedDirectories", "defaultProjectTrust"];
+const EXTERNAL_KEYS: [&str; 3] = ["extensionHost", "trustedDirectories", "defaultProjectTrust"];
 
 /// Minimum similarity of a key to a known one for a suggestion.
-const LIKE: f64 = 0.75;
+const MIN_SIMILARITY: f64 = 0.75;
 
 /// Adds a key, or the keys below it if there are known keys below it.
-fn leaves(key: String, value: &Value, known: &[&'static str], keys: &mut Vec<String>) {
+fn collect_leaf_keys(key: String, value: &Value, known: &[&'static str], keys: &mut Vec<String>) {
     let within = |known: &&str| known.strip_prefix(key.as_str()).is_some_and(|rest| rest.starts_with('.'));
     match value {
         Value::Object(members) if known.iter().any(within) => {
-            members.iter().for_each(|(member, value)| leaves(format!("{key}.{member}"), value, known, keys));
+            members
+                .iter()
+                .for_each(|(member, value)| collect_leaf_keys(format!("{key}.{member}"), value, known, keys));
         }
         _ => keys.push(key),
     }
 }
 
 /// Returns the keys of a file that were not requested, each with a similar known key, if any.
-fn unknown(object: &Map<String, Value>, known: &[&'static str]) -> Vec<(String, Option<&'static str>)> {
+fn unknown_keys(object: &Map<String, Value>, known: &[&'static str]) -> Vec<(String, Option<&'static str>)> {
     let mut keys = Vec::new();
-    for (key, value) in object.iter().filter(|(key, _)| !ELSEWHERE.contains(&key.as_str())) {
+    for (key, value) in object.iter().filter(|(key, _)| !EXTERNAL_KEYS.contains(&key.as_str())) {
         match value {
             Value::Object(members) => {
-                members
-                    .iter()
-                    .for_each(|(member, value)| leaves(format!("{key}.{member}"), value, known, &mut keys));
+                members.iter().for_each(|(member, value)| {
+                    collect_leaf_keys(format!("{key}.{member}"), value, known, &mut keys)
+                });
             }
             _ => keys.push(key.clone()),
         }
@@ -361,7 +365,7 @@ fn unknown(object: &Map<String, Value>, known: &[&'static str]) -> Vec<(String, 
     let nearest = |key: &str| {
         let likeness = |known: &&str| strsim::normalized_damerau_levenshtein(key, known);
         let nearest = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        nearest.filter(|known| likeness(known) >= LIKE)
+        nearest.filter(|known| likeness(known) >= MIN_SIMILARITY)
     };
     keys.into_iter()
         .map(|key| (nearest(&key).map(|near| (key.clone(), Some(near)))).unwrap_or((key, None)))

@@ -85,7 +85,7 @@ impl Setting for TimeLimit {
     const EXPECTED: &'static str = "a number of milliseconds or \"disabled\"";
     const IS_NAME: bool = true;
     fn read(value: &Value) -> Option<Self> {
-        value.as_str().map_or_else(|| u64::read(value).map(Self), Self::named)
+        value.as_str().map_or_else(|| u64::read(value).map(Self), Self::parse)
     }
 }
 
@@ -156,7 +156,7 @@ impl Setting for RuleInterrupt {
     const EXPECTED: &'static str = "one of always, prose-only, tool-only, never";
     const IS_NAME: bool = true;
     fn read(value: &Value) -> Option<Self> {
-        Self::named(value.as_str()?)
+        Self::from_name(value.as_str()?)
     }
 }
 

@@ -196,7 +196,7 @@ pub struct TimeLimit(pub u64);
 
 impl TimeLimit {
     /// Reads a number or `disabled`. Returns `None` for anything else.
-    pub fn named(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         match text.trim() {
             "disabled" => Some(Self(0)),
             text => text.parse().ok().map(Self),
@@ -280,11 +280,11 @@ impl Default for ApprovalSettings {
 
 impl ApprovalSettings {
     /// The name for every tool.
-    pub const EVERY: &'static str = "*";
+    pub const ALL_TOOLS: &'static str = "*";
 
     /// Returns true if calls of that tool require approval.
-    pub fn asks(&self, tool: &str) -> bool {
-        self.tools.iter().any(|name| name == Self::EVERY || name.eq_ignore_ascii_case(tool))
+    pub fn requires(&self, tool: &str) -> bool {
+        self.tools.iter().any(|name| name == Self::ALL_TOOLS || name.eq_ignore_ascii_case(tool))
     }
 }
 
@@ -351,7 +351,7 @@ impl RuleInterrupt {
     }
 
     /// Returns the mode with that name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(_, known)| *known == name).map(|(mode, _)| *mode)
     }
 }
@@ -373,11 +373,11 @@ pub struct TodoSettings {
     /// `true` if the model is reminded of its list.
     pub reminders: bool,
     /// Maximum number of reminders for one prompt.
-    pub most_reminders: u32,
+    pub max_reminders: u32,
 }
 
 impl Default for TodoSettings {
     fn default() -> Self {
-        Self { enabled: true, reminders: true, most_reminders: 3 }
+        Self { enabled: true, reminders: true, max_reminders: 3 }
     }
 }

@@ -13,7 +13,7 @@ pub struct TextFile {
     /// characters.
     pub text: String,
     /// `true` if the end is missing, because the file is longer than the limit.
-    pub cut: bool,
+    pub truncated: bool,
 }
 
 /// The reason why a file has no text.
@@ -53,7 +53,7 @@ pub fn read_text(path: &Path, limit: u64) -> Result<TextFile, TextFileError> {
         let mut text = reader.push(&bytes).into_owned();
         // Half of a character at the cut is left out.
         text.extend_from_slice(if cut { b"" } else { reader.finish() });
-        return Ok(TextFile { text: String::from_utf8_lossy(&text).into_owned(), cut });
+        return Ok(TextFile { text: String::from_utf8_lossy(&text).into_owned(), truncated: cut });
     }
     if cut {
         let mut end = limit;
@@ -64,7 +64,7 @@ pub fn read_text(path: &Path, limit: u64) -> Result<TextFile, TextFileError> {
     }
     let text = String::from_utf8_lossy(&bytes);
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned();
-    Ok(TextFile { text, cut })
+    Ok(TextFile { text, truncated: cut })
 }
 
 /// Reads a whole regular file as text. Fails as [`std::fs::read_to_string`] does, and if the path is not a regular
@@ -86,8 +86,8 @@ mod tests {
         let path = directory.path().join("file");
         std::fs::write(&path, "\u{feff}aé").unwrap();
         let read = |limit| read_text(&path, limit).unwrap();
-        assert_eq!(read(6), TextFile { text: "aé".to_owned(), cut: false });
-        assert_eq!(read(5), TextFile { text: "a".to_owned(), cut: true });
+        assert_eq!(read(6), TextFile { text: "aé".to_owned(), truncated: false });
+        assert_eq!(read(5), TextFile { text: "a".to_owned(), truncated: true });
         std::fs::write(&path, b"a\xffb").unwrap();
         assert_eq!(read(9).text, "a\u{fffd}b");
     }
@@ -99,16 +99,16 @@ mod tests {
         for encoding in [Encoding::Utf16Le, Encoding::Utf16Be] {
             std::fs::write(&path, encoding.encode_file("aé😀")).unwrap();
             let read = |limit| read_text(&path, limit).unwrap();
-            assert_eq!(read(10), TextFile { text: "aé😀".to_owned(), cut: false });
-            assert_eq!(read(9), TextFile { text: "aé".to_owned(), cut: true });
-            assert_eq!(read(5), TextFile { text: "a".to_owned(), cut: true });
+            assert_eq!(read(10), TextFile { text: "aé😀".to_owned(), truncated: false });
+            assert_eq!(read(9), TextFile { text: "aé".to_owned(), truncated: true });
+            assert_eq!(read(5), TextFile { text: "a".to_owned(), truncated: true });
             std::fs::write(&path, encoding.encode("\u{feff}x\u{feff}")).unwrap();
             assert_eq!(read(99).text, "x\u{feff}");
         }
     }
 
     #[test]
-    fn what_is_no_file_is_refused_at_once() {
+    fn a_path_that_is_not_a_regular_file_is_rejected_at_once() {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("pipe");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::persist::{PersistError, change_file};
+use super::persist::{SettingsFileError, change_file};
 use super::text_file::read_regular;
 
 /// The user's settings file, for dialects whose clients read and write all of its members.
@@ -24,7 +24,7 @@ impl UserFile {
 
     /// Returns all members; an empty map if there is no file. Blocks. Fails if the file is not a JSON object
     /// or cannot be read.
-    pub fn read(&self) -> Result<Map<String, Value>, PersistError> {
+    pub fn read(&self) -> Result<Map<String, Value>, SettingsFileError> {
         match read_regular(&self.0) {
             Ok(text) => super::persist::parse(&text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Map::new()),
@@ -34,7 +34,7 @@ impl UserFile {
 
     /// Merges members into the file, replacing members of the same name, and returns all members. Blocks.
     /// Fails without a change if the file is not a JSON object or another program holds its lock.
-    pub fn merge(&self, members: Map<String, Value>) -> Result<Map<String, Value>, PersistError> {
+    pub fn merge(&self, members: Map<String, Value>) -> Result<Map<String, Value>, SettingsFileError> {
         change_file(&self.0, |all| {
             all.extend(members);
             all.clone()
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_left_as_it_is() {
+    fn a_file_that_is_not_an_object_stays_unchanged() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("settings.json");
         std::fs::write(&path, "[1]").unwrap();

@@ -57,7 +57,7 @@ pub const GRACE: Duration = Duration::from_millis(500);
 const AFTER_KILL: Duration = Duration::from_secs(2);
 
 /// Interval of the checks for the end of the group, on systems without adoption of orphans.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Runs the guard if the program was started as one, and returns its exit code; otherwise `None`.
 ///
@@ -103,16 +103,16 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
 
     // Fails only for a group leader, and the server does not make the guard one.
     let _ = setsid();
-    heed_signals();
+    install_noop_handlers();
     adopt_orphans();
-    go_on_when_the_server_dies();
+    resume_when_parent_dies();
     // The watcher starts first: a command without a watcher could be left behind. The watcher reads the group
     // only after the lock is released, when the start of the program has succeeded or failed.
     let group = Arc::new(Mutex::new(None));
     let mut known = group.lock().map_err(|_| "a lock is poisoned")?;
     let watcher = server.try_clone().and_then(|server| {
         let group = group.clone();
-        thread::Builder::new().spawn(move || end_when_closed(server, &group))
+        thread::Builder::new().spawn(move || kill_group_when_closed(server, &group))
     });
     let spawned =
         watcher.and_then(|_| Command::new(program).args(arguments).stdin(input).process_group(0).spawn());
@@ -129,14 +129,14 @@ fn guard(mut arguments: impl Iterator<Item = OsString>) -> Result<(), &'static s
     release_output();
     // A server that has ended does not read this line; the watcher detects that.
     let _ = writeln!(server, "started {}", leader.as_raw_nonzero());
-    stay(&mut server, leader);
+    wait_for_group(&mut server, leader);
     Ok(())
 }
 
 /// Installs handlers without an effect, so that these signals have their default effect in the started
 /// program. A program inherits ignored signals, such as those under `nohup` or in the background of a script.
 /// A signal with a handler is reset to its default. The guard itself does not use these signals.
-fn heed_signals() {
+fn install_noop_handlers() {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
     for signal in [SIGHUP, SIGINT, SIGQUIT] {
         // Fails only for signals that cannot be handled.
@@ -145,7 +145,7 @@ fn heed_signals() {
 }
 
 /// Waits for the end of all processes in the group; reports the end of its leader.
-fn stay(server: &mut UnixStream, leader: Pid) {
+fn wait_for_group(server: &mut UnixStream, leader: Pid) {
     let mut leader_ended = false;
     loop {
         match wait(WaitOptions::empty()) {
@@ -159,7 +159,7 @@ fn stay(server: &mut UnixStream, leader: Pid) {
             // No children are left: this process does not adopt orphans.
             Err(_) => {
                 leader_ended = true;
-                thread::sleep(LOOK);
+                thread::sleep(POLL_INTERVAL);
             }
         }
         // The leader belongs to the group until it is reaped, so its number cannot have passed to another
@@ -172,7 +172,7 @@ fn stay(server: &mut UnixStream, leader: Pid) {
 
 /// Ends the group after the server's end was closed. The process ends when [`stay`] detects the end of the
 /// group.
-fn end_when_closed(mut server: UnixStream, group: &Mutex<Option<Pid>>) {
+fn kill_group_when_closed(mut server: UnixStream, group: &Mutex<Option<Pid>>) {
     let mut ignored = [0; 64];
     loop {
         match server.read(&mut ignored) {
@@ -211,12 +211,12 @@ fn adopt_orphans() {}
 /// Lets the system resume a stopped guard when the server dies. A guard stopped with SIGSTOP cannot detect
 /// the closed socket. A server that ends normally wakes the guard itself; a killed server cannot.
 #[cfg(target_os = "linux")]
-fn go_on_when_the_server_dies() {
+fn resume_when_parent_dies() {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::CONT));
 }
 
 #[cfg(not(target_os = "linux"))]
-fn go_on_when_the_server_dies() {}
+fn resume_when_parent_dies() {}
 
 fn exit_of(status: WaitStatus) -> Option<Exit> {
     status.exit_status().map(Exit::Code).or_else(|| status.terminating_signal().map(Exit::Signal))
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_server_would_say_is_refused() {
+    fn invalid_arguments_are_rejected() {
         let arguments = |list: &[&str]| list.iter().map(OsString::from).collect::<Vec<_>>().into_iter();
         assert!(guard(arguments(&[])).is_err());
         assert!(guard(arguments(&["--"])).is_err());

@@ -21,13 +21,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::guard::{FILES, GRACE, GUARD_COMMAND, Report, TALK};
 use super::open_files::limit_of_commands;
-use super::spawner::{CommandLine, Exit, Running, Spawner, Talking};
+use super::spawner::{CommandLine, Exit, PipedProcess, ProcessHandle, Spawner};
 
 /// Time limit for the first report of a guard, which starts in milliseconds.
 const GUARD_START: Duration = Duration::from_secs(10);
 /// Waiting time for the end of a group after its grace period.
-const PATIENCE: Duration = Duration::from_secs(2);
-const LOOK: Duration = Duration::from_millis(10);
+const KILL_TIMEOUT: Duration = Duration::from_secs(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// Runs commands on this machine.
 ///
@@ -58,52 +58,56 @@ impl LocalSpawner {
         Self::new(if link.exists() { Some(link) } else { std::env::current_exe().ok() })
     }
 
-    async fn unguarded(&self, line: &CommandLine) -> io::Result<Box<dyn Running>> {
+    async fn spawn_unguarded(&self, line: &CommandLine) -> io::Result<Box<dyn ProcessHandle>> {
         let mut command = Command::new(&line.program);
         command.args(&line.arguments).stdin(Stdio::null()).process_group(0);
         let (child, output) = start(command, line)?;
         let group = child.id().and_then(|id| Pid::from_raw(id as i32));
         let group = group.ok_or_else(|| io::Error::other("the process has no number"))?;
-        Ok(Box::new(Unguarded { child, group, exit: None, output: Some(output) }))
+        Ok(Box::new(UnguardedProcess { child, group, exit: None, output: Some(output) }))
     }
 
-    async fn guarded(&self, guard: &PathBuf, line: &CommandLine) -> io::Result<Box<dyn Running>> {
+    async fn spawn_guarded(&self, guard: &PathBuf, line: &CommandLine) -> io::Result<Box<dyn ProcessHandle>> {
         let (ours, theirs) = lifeline()?;
-        let mut command = guard_of(guard, line, &[]);
+        let mut command = guard_command(guard, line, &[]);
         command.stdin(theirs);
         let (child, output) = start(command, line)?;
-        self.started(guard, child, ours, Some(output)).await
+        self.wait_for_start(guard, child, ours, Some(output)).await
     }
 
-    async fn guarded_talk(&self, guard: &PathBuf, line: &CommandLine) -> io::Result<Talking> {
+    async fn spawn_guarded_piped(&self, guard: &PathBuf, line: &CommandLine) -> io::Result<PipedProcess> {
         let (ours, theirs) = lifeline()?;
-        let mut command = guard_of(guard, line, &[TALK]);
+        let mut command = guard_command(guard, line, &[TALK]);
         command.stdin(theirs);
-        let (child, socket, errors) = start_talking(command, line, true)?;
-        let running = self.started(guard, child, ours, None).await?;
-        Ok(talking(socket, errors, running))
+        let (child, socket, errors) = start_piped(command, line, true)?;
+        let running = self.wait_for_start(guard, child, ours, None).await?;
+        Ok(piped_process(socket, errors, running))
     }
 
-    async fn unguarded_talk(&self, line: &CommandLine) -> io::Result<Talking> {
+    async fn spawn_unguarded_piped(&self, line: &CommandLine) -> io::Result<PipedProcess> {
         let mut command = Command::new(&line.program);
         command.args(&line.arguments).process_group(0);
-        let (child, socket, errors) = start_talking(command, line, false)?;
+        let (child, socket, errors) = start_piped(command, line, false)?;
         let group = child.id().and_then(|id| Pid::from_raw(id as i32));
         let group = group.ok_or_else(|| io::Error::other("the process has no number"))?;
-        Ok(talking(socket, errors, Box::new(Unguarded { child, group, exit: None, output: None })))
+        Ok(piped_process(
+            socket,
+            errors,
+            Box::new(UnguardedProcess { child, group, exit: None, output: None }),
+        ))
     }
 
     /// Waits until the guard reports that its program runs.
-    async fn started(
+    async fn wait_for_start(
         &self,
         guard: &Path,
         child: Child,
         ours: StdUnixStream,
         output: Option<pipe::Receiver>,
-    ) -> io::Result<Box<dyn Running>> {
-        let mut guarded = Guarded {
+    ) -> io::Result<Box<dyn ProcessHandle>> {
+        let mut guarded = GuardedProcess {
             lifeline: Some(ours.try_clone()?),
-            reports: Reports { socket: UnixStream::from_std(ours)?, unread: Vec::new() },
+            reports: ReportReader { socket: UnixStream::from_std(ours)?, unread: Vec::new() },
             guard: Some(child),
             group: None,
             exit: None,
@@ -127,17 +131,17 @@ impl LocalSpawner {
 }
 
 impl Spawner for LocalSpawner {
-    fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn Running>>> {
+    fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn ProcessHandle>>> {
         match &self.guard {
-            Some(guard) => self.guarded(guard, command).boxed(),
-            None => self.unguarded(command).boxed(),
+            Some(guard) => self.spawn_guarded(guard, command).boxed(),
+            None => self.spawn_unguarded(command).boxed(),
         }
     }
 
-    fn talk<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Talking>> {
+    fn spawn_piped<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<PipedProcess>> {
         match &self.guard {
-            Some(guard) => self.guarded_talk(guard, command).boxed(),
-            None => self.unguarded_talk(command).boxed(),
+            Some(guard) => self.spawn_guarded_piped(guard, command).boxed(),
+            None => self.spawn_unguarded_piped(command).boxed(),
         }
     }
 }
@@ -149,7 +153,7 @@ fn lifeline() -> io::Result<(StdUnixStream, Stdio)> {
     Ok((ours, Stdio::from(OwnedFd::from(theirs))))
 }
 
-fn guard_of(guard: &PathBuf, line: &CommandLine, options: &[&str]) -> Command {
+fn guard_command(guard: &PathBuf, line: &CommandLine, options: &[&str]) -> Command {
     let mut command = Command::new(guard);
     // No process group: the guard creates a session for itself, which a group leader could not do.
     command.arg0("agentese").arg(GUARD_COMMAND).args(options);
@@ -160,7 +164,7 @@ fn guard_of(guard: &PathBuf, line: &CommandLine, options: &[&str]) -> Command {
     command
 }
 
-fn surround(command: &mut Command, line: &CommandLine) {
+fn apply_environment(command: &mut Command, line: &CommandLine) {
     command.current_dir(&line.cwd).envs(line.environment.iter().map(|(name, value)| (name, value)));
     for name in &line.hidden {
         command.env_remove(name);
@@ -169,7 +173,7 @@ fn surround(command: &mut Command, line: &CommandLine) {
 
 /// Starts the process with a socket for communication and a pipe for its errors. A guard receives the socket
 /// as its standard output and passes it on; a program receives it as its standard input too.
-fn start_talking(
+fn start_piped(
     mut command: Command,
     line: &CommandLine,
     is_guard: bool,
@@ -177,7 +181,7 @@ fn start_talking(
     let (ours, theirs) = StdUnixStream::pair()?;
     ours.set_nonblocking(true)?;
     let (reader, writer) = io::pipe()?;
-    surround(&mut command, line);
+    apply_environment(&mut command, line);
     if !is_guard {
         command.stdin(Stdio::from(OwnedFd::from(theirs.try_clone()?)));
     }
@@ -188,15 +192,24 @@ fn start_talking(
     Ok((child, UnixStream::from_std(ours)?, pipe::Receiver::from_owned_fd(OwnedFd::from(reader))?))
 }
 
-fn talking(socket: UnixStream, errors: pipe::Receiver, running: Box<dyn Running>) -> Talking {
+fn piped_process(
+    socket: UnixStream,
+    errors: pipe::Receiver,
+    running: Box<dyn ProcessHandle>,
+) -> PipedProcess {
     let (output, input) = socket.into_split();
-    Talking { input: Box::new(input), output: Box::new(output), errors: Box::new(errors), running }
+    PipedProcess {
+        input: Box::new(input),
+        output: Box::new(output),
+        errors: Box::new(errors),
+        process: running,
+    }
 }
 
 /// Starts the process with one pipe for both of its channels, which preserves the order of the writes.
 fn start(mut command: Command, line: &CommandLine) -> io::Result<(Child, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
-    surround(&mut command, line);
+    apply_environment(&mut command, line);
     command.stdout(writer.try_clone()?).stderr(writer);
     let child = command.spawn()?;
     // The command owns copies of the writing end; while they exist, the pipe does not end.
@@ -211,14 +224,14 @@ fn output_or_empty(output: &mut Option<pipe::Receiver>) -> Box<dyn AsyncRead + S
     }
 }
 
-struct Unguarded {
+struct UnguardedProcess {
     child: Child,
     group: Pid,
     exit: Option<Exit>,
     output: Option<pipe::Receiver>,
 }
 
-impl Running for Unguarded {
+impl ProcessHandle for UnguardedProcess {
     fn take_output(&mut self) -> Box<dyn AsyncRead + Send + Unpin> {
         output_or_empty(&mut self.output)
     }
@@ -240,18 +253,18 @@ impl Running for Unguarded {
             let _ = kill_process_group(self.group, Signal::TERM);
             loop {
                 // Reaping the leader removes it from the group.
-                let _ = timeout(LOOK, self.wait()).await;
+                let _ = timeout(POLL_INTERVAL, self.wait()).await;
                 if self.exit.is_some() {
                     if test_kill_process_group(self.group).is_err() {
                         return;
                     }
-                    sleep_until(Instant::now() + LOOK).await;
+                    sleep_until(Instant::now() + POLL_INTERVAL).await;
                 }
                 if !killed && asked.elapsed() >= GRACE {
                     let _ = kill_process_group(self.group, Signal::KILL);
                     killed = true;
                 }
-                if asked.elapsed() >= GRACE + PATIENCE {
+                if asked.elapsed() >= GRACE + KILL_TIMEOUT {
                     return;
                 }
             }
@@ -260,7 +273,7 @@ impl Running for Unguarded {
     }
 }
 
-impl Drop for Unguarded {
+impl Drop for UnguardedProcess {
     fn drop(&mut self) {
         // Until it is reaped, the leader prevents reuse of the group's number.
         if self.exit.is_none() {
@@ -269,11 +282,11 @@ impl Drop for Unguarded {
     }
 }
 
-struct Guarded {
+struct GuardedProcess {
     /// The server's end of the socket, for closing it. Taken when the guard is left to a background task.
     lifeline: Option<StdUnixStream>,
     /// The same end, to read from it.
-    reports: Reports,
+    reports: ReportReader,
     guard: Option<Child>,
     group: Option<Pid>,
     exit: Option<Exit>,
@@ -281,7 +294,7 @@ struct Guarded {
     closing: CancellationToken,
 }
 
-impl Running for Guarded {
+impl ProcessHandle for GuardedProcess {
     fn take_output(&mut self) -> Box<dyn AsyncRead + Send + Unpin> {
         output_or_empty(&mut self.output)
     }
@@ -316,7 +329,7 @@ impl Running for Guarded {
                     }
                 }
             };
-            if timeout(GRACE + PATIENCE, gone).await.is_err() {
+            if timeout(GRACE + KILL_TIMEOUT, gone).await.is_err() {
                 self.kill();
                 // The time limit is over, and the guard has no group any more.
                 let _ = self.guard.as_mut().map(Child::start_kill);
@@ -326,7 +339,7 @@ impl Running for Guarded {
     }
 }
 
-impl Guarded {
+impl GuardedProcess {
     /// Closes the sending direction, which orders the guard to end the group; the guard's reports still
     /// arrive.
     fn close(&self) {
@@ -334,7 +347,7 @@ impl Guarded {
             let _ = lifeline.shutdown(Shutdown::Write);
         }
         if let Some(guard) = &self.guard {
-            wake(guard);
+            resume_guard(guard);
         }
     }
 
@@ -346,13 +359,13 @@ impl Guarded {
 }
 
 /// Resumes a guard that was stopped with SIGSTOP.
-fn wake(guard: &Child) {
+fn resume_guard(guard: &Child) {
     if let Some(guard) = guard.id().and_then(|id| Pid::from_raw(id as i32)) {
         let _ = kill_process(guard, Signal::CONT);
     }
 }
 
-impl Drop for Guarded {
+impl Drop for GuardedProcess {
     fn drop(&mut self) {
         if self.exit.is_none() {
             self.close();
@@ -367,8 +380,8 @@ impl Drop for Guarded {
                 _ = guard.wait() => return,
                 () = closing.cancelled() => drop(lifeline),
             }
-            wake(&guard);
-            if timeout(GRACE + PATIENCE, guard.wait()).await.is_err() {
+            resume_guard(&guard);
+            if timeout(GRACE + KILL_TIMEOUT, guard.wait()).await.is_err() {
                 // A running guard has not reaped its group, so the number of the group is not reused.
                 let _ = group.map(|group| kill_process_group(group, Signal::KILL));
                 let _ = guard.start_kill();
@@ -379,12 +392,12 @@ impl Drop for Guarded {
 }
 
 /// The server's end of a guard's socket.
-struct Reports {
+struct ReportReader {
     socket: UnixStream,
     unread: Vec<u8>,
 }
 
-impl Reports {
+impl ReportReader {
     /// Returns the next line, or `None` after the end of the guard. May be dropped and called again.
     async fn next(&mut self) -> io::Result<Option<Report>> {
         loop {

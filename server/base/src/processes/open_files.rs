@@ -5,17 +5,17 @@ use std::sync::OnceLock;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// A limit accepted by systems that reject the hard limit.
-const MODEST: u64 = 10_240;
+const FALLBACK_LIMIT: u64 = 10_240;
 
 /// The limit at the start of this process.
-static BEFORE: OnceLock<Option<u64>> = OnceLock::new();
+static INITIAL_LIMIT: OnceLock<Option<u64>> = OnceLock::new();
 
 /// Raises the soft limit to the hard limit. If the system refuses, the limit stays unchanged. Only the first
 /// call has an effect.
 pub fn raise_limit() {
-    BEFORE.get_or_init(|| {
+    INITIAL_LIMIT.get_or_init(|| {
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-        let wanted = [maximum, Some(maximum.unwrap_or(u64::MAX).min(MODEST))];
+        let wanted = [maximum, Some(maximum.unwrap_or(u64::MAX).min(FALLBACK_LIMIT))];
         let is_more = |limit: &Option<u64>| limit.is_none_or(|limit| current.is_some_and(|now| now < limit));
         let raised = wanted.into_iter().filter(is_more).any(|limit| set(limit, maximum));
         raised.then_some(current).flatten()
@@ -24,7 +24,7 @@ pub fn raise_limit() {
 
 /// Returns the soft limit for commands, or `None` if it equals the limit of this process.
 pub(super) fn limit_of_commands() -> Option<u64> {
-    BEFORE.get().copied().flatten()
+    INITIAL_LIMIT.get().copied().flatten()
 }
 
 /// Sets the soft limit of this process.

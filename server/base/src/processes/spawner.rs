@@ -35,18 +35,18 @@ pub enum Exit {
 pub trait Spawner: Send + Sync {
     /// Starts one command in a process group of its own, with the null device as input. Fails with the error
     /// of the operating system if the program did not start. Dropping the future leaves no process behind.
-    fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn Running>>>;
+    fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn ProcessHandle>>>;
 
     /// Starts a program that communicates with the server, in a process group of its own; otherwise as
     /// [`Spawner::spawn`]. The default fails with [`io::ErrorKind::Unsupported`].
-    fn talk<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Talking>> {
+    fn spawn_piped<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<PipedProcess>> {
         let _ = command;
         Box::pin(async { Err(io::ErrorKind::Unsupported.into()) })
     }
 }
 
 /// A program that communicates with the server.
-pub struct Talking {
+pub struct PipedProcess {
     /// The program's standard input; after a shutdown the program reads its end.
     pub input: Box<dyn AsyncWrite + Send + Unpin>,
     /// The program's standard output.
@@ -54,11 +54,11 @@ pub struct Talking {
     /// The program's error channel.
     pub errors: Box<dyn AsyncRead + Send + Unpin>,
     /// The process, without further output.
-    pub running: Box<dyn Running>,
+    pub process: Box<dyn ProcessHandle>,
 }
 
 /// A started command. Dropping one that has not ended ends its process group.
-pub trait Running: Send {
+pub trait ProcessHandle: Send {
     /// Returns the stream of the command's output and error channels, in the order of the writes. A second
     /// call returns an empty stream.
     fn take_output(&mut self) -> Box<dyn AsyncRead + Send + Unpin>;

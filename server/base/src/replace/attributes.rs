@@ -10,7 +10,7 @@ use rustix::io::Errno;
 
 /// Attributes that describe the old content, or that grant rights to a program. The system itself removes
 /// them when a file is written.
-const OF_THE_CONTENT: &[&[u8]] = &[b"security.capability", b"security.ima", b"security.evm"];
+const CONTENT_ATTRIBUTES: &[&[u8]] = &[b"security.capability", b"security.ima", b"security.evm"];
 
 /// Maximum size of lists and values in bytes (`XATTR_LIST_MAX`, `XATTR_SIZE_MAX`).
 const LARGEST: usize = 64 * 1024;
@@ -26,11 +26,11 @@ pub(super) fn set_mode(file: &File, mode: u32) -> io::Result<()> {
 
 /// Gives `new` the owner, the group and the extended attributes (including access lists) of the file at
 /// `target`. Returns true if `new` then has all of them.
-pub(super) fn carry(target: &Path, old: &Metadata, new: &File) -> bool {
-    owner(old, new).is_ok_and(|same| same) && attributes(target, new).is_ok_and(|same| same)
+pub(super) fn copy_attributes(target: &Path, old: &Metadata, new: &File) -> bool {
+    copy_owner(old, new).is_ok_and(|same| same) && copy_xattrs(target, new).is_ok_and(|same| same)
 }
 
-fn owner(old: &Metadata, new: &File) -> io::Result<bool> {
+fn copy_owner(old: &Metadata, new: &File) -> io::Result<bool> {
     let have = new.metadata()?;
     if (have.uid(), have.gid()) == (old.uid(), old.gid()) {
         return Ok(true);
@@ -39,7 +39,7 @@ fn owner(old: &Metadata, new: &File) -> io::Result<bool> {
     Ok(true)
 }
 
-fn attributes(target: &Path, new: &File) -> io::Result<bool> {
+fn copy_xattrs(target: &Path, new: &File) -> io::Result<bool> {
     let mut list = vec![0; LARGEST];
     let names = |result: rustix::io::Result<usize>, list: &[u8]| -> io::Result<Vec<Vec<u8>>> {
         let length = match result {
@@ -49,7 +49,7 @@ fn attributes(target: &Path, new: &File) -> io::Result<bool> {
         };
         let names = list[..length].split(|byte| *byte == 0);
         Ok(names
-            .filter(|name| !name.is_empty() && !OF_THE_CONTENT.contains(name))
+            .filter(|name| !name.is_empty() && !CONTENT_ATTRIBUTES.contains(name))
             .map(<[u8]>::to_vec)
             .collect())
     };

@@ -15,20 +15,20 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 
 /// The minimum age of an abandoned file. A younger one may belong to a program that has not locked it yet.
-const LEFT_BEHIND: Duration = Duration::from_secs(60);
+const MIN_ABANDONED_AGE: Duration = Duration::from_secs(60);
 
 const PREFIX: &str = ".agentese-";
 const SUFFIX: &str = ".tmp";
 
 /// The new content before it gets its name. Removed on drop unless it gets one.
-pub(super) struct Beside {
+pub(super) struct TempSibling {
     directory: PathBuf,
     /// Temporary name of the file, if it has one.
     path: Option<PathBuf>,
     file: File,
 }
 
-impl Beside {
+impl TempSibling {
     /// Creates an empty file. Fails with the error of the system.
     pub fn create(directory: &Path, mode: u32) -> io::Result<Self> {
         sweep_once(directory);
@@ -36,7 +36,7 @@ impl Beside {
         if let Some(file) = unnamed(directory, mode)? {
             return Ok(beside(None, file));
         }
-        let path = name(directory)?;
+        let path = temp_path(directory)?;
         let file = OpenOptions::new().write(true).create_new(true).mode(mode).open(&path)?;
         let beside = beside(Some(path), file);
         // Some file systems have no locks; for them the age alone decides.
@@ -49,9 +49,9 @@ impl Beside {
     }
 
     /// Renames the file over the target. Fails with the error of the system; the file is then removed.
-    pub fn take_name(mut self, target: &Path) -> io::Result<()> {
+    pub fn persist(mut self, target: &Path) -> io::Result<()> {
         if self.path.is_none() {
-            let path = name(&self.directory)?;
+            let path = temp_path(&self.directory)?;
             link(&self.file, &path)?;
             self.path = Some(path);
         }
@@ -63,7 +63,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for TempSibling {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
             let _ = fs::remove_file(path);
@@ -71,7 +71,7 @@ impl Drop for Beside {
     }
 }
 
-fn name(directory: &Path) -> io::Result<PathBuf> {
+fn temp_path(directory: &Path) -> io::Result<PathBuf> {
     let number = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
     Ok(directory.join(format!("{PREFIX}{number:016x}{SUFFIX}")))
 }
@@ -128,18 +128,18 @@ pub fn sweep(directory: &Path) {
     for entry in entries.flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) && is_left_behind(&entry) {
+        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) && is_abandoned(&entry) {
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
 /// Returns true if a file is abandoned: old enough and not locked.
-pub fn is_left_behind(entry: &fs::DirEntry) -> bool {
+pub fn is_abandoned(entry: &fs::DirEntry) -> bool {
     let Ok(metadata) = entry.metadata() else { return false };
     let age = metadata.modified().ok().and_then(|modified| modified.elapsed().ok());
     metadata.is_file()
-        && age.is_some_and(|age| age > LEFT_BEHIND)
+        && age.is_some_and(|age| age > MIN_ABANDONED_AGE)
         && File::open(entry.path())
             .is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// The reason why a file was not replaced.
 #[derive(Debug)]
-pub enum Failure {
+pub enum WriteError {
     /// A system call failed for this path. The old content is unchanged.
     System {
         /// The name of the system call.
@@ -20,13 +20,13 @@ pub enum Failure {
     /// Writing the target failed, and so did restoring the old content, which is in `kept`.
     Torn {
         /// The file with the old content.
-        kept: PathBuf,
+        backup: PathBuf,
         /// The error of the system.
         source: io::Error,
     },
 }
 
-impl Failure {
+impl WriteError {
     pub(super) fn system<'a>(call: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Self + 'a {
         move |source| Self::System { call, path: path.to_owned(), source }
     }
@@ -36,7 +36,7 @@ impl Failure {
         match self {
             Self::System { source, .. } => source,
             Self::Unwanted(reason) => io::Error::other(reason),
-            Self::Torn { kept, source } => io::Error::new(
+            Self::Torn { backup: kept, source } => io::Error::new(
                 source.kind(),
                 format!("{source}; the file is damaged, its old content is in {}", kept.display()),
             ),
@@ -45,7 +45,7 @@ impl Failure {
 }
 
 /// Returns true if a directory accepts no new file.
-pub(super) fn not_in_this_directory(error: &io::Error) -> bool {
+pub(super) fn is_directory_read_only(error: &io::Error) -> bool {
     use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
     matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem)
 }

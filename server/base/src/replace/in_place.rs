@@ -17,28 +17,28 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
 use super::attributes;
-use super::failure::{Failure, not_in_this_directory};
-use super::options::{Content, Options};
+use super::failure::{WriteError, is_directory_read_only};
+use super::options::{ContentWriter, Options};
 
 /// Maximum length in bytes of the target's name within the name of the copy: names end at 255 bytes.
-const NAME: usize = 200;
+const MAX_NAME_LENGTH: usize = 200;
 
 const MARK: &str = ".agentese-";
 const SUFFIX: &str = ".old";
 
-fn beside(target: &Path) -> &Path {
+fn parent_directory(target: &Path) -> &Path {
     target.parent().unwrap_or(Path::new("/"))
 }
 
 /// Returns the prefix of the names of its copies.
-fn beginning(target: &Path) -> Vec<u8> {
+fn backup_prefix(target: &Path) -> Vec<u8> {
     let name = target.file_name().unwrap_or_default().as_bytes();
-    [b".", &name[..name.len().min(NAME)], MARK.as_bytes()].concat()
+    [b".", &name[..name.len().min(MAX_NAME_LENGTH)], MARK.as_bytes()].concat()
 }
 
 /// Returns the abandoned copies in a directory: those of one file, or all.
-pub(super) fn copies(directory: &Path, of: Option<&Path>) -> Vec<PathBuf> {
-    let beginning = of.map(beginning).unwrap_or_default();
+pub(super) fn abandoned_backups(directory: &Path, of: Option<&Path>) -> Vec<PathBuf> {
+    let beginning = of.map(backup_prefix).unwrap_or_default();
     let is_copy = |name: &[u8]| {
         let Some(stem) = name.strip_suffix(SUFFIX.as_bytes()) else { return false };
         let Some((rest, digits)) = stem.split_last_chunk::<16>() else { return false };
@@ -57,8 +57,8 @@ pub(super) fn copies(directory: &Path, of: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// Logs the paths of copies that interrupted programs have left.
-pub fn tell_of_copies(directory: &Path, of: Option<&Path>) {
-    for path in copies(directory, of) {
+pub fn log_abandoned_backups(directory: &Path, of: Option<&Path>) {
+    for path in abandoned_backups(directory, of) {
         tracing::warn!(
             "a file was being written when its writer was stopped; what was in it before is in {}",
             path.display()
@@ -68,22 +68,22 @@ pub fn tell_of_copies(directory: &Path, of: Option<&Path>) {
 
 pub(super) fn write(
     target: &Path,
-    content: Content<'_>,
+    content: ContentWriter<'_>,
     options: &Options<'_>,
     still_wanted: &mut dyn FnMut() -> Result<(), String>,
-) -> Result<(), Failure> {
-    let open = Failure::system("open", target);
+) -> Result<(), WriteError> {
+    let open = WriteError::system("open", target);
     let mut file = OpenOptions::new().read(true).write(true).open(target).map_err(&open)?;
     let before = file.metadata().map_err(&open)?;
-    for directory in [beside(target), options.scratch] {
-        tell_of_copies(directory, Some(target));
+    for directory in [parent_directory(target), options.scratch] {
+        log_abandoned_backups(directory, Some(target));
     }
-    let old = Copy::of(&mut file, target, options.scratch).map_err(Failure::system("copy", target))?;
-    still_wanted().map_err(Failure::Unwanted)?;
+    let old = Backup::of(&mut file, target, options.scratch).map_err(WriteError::system("copy", target))?;
+    still_wanted().map_err(WriteError::Unwanted)?;
     if let Err(error) = overwrite(&mut file, content) {
-        return Err(match old.back_into(&mut file, before.size()) {
-            Ok(()) => Failure::system("write", target)(error),
-            Err(_) => Failure::Torn { kept: old.keep(), source: error },
+        return Err(match old.restore_into(&mut file, before.size()) {
+            Ok(()) => WriteError::system("write", target)(error),
+            Err(_) => WriteError::Torn { backup: old.keep(), source: error },
         });
     }
     let mode = options.exact_mode.unwrap_or_else(|| attributes::mode(&before));
@@ -96,7 +96,7 @@ pub(super) fn write(
 
 /// Writes the content to the disk. The file is cut only after the new content is written, so no blocks are
 /// freed before.
-fn overwrite(file: &mut File, content: Content<'_>) -> io::Result<()> {
+fn overwrite(file: &mut File, content: ContentWriter<'_>) -> io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     content(file)?;
     let length = file.stream_position()?;
@@ -105,15 +105,15 @@ fn overwrite(file: &mut File, content: Content<'_>) -> io::Result<()> {
 }
 
 /// A copy of the old content on disk. Removed on drop unless it is kept.
-struct Copy {
+struct Backup {
     path: Option<PathBuf>,
     file: File,
 }
 
-impl Copy {
+impl Backup {
     fn of(file: &mut File, target: &Path, scratch: &Path) -> io::Result<Self> {
-        let mut copy = match Self::create(beside(target), target) {
-            Err(error) if not_in_this_directory(&error) => Self::create(scratch, target)?,
+        let mut copy = match Self::create(parent_directory(target), target) {
+            Err(error) if is_directory_read_only(&error) => Self::create(scratch, target)?,
             other => other?,
         };
         io::copy(file, &mut copy.file)?;
@@ -126,7 +126,7 @@ impl Copy {
 
     fn create(directory: &Path, target: &Path) -> io::Result<Self> {
         let number = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
-        let mut path = beginning(target);
+        let mut path = backup_prefix(target);
         path.extend_from_slice(format!("{number:016x}{SUFFIX}").as_bytes());
         let path = directory.join(OsString::from_vec(path));
         let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
@@ -136,7 +136,7 @@ impl Copy {
     }
 
     /// Writes the copy back. The target still has its blocks, so this works on a full disk too.
-    fn back_into(&self, target: &mut File, length: u64) -> io::Result<()> {
+    fn restore_into(&self, target: &mut File, length: u64) -> io::Result<()> {
         let mut copy = &self.file;
         copy.seek(SeekFrom::Start(0))?;
         target.seek(SeekFrom::Start(0))?;
@@ -150,7 +150,7 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for Backup {
     fn drop(&mut self) {
         if let Some(path) = &self.path {
             let _ = fs::remove_file(path);

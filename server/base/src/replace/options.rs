@@ -15,4 +15,4 @@ pub struct Options<'a> {
 }
 
 /// Writes the content to a file.
-pub(super) type Content<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+pub(super) type ContentWriter<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;

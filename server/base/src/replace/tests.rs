@@ -9,7 +9,7 @@ fn options(scratch: &Path) -> Options<'_> {
     Options { scratch, mode: 0o666, exact_mode: None }
 }
 
-fn put(target: &Path, content: &str) -> Result<(), Failure> {
+fn put(target: &Path, content: &str) -> Result<(), WriteError> {
     // In two pieces, as from an edit.
     let (one, two) = content.split_at(content.len() / 2);
     replace(target, &[one.as_bytes(), two.as_bytes()], &options(Path::new("/nowhere")), || Ok(()))
@@ -30,7 +30,7 @@ fn place(content: &str) -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn mode_is_kept_and_lent_rights_are_not() {
+fn the_mode_is_kept_without_the_set_user_id_bit() {
     let (directory, file) = place("old");
     fs::set_permissions(&file, Permissions::from_mode(0o4755)).unwrap();
     for links in [1, 2] {
@@ -125,10 +125,10 @@ fn fm_f87_an_interrupted_write_leaves_the_old_content_and_nothing_else() {
     for (links, names_before) in [(1, &before[..1]), (2, &before[..])] {
         let options = options(directory.path());
         let failed = replace_with(&file, &fails_half_way, &options, &mut || Ok(())).unwrap_err();
-        assert!(matches!(failed, Failure::System { call: "write", .. }), "{links}: {failed:?}");
+        assert!(matches!(failed, WriteError::System { call: "write", .. }), "{links}: {failed:?}");
         assert_eq!(failed.into_io().kind(), io::ErrorKind::StorageFull);
         let unwanted = replace(&file, &[b"new"], &options, || Err("aborted".to_owned())).unwrap_err();
-        assert!(matches!(unwanted, Failure::Unwanted(reason) if reason == "aborted"));
+        assert!(matches!(unwanted, WriteError::Unwanted(reason) if reason == "aborted"));
         assert_eq!(fs::read(&file).unwrap(), b"old content");
         assert_eq!(names(directory.path()), names_before);
         fs::hard_link(&file, directory.path().join("b")).unwrap_or_default();
@@ -147,7 +147,7 @@ fn fm_f87_while_a_file_is_written_in_place_its_old_content_is_on_the_disk() {
         assert!(copy.starts_with(".a.agentese-"), "{copy}");
         let copy = directory.path().join(copy);
         // Another process sees that the copy is in use.
-        assert_eq!(in_place::copies(directory.path(), Some(&file)), [] as [PathBuf; 0]);
+        assert_eq!(in_place::abandoned_backups(directory.path(), Some(&file)), [] as [PathBuf; 0]);
         *seen.borrow_mut() = fs::read(&copy).unwrap();
         assert_eq!(fs::metadata(copy).unwrap().mode() & 0o777, 0o600);
         Ok(())
@@ -159,7 +159,7 @@ fn fm_f87_while_a_file_is_written_in_place_its_old_content_is_on_the_disk() {
 }
 
 #[test]
-fn fm_f87_the_copy_of_a_write_that_was_stopped_is_found_and_stays() {
+fn fm_f87_the_backup_of_an_interrupted_write_is_found_and_stays() {
     let (directory, file) = place("torn");
     let copy = directory.path().join(".a.agentese-0123456789abcdef.old");
     fs::write(&copy, "old").unwrap();
@@ -167,8 +167,8 @@ fn fm_f87_the_copy_of_a_write_that_was_stopped_is_found_and_stays() {
         fs::write(directory.path().join(name), "other").unwrap();
     }
     symlink("a", directory.path().join(".a.agentese-1123456789abcdef.old")).unwrap();
-    assert_eq!(in_place::copies(directory.path(), Some(&file)), std::slice::from_ref(&copy));
-    assert_eq!(in_place::copies(directory.path(), None).len(), 2);
+    assert_eq!(in_place::abandoned_backups(directory.path(), Some(&file)), std::slice::from_ref(&copy));
+    assert_eq!(in_place::abandoned_backups(directory.path(), None).len(), 2);
     fs::hard_link(&file, directory.path().join("c")).unwrap();
     put(&file, "new").unwrap();
     assert_eq!((fs::read(&file).unwrap(), fs::read(&copy).unwrap()), (b"new".to_vec(), b"old".to_vec()));
@@ -192,7 +192,7 @@ fn a_program_that_is_killed_leaves_no_temporary_file() {
 }
 
 #[test]
-fn what_killed_programs_left_is_removed_and_nothing_else() {
+fn only_abandoned_temporary_files_are_removed() {
     let directory = tempfile::tempdir().unwrap();
     let long_ago = SystemTime::now() - Duration::from_secs(3600);
     let make = |name: &str, time: SystemTime| {
@@ -218,7 +218,7 @@ fn links_lead_to_their_target_even_when_it_is_missing() {
     fs::create_dir(root.join("d")).unwrap();
     symlink("d/b", root.join("a")).unwrap();
     symlink("c", root.join("d/b")).unwrap();
-    assert_eq!(target(&root.join("a")).unwrap(), root.join("d/c"));
+    assert_eq!(resolve_symlinks(&root.join("a")).unwrap(), root.join("d/c"));
     symlink("loop", root.join("loop")).unwrap();
-    assert!(target(&root.join("loop")).is_err());
+    assert!(resolve_symlinks(&root.join("loop")).is_err());
 }

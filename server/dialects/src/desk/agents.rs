@@ -6,11 +6,11 @@ use crate::session::Record;
 const LONGEST_TITLE: usize = 80;
 
 /// Reason for a failure, as a sentence for the client.
-pub type Trouble = String;
+pub type RemoteSessionError = String;
 
 /// The abilities of agents.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Abilities {
+pub struct RemoteCapabilities {
     /// True if the agents open stored sessions.
     pub open: bool,
     /// True if the agents return the history of a session.
@@ -27,7 +27,7 @@ pub struct Abilities {
 
 /// A stored session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct ListedSession {
     /// Id of the session.
     pub id: String,
     /// Working directory of the session.
@@ -38,7 +38,7 @@ pub struct Kept {
     pub modified: Option<String>,
 }
 
-impl From<Record> for Kept {
+impl From<Record> for ListedSession {
     fn from(record: Record) -> Self {
         let first = record.first_message.map(|text| {
             let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();

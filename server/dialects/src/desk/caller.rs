@@ -6,13 +6,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::Running;
+use crate::engine::RunHandle;
 
 /// The outcome of an accepted prompt.
 #[derive(Debug, Clone)]
-pub enum Taken {
+pub enum PromptOutcome {
     /// The prompt started a run.
-    Run(Running),
+    Run(RunHandle),
     /// The prompt waits in a queue of the current run.
     Queued,
     /// The prompt was a command of an extension. The token is cancelled at the end of the command.
@@ -22,33 +22,33 @@ pub enum Taken {
 }
 
 /// The sender of a command. It receives the acceptance, and signals that another command replaces this one.
-pub struct Caller {
-    pub(super) accepted: Accepted,
+pub struct RequestContext {
+    pub(super) on_accepted: OnAccepted,
     pub(super) replaced: BoxFuture<'static, ()>,
 }
 
-pub(super) type Accepted = Box<dyn FnOnce(&Taken) + Send>;
+pub(super) type OnAccepted = Box<dyn FnOnce(&PromptOutcome) + Send>;
 
-impl Caller {
+impl RequestContext {
     /// Creates a sender. `accepted` runs after a prompt is accepted and before its first event. It does not
     /// run if the prompt fails or an extension handles it. `replaced` completes when another command ends
     /// this one and waits for its end.
     pub fn new(
-        accepted: impl FnOnce(&Taken) + Send + 'static,
+        accepted: impl FnOnce(&PromptOutcome) + Send + 'static,
         replaced: impl Future<Output = ()> + Send + 'static,
     ) -> Self {
-        Self { accepted: Box::new(accepted), replaced: replaced.boxed() }
+        Self { on_accepted: Box::new(accepted), replaced: replaced.boxed() }
     }
 
     /// Creates the sender of a command without response data. The response is sent at the acceptance, if the
     /// dialect responds then.
-    pub fn of<D: Dialect, R: 'static>(call: &Call<D, R>) -> Self {
-        let answering = call.clone();
-        Self::new(move |_| answering.accept(), call.replaced())
+    pub fn for_call<D: Dialect, R: 'static>(call: &Call<D, R>) -> Self {
+        let responder = call.clone();
+        Self::new(move |_| responder.accept(), call.replaced())
     }
 }
 
-impl std::fmt::Debug for Caller {
+impl std::fmt::Debug for RequestContext {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Caller").finish_non_exhaustive()
     }

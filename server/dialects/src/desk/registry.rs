@@ -5,48 +5,48 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use futures::future::join_all;
 
-use super::Desk;
+use super::ConversationService;
 
 /// The desks of a process, by the ids of their sessions. Each desk has its own engine, extensions, command
 /// queue and storage. Models, settings and tools are shared, because their parts are.
 #[derive(Debug, Default)]
-pub struct Registry(Mutex<BTreeMap<String, Arc<Desk>>>);
+pub struct ConversationRegistry(Mutex<BTreeMap<String, Arc<ConversationService>>>);
 
-impl Registry {
-    fn desks(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Desk>>> {
+impl ConversationRegistry {
+    fn conversations(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ConversationService>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds a desk under the id of its session. Returns the previous desk with this id, unchanged.
-    pub fn add(&self, desk: Arc<Desk>) -> Option<Arc<Desk>> {
-        self.desks().insert(desk.engine().view().session_id, desk)
+    pub fn add(&self, conversation: Arc<ConversationService>) -> Option<Arc<ConversationService>> {
+        self.conversations().insert(conversation.engine().status().session_id, conversation)
     }
 
     /// Returns the desk of a session.
-    pub fn get(&self, id: &str) -> Option<Arc<Desk>> {
-        self.desks().get(id).cloned()
+    pub fn get(&self, id: &str) -> Option<Arc<ConversationService>> {
+        self.conversations().get(id).cloned()
     }
 
     /// Returns all desks, in the order of their ids.
-    pub fn all(&self) -> Vec<Arc<Desk>> {
-        self.desks().values().cloned().collect()
+    pub fn all(&self) -> Vec<Arc<ConversationService>> {
+        self.conversations().values().cloned().collect()
     }
 
     /// Removes a desk and shuts it down. Returns false if no desk has this id.
     pub async fn close(&self, id: &str) -> bool {
-        let Some(desk) = self.desks().remove(id) else { return false };
-        desk.shut_down().await;
+        let Some(conversation) = self.conversations().remove(id) else { return false };
+        conversation.shut_down().await;
         true
     }
 
     /// Shuts down all desks concurrently.
     pub async fn shut_down(&self) {
-        join_all(self.all().iter().map(|desk| desk.shut_down())).await;
+        join_all(self.all().iter().map(|conversation| conversation.shut_down())).await;
     }
 
     /// Waits until all desks are idle, concurrently.
     pub async fn wait_until_idle(&self) {
-        join_all(self.all().iter().map(|desk| desk.wait_until_idle())).await;
+        join_all(self.all().iter().map(|conversation| conversation.wait_until_idle())).await;
     }
 }
 
@@ -62,18 +62,18 @@ mod tests {
 
     use super::*;
     use crate::Server;
-    use crate::desk::{Parts, Updates};
-    use crate::engine::{Event, EventSink, Input};
+    use crate::desk::{AgentComponents, UpdateContent};
+    use crate::engine::{Event, EventSink, UserInput};
     use crate::extensions;
-    use crate::session::{DeleteError, Session, Start, Store};
+    use crate::session::{DeleteError, Session, SessionOptions, Store};
     use crate::world::{RandomIds, SystemClock};
 
     const SOON: Duration = Duration::from_secs(60);
 
-    struct Deaf;
+    struct NullSink;
 
-    impl EventSink for Deaf {
-        fn room(&self) -> BoxFuture<'_, ()> {
+    impl EventSink for NullSink {
+        fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
             futures::future::ready(()).boxed()
         }
         fn push(&self, _: Event<'_>) {}
@@ -84,55 +84,62 @@ mod tests {
     }
 
     /// Returns parts with a model that answers `ok` to every prompt, but never answers `hang`.
-    fn parts(place: &Path) -> Parts {
+    fn parts(directory: &Path) -> AgentComponents {
         let script = json!({"responses": [
             {"when": {"user": "hang"}, "keep": true, "hang_after": 0},
         ], "default": {"text": "ok"}});
         let script = serde_json::from_value(script).unwrap();
-        let mut options = Server::builder().cwd(place).script(script).parts().0;
-        options.store = Some(Store::at(place, place));
-        let extensions = extensions::Options::default();
-        Parts {
+        let mut options = Server::builder().cwd(directory).script(script).build_engine_options().0;
+        options.store = Some(Store::at(directory, directory));
+        let extensions = extensions::HostOptions::default();
+        AgentComponents {
             options,
             session: None,
             extensions,
-            mcp: crate::mcp::Options::default(),
-            undecided: None,
-            updates: Updates::default(),
-            usual_tools: true,
-            elsewhere: None,
-            agents: None,
+            mcp: crate::mcp::McpOptions::default(),
+            pending_trust: None,
+            updates: UpdateContent::default(),
+            has_default_tools: true,
+            components_factory: None,
+            remote_agents: None,
         }
     }
 
     /// Adds another conversation with the same parts. Returns its id and its desk.
-    fn add(registry: &Registry, parts: &Parts) -> (String, Arc<Desk>) {
-        let desk = Arc::new(Desk::new(parts.with(None), Arc::new(Deaf), CancellationToken::new()));
-        assert!(registry.add(desk.clone()).is_none());
-        (desk.engine().view().session_id, desk)
+    fn add(
+        registry: &ConversationRegistry,
+        components: &AgentComponents,
+    ) -> (String, Arc<ConversationService>) {
+        let conversation = Arc::new(ConversationService::new(
+            components.for_session(None),
+            Arc::new(NullSink),
+            CancellationToken::new(),
+        ));
+        assert!(registry.add(conversation.clone()).is_none());
+        (conversation.engine().status().session_id, conversation)
     }
 
-    fn say(desk: &Desk, text: &str) {
-        desk.engine().begin(Input::text(text), None).unwrap().start();
+    fn start_prompt(conversation: &ConversationService, text: &str) {
+        conversation.engine().accept_prompt(UserInput::text(text), None).unwrap().start();
     }
 
     #[tokio::test]
-    async fn each_session_has_its_own_desk_and_none_waits_for_another() {
+    async fn sessions_have_separate_conversations_and_run_concurrently() {
         let place = tempfile::tempdir().unwrap();
-        let (registry, parts) = (Registry::default(), parts(place.path()));
+        let (registry, parts) = (ConversationRegistry::default(), parts(place.path()));
         let (first, busy) = add(&registry, &parts);
         let (second, other) = add(&registry, &parts);
         assert_ne!(first, second);
         assert!(Arc::ptr_eq(&registry.get(&first).unwrap(), &busy));
         assert!(Arc::ptr_eq(&registry.get(&second).unwrap(), &other));
         assert!(registry.get("nobody").is_none() && registry.get(&first[..8]).is_none());
-        say(&busy, "hang");
+        start_prompt(&busy, "hang");
         for number in 1..4 {
-            say(&other, "go");
+            start_prompt(&other, "go");
             soon(other.engine().wait_until_idle()).await;
-            assert_eq!(other.engine().view().messages, 2 * number);
+            assert_eq!(other.engine().status().messages, 2 * number);
         }
-        assert!(busy.engine().view().streaming && !other.engine().view().streaming);
+        assert!(busy.engine().status().streaming && !other.engine().status().streaming);
         // Each desk counts only its own usage.
         assert_eq!(
             (busy.engine().stats().2.assistant_messages, other.engine().stats().2.assistant_messages),
@@ -142,12 +149,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_idle_session_keeps_the_texts_of_its_messages_alone() {
+    async fn idle_session_keeps_only_message_texts() {
         let place = tempfile::tempdir().unwrap();
-        let (registry, parts) = (Registry::default(), parts(place.path()));
+        let (registry, parts) = (ConversationRegistry::default(), parts(place.path()));
         let (_, desk) = add(&registry, &parts);
         for number in 1..4 {
-            say(&desk, "go");
+            start_prompt(&desk, "go");
             soon(desk.engine().wait_until_idle()).await;
             assert_eq!(desk.engine().decoded(), 0);
             let messages = desk.engine().messages();
@@ -166,21 +173,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_session_that_is_closed_while_it_works_ends_and_can_be_deleted() {
+    async fn closing_a_busy_session_ends_it_and_permits_deletion() {
         let place = tempfile::tempdir().unwrap();
-        let (registry, parts) = (Registry::default(), parts(place.path()));
+        let (registry, parts) = (ConversationRegistry::default(), parts(place.path()));
         let store = parts.options.store.clone().unwrap();
         let (id, desk) = add(&registry, &parts);
         let (other, _) = add(&registry, &parts);
-        say(&desk, "go");
+        start_prompt(&desk, "go");
         soon(desk.engine().wait_until_idle()).await;
-        say(&desk, "hang");
+        start_prompt(&desk, "hang");
         assert!(matches!(store.delete(&id), Err(DeleteError::Locked { .. })));
-        let file = desk.engine().view().session_file.unwrap();
+        let file = desk.engine().status().session_file.unwrap();
         assert!(soon(registry.close(&id)).await);
-        assert!(registry.get(&id).is_none() && !desk.engine().view().streaming);
+        assert!(registry.get(&id).is_none() && !desk.engine().status().streaming);
         assert!(!registry.close(&id).now_or_never().unwrap(), "it is gone already");
-        assert!(desk.engine().begin(Input::text("late"), None).is_err());
+        assert!(desk.engine().accept_prompt(UserInput::text("late"), None).is_err());
         drop(desk);
         store.delete(&id).unwrap();
         assert!(!file.exists());
@@ -190,34 +197,38 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_end_of_all_ends_each_and_settling_waits_for_each() {
+    async fn shut_down_ends_every_session_and_idle_wait_covers_every_session() {
         let place = tempfile::tempdir().unwrap();
-        let (registry, parts) = (Registry::default(), parts(place.path()));
+        let (registry, parts) = (ConversationRegistry::default(), parts(place.path()));
         let desks: Vec<_> = (0..3).map(|_| add(&registry, &parts).1).collect();
-        desks.iter().for_each(|desk| say(desk, "go"));
+        desks.iter().for_each(|desk| start_prompt(desk, "go"));
         soon(registry.wait_until_idle()).await;
-        assert!(desks.iter().all(|desk| desk.engine().view().messages == 2));
-        desks.iter().for_each(|desk| say(desk, "hang"));
+        assert!(desks.iter().all(|desk| desk.engine().status().messages == 2));
+        desks.iter().for_each(|desk| start_prompt(desk, "hang"));
         soon(registry.shut_down()).await;
-        assert!(desks.iter().all(|desk| !desk.engine().view().streaming));
-        assert!(desks.iter().all(|desk| desk.engine().begin(Input::text("late"), None).is_err()));
+        assert!(desks.iter().all(|desk| !desk.engine().status().streaming));
+        assert!(desks.iter().all(|desk| desk.engine().accept_prompt(UserInput::text("late"), None).is_err()));
     }
 
     #[tokio::test]
-    async fn a_session_that_is_opened_again_takes_the_place_of_its_desk() {
+    async fn reopened_session_replaces_its_conversation() {
         let place = tempfile::tempdir().unwrap();
-        let (registry, parts) = (Registry::default(), parts(place.path()));
+        let (registry, parts) = (ConversationRegistry::default(), parts(place.path()));
         let (id, desk) = add(&registry, &parts);
-        say(&desk, "go");
+        start_prompt(&desk, "go");
         soon(desk.engine().wait_until_idle()).await;
-        let file = desk.engine().view().session_file.unwrap();
+        let file = desk.engine().status().session_file.unwrap();
         assert!(soon(registry.close(&id)).await);
         drop(desk);
-        let start = Start::new(place.path(), Arc::new(SystemClock), Arc::new(RandomIds));
+        let start = SessionOptions::new(place.path(), Arc::new(SystemClock), Arc::new(RandomIds));
         let session = Session::open(&file, start).unwrap();
-        let again = Desk::new(parts.with(Some(session)), Arc::new(Deaf), CancellationToken::new());
+        let again = ConversationService::new(
+            parts.for_session(Some(session)),
+            Arc::new(NullSink),
+            CancellationToken::new(),
+        );
         assert!(registry.add(Arc::new(again)).is_none());
-        assert_eq!(registry.get(&id).unwrap().engine().view().messages, 2);
+        assert_eq!(registry.get(&id).unwrap().engine().status().messages, 2);
         soon(registry.shut_down()).await;
     }
 }

@@ -5,18 +5,18 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentese::types::AskSelect;
+use agentese::types::SelectQuestion;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::{Engine, Granted};
-use crate::extensions::{Found, Host};
-use crate::mcp::{Definition, Servers};
+use crate::engine::{Engine, TrustedConfig};
+use crate::extensions::{DiscoveredExtension, Host};
+use crate::mcp::{ServerDefinition, Servers};
 use crate::ui::{self, Dialog, Ui};
 
 /// The question for the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct TrustQuestion {
     /// The question, on one line.
     pub title: String,
     /// True if the answer can be stored.
@@ -27,7 +27,7 @@ pub struct Question {
 
 /// The answer of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Answer {
+enum TrustAnswer {
     /// Yes, from now on.
     Always,
     /// Yes, until the end of this process.
@@ -37,54 +37,60 @@ enum Answer {
 }
 
 /// The choices, in order.
-const CHOICES: [(&str, Answer); 3] = [
-    ("Do not trust it", Answer::No),
-    ("Trust it for now", Answer::Once),
-    ("Trust it from now on", Answer::Always),
+const CHOICES: [(&str, TrustAnswer); 3] = [
+    ("Do not trust it", TrustAnswer::No),
+    ("Trust it for now", TrustAnswer::Once),
+    ("Trust it from now on", TrustAnswer::Always),
 ];
 
-impl Question {
+impl TrustQuestion {
     /// Sends the question to the user and waits within the time limit. Dropping the future withdraws the
     /// question.
-    async fn ask(&self, ui: &dyn Ui) -> Answer {
-        let choices = CHOICES.iter().filter(|(_, answer)| self.can_remember || *answer != Answer::Always);
+    async fn prompt_user(&self, ui: &dyn Ui) -> TrustAnswer {
+        let choices =
+            CHOICES.iter().filter(|(_, answer)| self.can_remember || *answer != TrustAnswer::Always);
         let options = choices.clone().map(|(text, _)| (*text).to_owned()).collect();
-        let mut dialog = AskSelect::new("trust", self.title.as_str(), options);
+        let mut dialog = SelectQuestion::new("trust", self.title.as_str(), options);
         dialog.timeout = u64::try_from(self.timeout.as_millis()).ok();
-        let refusing =
-            choices.clone().enumerate().filter(|(_, (_, answer))| *answer == Answer::No).map(|(at, _)| at);
-        let Some(answer) = ui.ask(&Dialog::Select(dialog, refusing.collect())) else { return Answer::No };
+        let refusing = choices
+            .clone()
+            .enumerate()
+            .filter(|(_, (_, answer))| *answer == TrustAnswer::No)
+            .map(|(at, _)| at);
+        let Some(answer) = ui.show_dialog(&Dialog::Select(dialog, refusing.collect())) else {
+            return TrustAnswer::No;
+        };
         let answer = tokio::time::timeout(self.timeout, answer).await;
         // A dismissed question, or an unknown choice, means no.
-        let Ok(Some(ui::Answer::Value(chosen))) = answer else { return Answer::No };
-        choices.clone().find(|(text, _)| *text == chosen).map_or(Answer::No, |(_, answer)| *answer)
+        let Ok(Some(ui::Answer::Value(chosen))) = answer else { return TrustAnswer::No };
+        choices.clone().find(|(text, _)| *text == chosen).map_or(TrustAnswer::No, |(_, answer)| *answer)
     }
 }
 
 /// The configuration that trust enables.
 #[derive(Debug)]
-pub struct Allowed {
+pub struct TrustedComponents {
     /// The configuration of the engine.
-    pub granted: Granted,
+    pub config: TrustedConfig,
     /// The additional extensions.
-    pub extensions: Vec<Found>,
+    pub extensions: Vec<DiscoveredExtension>,
     /// The MCP servers, which replace the previous servers.
-    pub servers: Vec<Definition>,
+    pub servers: Vec<ServerDefinition>,
 }
 
 /// A pending decision about a working directory whose files need trust.
 #[derive(Clone)]
-pub struct Undecided {
-    question: Question,
-    grant: Arc<Grant>,
+pub struct PendingTrust {
+    question: TrustQuestion,
+    loader: Arc<TrustedLoader>,
 }
 
-type Grant = dyn Fn(bool) -> Result<Allowed, String> + Send + Sync;
+type TrustedLoader = dyn Fn(bool) -> Result<TrustedComponents, String> + Send + Sync;
 
-impl Undecided {
+impl PendingTrust {
     /// Adds MCP servers that are independent of the answer.
-    pub fn with_servers(self, more: Vec<Definition>) -> Self {
-        let Self { question, grant } = self;
+    pub fn with_servers(self, more: Vec<ServerDefinition>) -> Self {
+        let Self { question, loader: grant } = self;
         Self::new(question, move |always| {
             let mut allowed = grant(always)?;
             allowed.servers.retain(|server| more.iter().all(|given| given.name != server.name));
@@ -96,14 +102,14 @@ impl Undecided {
     /// Creates a pending decision. After a yes, `grant` returns the enabled configuration; its argument is
     /// true if the answer should be stored. `grant` may block.
     pub fn new(
-        question: Question,
-        grant: impl Fn(bool) -> Result<Allowed, String> + Send + Sync + 'static,
+        question: TrustQuestion,
+        grant: impl Fn(bool) -> Result<TrustedComponents, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { question, grant: Arc::new(grant) }
+        Self { question, loader: Arc::new(grant) }
     }
 }
 
-impl fmt::Debug for Undecided {
+impl fmt::Debug for PendingTrust {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Undecided").field("question", &self.question).finish_non_exhaustive()
     }
@@ -111,7 +117,7 @@ impl fmt::Debug for Undecided {
 
 /// The parts of the agent that the answer affects.
 #[derive(Clone, Copy)]
-pub(super) struct About<'a> {
+pub(super) struct TrustTargets<'a> {
     pub engine: &'a Engine,
     pub host: &'a Host,
     pub mcp: &'a Servers,
@@ -119,14 +125,14 @@ pub(super) struct About<'a> {
 
 /// The kind of a waiting command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Waiting {
+pub(super) enum TrustWaiter {
     Prompt,
     Bash,
 }
 
 /// The reason why a command does not continue.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
-pub enum GateError {
+pub enum TrustError {
     /// The command was aborted.
     #[error("it was aborted before it began")]
     Aborted,
@@ -137,66 +143,71 @@ pub enum GateError {
 
 /// The gate at which commands wait for the decision about trust.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
-    undecided: Option<Undecided>,
+pub(super) struct TrustGate {
+    pending: Option<PendingTrust>,
     decided: OnceCell<()>,
     /// Cancelled when the waiting commands of that kind should stop.
     prompts: Mutex<CancellationToken>,
     commands: Mutex<CancellationToken>,
 }
 
-impl Gate {
-    pub fn new(undecided: Option<Undecided>) -> Self {
-        Self { undecided, ..Self::default() }
+impl TrustGate {
+    pub fn new(pending: Option<PendingTrust>) -> Self {
+        Self { pending, ..Self::default() }
     }
 
     /// Waits for the decision about trust. Returns at once if the decision exists. All waiting commands share
     /// one question.
-    pub async fn pass(&self, about: About<'_>, ui: &dyn Ui, who: Waiting) -> Result<(), GateError> {
-        let Some(undecided) = self.undecided.as_ref().filter(|_| !self.decided.initialized()) else {
+    pub async fn wait_for_trust(
+        &self,
+        targets: TrustTargets<'_>,
+        ui: &dyn Ui,
+        waiter: TrustWaiter,
+    ) -> Result<(), TrustError> {
+        let Some(undecided) = self.pending.as_ref().filter(|_| !self.decided.initialized()) else {
             return Ok(());
         };
-        let stop = self.stop_of(who).lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let stop = self.stop_token(waiter).lock().unwrap_or_else(PoisonError::into_inner).clone();
         tokio::select! {
             biased;
-            () = stop.cancelled() => Err(GateError::Aborted),
-            decided = self.decided.get_or_try_init(|| decide(undecided, about, ui)) => decided.copied(),
+            () = stop.cancelled() => Err(TrustError::Aborted),
+            decided = self.decided.get_or_try_init(|| decide(undecided, targets, ui)) => decided.copied(),
         }
     }
 
     /// Waits until the commands of that kind are stopped.
-    pub async fn stopped(&self, who: Waiting) {
-        let stop = self.stop_of(who).lock().unwrap_or_else(PoisonError::into_inner).clone();
+    pub async fn wait_until_stopped(&self, waiter: TrustWaiter) {
+        let stop = self.stop_token(waiter).lock().unwrap_or_else(PoisonError::into_inner).clone();
         stop.cancelled().await;
     }
 
     /// Stops the waiting commands of that kind.
-    pub fn stop(&self, who: Waiting) {
-        let mut stop = self.stop_of(who).lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn stop(&self, waiter: TrustWaiter) {
+        let mut stop = self.stop_token(waiter).lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::take(&mut *stop).cancel();
     }
 
-    fn stop_of(&self, who: Waiting) -> &Mutex<CancellationToken> {
-        match who {
-            Waiting::Prompt => &self.prompts,
-            Waiting::Bash => &self.commands,
+    fn stop_token(&self, waiter: TrustWaiter) -> &Mutex<CancellationToken> {
+        match waiter {
+            TrustWaiter::Prompt => &self.prompts,
+            TrustWaiter::Bash => &self.commands,
         }
     }
 }
 
-async fn decide(undecided: &Undecided, about: About<'_>, ui: &dyn Ui) -> Result<(), GateError> {
-    let always = match undecided.question.ask(ui).await {
-        Answer::Always => true,
-        Answer::Once => false,
-        Answer::No => return Ok(()),
+async fn decide(pending: &PendingTrust, targets: TrustTargets<'_>, ui: &dyn Ui) -> Result<(), TrustError> {
+    let always = match pending.question.prompt_user(ui).await {
+        TrustAnswer::Always => true,
+        TrustAnswer::Once => false,
+        TrustAnswer::No => return Ok(()),
     };
-    let grant = undecided.grant.clone();
-    let allowed = tokio::task::spawn_blocking(move || grant(always)).await;
-    let allowed = allowed.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-    let Allowed { granted, extensions, servers } = allowed.map_err(GateError::Unusable)?;
-    about.engine.grant(granted);
-    about.mcp.replace(servers);
-    about.host.load(&extensions).await;
+    let grant = pending.loader.clone();
+    let trusted = tokio::task::spawn_blocking(move || grant(always)).await;
+    let trusted = trusted.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+    let TrustedComponents { config: granted, extensions, servers } = trusted.map_err(TrustError::Unusable)?;
+    targets.engine.apply_trust(granted);
+    targets.mcp.replace(servers);
+    targets.host.load(&extensions).await;
     Ok(())
 }
 
@@ -213,24 +224,24 @@ mod tests {
     use crate::extensions;
     use crate::tools::{LocalSpawner, ToolSet};
 
-    struct Deaf;
+    struct NullSink;
 
-    impl EventSink for Deaf {
-        fn room(&self) -> BoxFuture<'_, ()> {
+    impl EventSink for NullSink {
+        fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
             async {}.boxed()
         }
         fn push(&self, _: Event<'_>) {}
     }
 
     /// Returns the same answer to every question; `None` if no client is connected.
-    struct Says(Option<Answer>, AtomicUsize);
+    struct AnsweringUi(Option<TrustAnswer>, AtomicUsize);
 
-    impl Ui for Says {
-        fn room(&self) -> BoxFuture<'_, ()> {
+    impl Ui for AnsweringUi {
+        fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
             async {}.boxed()
         }
         fn show(&self, _: &ui::Notice) {}
-        fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
+        fn show_dialog(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
             self.1.fetch_add(1, Ordering::Relaxed);
             let said = self.0?;
             let text = CHOICES.iter().find(|(_, answer)| *answer == said).map(|(text, _)| (*text).to_owned());
@@ -239,41 +250,41 @@ mod tests {
     }
 
     /// Never answers.
-    struct Mute(AtomicUsize);
+    struct SilentUi(AtomicUsize);
 
-    impl Ui for Mute {
-        fn room(&self) -> BoxFuture<'_, ()> {
+    impl Ui for SilentUi {
+        fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
             async {}.boxed()
         }
         fn show(&self, _: &ui::Notice) {}
-        fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
+        fn show_dialog(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<ui::Answer>>> {
             self.0.fetch_add(1, Ordering::Relaxed);
             Some(std::future::pending().boxed())
         }
     }
 
     fn engine() -> Engine {
-        Engine::new(Server::builder().cwd("/").parts().0, Arc::new(Deaf))
+        Engine::new(Server::builder().cwd("/").build_engine_options().0, Arc::new(NullSink))
     }
 
     fn host() -> Arc<Host> {
         let spawner = Arc::new(LocalSpawner::new(None));
-        Host::new(extensions::Options::default(), spawner, "/", Vec::new(), CancellationToken::new())
+        Host::new(extensions::HostOptions::default(), spawner, "/", Vec::new(), CancellationToken::new())
     }
 
     fn servers() -> Arc<Servers> {
         Servers::new(Default::default(), Arc::new(LocalSpawner::new(None)), &ToolSet::none())
     }
 
-    fn gate(granted: Result<(), &'static str>) -> (Gate, Arc<Mutex<Vec<bool>>>) {
+    fn gate(granted: Result<(), &'static str>) -> (TrustGate, Arc<Mutex<Vec<bool>>>) {
         let calls = Arc::new(Mutex::new(Vec::new()));
         let seen = calls.clone();
         let question =
-            Question { title: "?".to_owned(), can_remember: true, timeout: Duration::from_secs(1) };
-        let undecided = Undecided::new(question, move |always| {
+            TrustQuestion { title: "?".to_owned(), can_remember: true, timeout: Duration::from_secs(1) };
+        let undecided = PendingTrust::new(question, move |always| {
             seen.lock().unwrap().push(always);
-            granted.map_err(str::to_owned).map(|()| Allowed {
-                granted: Granted {
+            granted.map_err(str::to_owned).map(|()| TrustedComponents {
+                config: TrustedConfig {
                     settings: Default::default(),
                     shell: Default::default(),
                     system_prompt: Default::default(),
@@ -283,19 +294,19 @@ mod tests {
                 servers: Vec::new(),
             })
         });
-        (Gate::new(Some(undecided)), calls)
+        (TrustGate::new(Some(undecided)), calls)
     }
 
     #[tokio::test]
-    async fn one_answer_serves_all() {
+    async fn one_answer_serves_all_waiting_commands() {
         for (answer, expected) in
-            [(Answer::Always, vec![true]), (Answer::Once, vec![false]), (Answer::No, vec![])]
+            [(TrustAnswer::Always, vec![true]), (TrustAnswer::Once, vec![false]), (TrustAnswer::No, vec![])]
         {
             let ((gate, calls), engine) = (gate(Ok(())), engine());
-            let asker = Says(Some(answer), AtomicUsize::new(0));
+            let asker = AnsweringUi(Some(answer), AtomicUsize::new(0));
             let (host, mcp) = (host(), servers());
-            let about = About { engine: &engine, host: &host, mcp: &mcp };
-            let pass = || gate.pass(about, &asker, Waiting::Prompt);
+            let about = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
+            let pass = || gate.wait_for_trust(about, &asker, TrustWaiter::Prompt);
             let passed = tokio::join!(pass(), pass(), pass());
             assert_eq!(passed, (Ok(()), Ok(()), Ok(())));
             assert_eq!(pass().now_or_never(), Some(Ok(())));
@@ -304,47 +315,47 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_is_asked_where_nothing_is_undecided() {
-        let asker = Says(None, AtomicUsize::new(0));
+    async fn no_question_is_sent_without_a_pending_decision() {
+        let asker = AnsweringUi(None, AtomicUsize::new(0));
         let (engine, host, mcp) = (engine(), host(), servers());
-        let about = About { engine: &engine, host: &host, mcp: &mcp };
-        let passed = Gate::new(None).pass(about, &asker, Waiting::Bash).now_or_never();
+        let about = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
+        let passed = TrustGate::new(None).wait_for_trust(about, &asker, TrustWaiter::Bash).now_or_never();
         assert_eq!((passed, asker.1.load(Ordering::Relaxed)), (Some(Ok(())), 0));
     }
 
     #[tokio::test]
-    async fn an_abort_withdraws_the_question_and_the_next_one_is_asked_again() {
+    async fn abort_withdraws_the_question_and_the_next_command_repeats_it() {
         let ((gate, _), engine) = (gate(Ok(())), engine());
-        let (mute, host, mcp) = (Mute(AtomicUsize::new(0)), host(), servers());
-        let about = About { engine: &engine, host: &host, mcp: &mcp };
+        let (mute, host, mcp) = (SilentUi(AtomicUsize::new(0)), host(), servers());
+        let about = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
         let stop = async {
-            gate.stop(Waiting::Bash);
+            gate.stop(TrustWaiter::Bash);
             tokio::task::yield_now().await;
-            gate.stop(Waiting::Prompt);
+            gate.stop(TrustWaiter::Prompt);
         };
-        let (passed, ()) = tokio::join!(gate.pass(about, &mute, Waiting::Prompt), stop);
-        assert_eq!((passed, mute.0.load(Ordering::Relaxed)), (Err(GateError::Aborted), 1));
-        let asker = Says(Some(Answer::No), AtomicUsize::new(0));
-        assert_eq!(gate.pass(about, &asker, Waiting::Prompt).await, Ok(()));
+        let (passed, ()) = tokio::join!(gate.wait_for_trust(about, &mute, TrustWaiter::Prompt), stop);
+        assert_eq!((passed, mute.0.load(Ordering::Relaxed)), (Err(TrustError::Aborted), 1));
+        let asker = AnsweringUi(Some(TrustAnswer::No), AtomicUsize::new(0));
+        assert_eq!(gate.wait_for_trust(about, &asker, TrustWaiter::Prompt).await, Ok(()));
         assert_eq!(asker.1.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test]
-    async fn where_nobody_can_answer_the_directory_is_not_trusted() {
+    async fn directory_is_not_trusted_without_a_client() {
         let ((gate, calls), engine) = (gate(Ok(())), engine());
-        let (nobody, host, mcp) = (Says(None, AtomicUsize::new(0)), host(), servers());
-        let about = About { engine: &engine, host: &host, mcp: &mcp };
-        assert_eq!(gate.pass(about, &nobody, Waiting::Prompt).await, Ok(()));
+        let (nobody, host, mcp) = (AnsweringUi(None, AtomicUsize::new(0)), host(), servers());
+        let about = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
+        assert_eq!(gate.wait_for_trust(about, &nobody, TrustWaiter::Prompt).await, Ok(()));
         assert!(calls.lock().unwrap().is_empty());
     }
 
     #[tokio::test]
-    async fn what_cannot_be_used_is_told() {
+    async fn unusable_directory_is_an_error() {
         let ((gate, _), engine) = (gate(Err("broken")), engine());
-        let asker = Says(Some(Answer::Once), AtomicUsize::new(0));
+        let asker = AnsweringUi(Some(TrustAnswer::Once), AtomicUsize::new(0));
         let (host, mcp) = (host(), servers());
-        let about = About { engine: &engine, host: &host, mcp: &mcp };
-        let passed = gate.pass(about, &asker, Waiting::Bash).await;
-        assert_eq!(passed, Err(GateError::Unusable("broken".to_owned())));
+        let about = TrustTargets { engine: &engine, host: &host, mcp: &mcp };
+        let passed = gate.wait_for_trust(about, &asker, TrustWaiter::Bash).await;
+        assert_eq!(passed, Err(TrustError::Unusable("broken".to_owned())));
     }
 }

@@ -32,62 +32,63 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentese::acp::Acp;
-use agentese::serve::{Emitter, Refusal};
+use agentese::serve::{CommandError, Emitter};
 use agentese::spec::Spec;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Home;
-use crate::desk::{Agents, Kept, Parts, Registry};
-use crate::engine::{Calls, Customs};
-use client::Client;
-use error::unknown;
-use opened::Opened;
+use crate::config::AgentPaths;
+use crate::desk::{AgentComponents, ConversationRegistry, ListedSession, RemoteAgents};
+use crate::engine::{BehaviorProfile, CallOrder};
+use client::ClientConnection;
+use error::unknown_session;
+use opened::ActiveSession;
 
 /// The maximum number of attempts to use a session that was just closed, and the pause between two attempts.
-const LOOKS: usize = 100;
-const PAUSE: Duration = Duration::from_millis(10);
+const MAX_ATTEMPTS: usize = 100;
+const ATTEMPT_PAUSE: Duration = Duration::from_millis(10);
 
 /// Calls of one answer run side by side if the tools permit it.
-const CUSTOMS: Customs = Customs { calls: Calls::SideBySide, ..Customs::PI };
+const BEHAVIOR: BehaviorProfile =
+    BehaviorProfile { call_order: CallOrder::SharedInParallel, ..BehaviorProfile::PI };
 
 /// Speaks ACP: converts values and calls the desk of a session.
-pub struct Front {
+pub struct AcpServer {
     /// The parts of sessions in the process's own directory.
-    parts: Mutex<Parts>,
-    client: Arc<Client>,
-    desks: Registry,
-    opened: Mutex<BTreeMap<String, Arc<Opened>>>,
+    components: Mutex<AgentComponents>,
+    client: Arc<ClientConnection>,
+    conversations: ConversationRegistry,
+    sessions: Mutex<BTreeMap<String, Arc<ActiveSession>>>,
     /// The requests that can be cancelled, by their ids in canonical JSON.
     requests: Mutex<HashMap<String, CancellationToken>>,
     /// The sessions from the last listing of remote agents, and its directory, for the pages after the first
     /// one.
-    listed: Mutex<Option<(Option<String>, Vec<Kept>)>>,
+    listed_sessions: Mutex<Option<(Option<String>, Vec<ListedSession>)>>,
     stop: CancellationToken,
 }
 
-impl std::fmt::Debug for Front {
+impl std::fmt::Debug for AcpServer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Front").field("desks", &self.desks).finish_non_exhaustive()
+        formatter.debug_struct("Front").field("desks", &self.conversations).finish_non_exhaustive()
     }
 }
 
-impl crate::fronts::Front for Front {
+impl crate::fronts::DialectServer for AcpServer {
     type Dialect = Acp;
 
-    const HOME: Home = Home::PI;
+    const PATHS: AgentPaths = AgentPaths::PI;
 
-    fn customs(_: &'static Spec) -> Customs {
-        CUSTOMS
+    fn behavior_profile(_: &'static Spec) -> BehaviorProfile {
+        BEHAVIOR
     }
 
-    fn new(parts: Parts, _: &'static Spec, stop: CancellationToken) -> Self {
+    fn new(components: AgentComponents, _: &'static Spec, stop: CancellationToken) -> Self {
         Self {
-            parts: Mutex::new(parts),
+            components: Mutex::new(components),
             client: Arc::default(),
-            desks: Registry::default(),
-            opened: Mutex::default(),
+            conversations: ConversationRegistry::default(),
+            sessions: Mutex::default(),
             requests: Mutex::default(),
-            listed: Mutex::default(),
+            listed_sessions: Mutex::default(),
             stop,
         }
     }
@@ -97,30 +98,30 @@ impl crate::fronts::Front for Front {
     }
 }
 
-impl Front {
-    fn parts(&self) -> MutexGuard<'_, Parts> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+impl AcpServer {
+    fn components(&self) -> MutexGuard<'_, AgentComponents> {
+        self.components.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the remote agents that carry out the sessions, if there are any.
-    fn agents(&self) -> Option<Arc<dyn Agents>> {
-        self.parts().agents.clone()
+    fn remote_agents(&self) -> Option<Arc<dyn RemoteAgents>> {
+        self.components().remote_agents.clone()
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Opened>>> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ActiveSession>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn requests(&self) -> MutexGuard<'_, HashMap<String, CancellationToken>> {
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn listed(&self) -> MutexGuard<'_, Option<(Option<String>, Vec<Kept>)>> {
-        self.listed.lock().unwrap_or_else(PoisonError::into_inner)
+    fn listed_sessions(&self) -> MutexGuard<'_, Option<(Option<String>, Vec<ListedSession>)>> {
+        self.listed_sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the open session with that id. Fails if there is no such session.
-    fn session(&self, id: &str) -> Result<Arc<Opened>, Refusal> {
-        self.all().get(id).cloned().ok_or_else(|| unknown(id))
+    fn session(&self, id: &str) -> Result<Arc<ActiveSession>, CommandError> {
+        self.sessions().get(id).cloned().ok_or_else(|| unknown_session(id))
     }
 }

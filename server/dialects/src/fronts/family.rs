@@ -1,7 +1,7 @@
 //! The dialects pi, omp and pisces: their common code is written once.
 //!
-//! [`Front`] has the commands that all of them share (`agentese::pi::Kept`). Each dialect adds its own
-//! commands in its own folder. `agentese::omp::Kept` has the commands of omp that pisces inherits;
+//! [`Front`] has the commands that all of them share (`agentese::pi::StoredSession`). Each dialect adds its own
+//! commands in its own folder. `agentese::omp::StoredSession` has the commands of omp that pisces inherits;
 //! `agentese::pi::Own` has the commands of pi alone. Events that a dialect does not declare are not sent.
 //!
 //! | file | concept |
@@ -24,7 +24,7 @@ mod sink;
 mod snapshot;
 pub(in crate::fronts) mod told;
 
-pub(super) use convert::{is_newer, refuse, text};
-pub use dialect::Family;
-pub use front::Front;
-pub(super) use service::words_taken;
+pub(super) use convert::{command_error, path_text, since_pi_1_5};
+pub use dialect::PiCommon;
+pub use front::PiCommonServer;
+pub(super) use service::input_receipt;

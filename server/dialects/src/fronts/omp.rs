@@ -6,60 +6,68 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese::omp::{
-    AbortAndPromptParams, BranchParams, FollowUpParams, ForkPoint, ForkPoints, ForkResult, Kept, Omp,
-    OmpSessionState, OmpSessionStateBuilder, Own, PromptParams, SetInterruptModeParams, SteerParams,
+    AbortAndPromptParams, BaseService, BranchParams, DialectCommands, FollowUpParams, ForkPoint, ForkPoints,
+    ForkResult, Omp, OmpSessionState, OmpSessionStateBuilder, PromptParams, SetInterruptModeParams,
+    SteerParams,
 };
-use agentese::serve::{Call, Refusal};
+use agentese::serve::{Call, CommandError};
 use agentese::spec::Spec;
 use agentese::types::{CancelNotice, Ready, ThinkingLevel};
 use agentese::wire::{Maybe, NoParams};
 
-use super::family::{self, Family, refuse, text, told};
-use crate::config::{Home, ResourceFolders};
-use crate::desk::{Caller, Parts, Said};
-use crate::engine::{Branching, Calls, Continues, Customs, CutAnswer, Reminders, Rules, View};
-use crate::tools::Todo;
+use super::family::{self, PiCommon, command_error, path_text, told};
+use crate::config::{AgentPaths, ResourceFolders};
+use crate::desk::{AgentComponents, PromptRequest, RequestContext};
+use crate::engine::{
+    BehaviorProfile, BranchEffect, CallOrder, ContinueAfterCompaction, EngineStatus, InterruptedAnswer,
+    RuleWatcher, TodoReminders,
+};
+use crate::tools::TodoTool;
 
 /// Speaks the dialect.
-pub type Front = family::Front<Omp>;
+pub type OmpServer = family::PiCommonServer<Omp>;
 
 /// The behaviour of the agent: each tool decides if its calls run side by side; steering cuts a batch of
 /// calls short.
-pub(super) const CUSTOMS: Customs = Customs {
-    calls: Calls::SideBySide,
-    thinking: ThinkingLevel::High,
-    branching: Branching::TakesItAlong,
-    cut_answer: CutAnswer::WithResults,
-    compaction_drops_cut_answer: true,
-    keeps_by_count: true,
-    tells_of_notes: false,
-    exports_empty: true,
+pub(super) const OMP_12_7: BehaviorProfile = BehaviorProfile {
+    call_order: CallOrder::SharedInParallel,
+    default_thinking: ThinkingLevel::High,
+    branch_effect: BranchEffect::MovesRun,
+    interrupted_answer: InterruptedAnswer::WithErrorResults,
+    compaction_drops_interrupted_answer: true,
+    keeps_provider_tokens: true,
+    emits_idle_messages: false,
+    exports_empty_sessions: true,
     reads_mentions: true,
-    keeps_shell: true,
-    empty_messages: true,
-    silent_if_compacted: true,
-    repeats_begun: false,
-    begins_what_waits: true,
-    pauses_refuse_prompts: true,
-    intent: Some("_i"),
-    page_name: "omp-session",
-    tools: &["read", "bash", "edit", "write", "task"],
-    ..Customs::PI
+    keeps_shell_state: true,
+    accepts_empty_input: true,
+    omits_already_compacted: true,
+    retries_started_answers: false,
+    starts_waiting_prompts: true,
+    retry_pause_rejects_prompts: true,
+    purpose_argument: Some("_i"),
+    export_prefix: "omp-session",
+    default_tools: &["read", "bash", "edit", "write", "task"],
+    ..BehaviorProfile::PI
 };
 
 /// The behaviour of revisions that send an event when they are ready.
-pub(super) const READY: Customs =
-    Customs { pieces_apart: Duration::from_millis(50), marks_mentions: true, needs_model: true, ..CUSTOMS };
+pub(super) const OMP_13_19: BehaviorProfile = BehaviorProfile {
+    min_update_interval: Duration::from_millis(50),
+    hashes_mentioned_lines: true,
+    requires_model: true,
+    ..OMP_12_7
+};
 
 /// The location of the files of omp's users.
-pub(super) const HOME: Home = Home {
+pub(super) const PATHS: AgentPaths = AgentPaths {
     variable: "PI_CODING_AGENT_DIR",
     folder: ".omp/agent",
     settings: "config.yml",
     models: "models.yml",
     project: ".omp/settings.json",
     comments: true,
-    tells_unknown: true,
+    reports_unknown: true,
     resources: ResourceFolders {
         project: &[".omp"],
         templates: &["commands", "prompts"],
@@ -72,82 +80,107 @@ pub(super) const HOME: Home = Home {
 };
 
 /// Adds rules, task lists, and the continuation after a compaction.
-pub(super) fn equip(parts: &mut Parts) {
-    let options = &mut parts.options;
+pub(super) fn configure(components: &mut AgentComponents) {
+    let options = &mut components.options;
     let (settings, clock) = (&options.settings, &options.clock);
     // Installed even without rules: trust in the directory may add some.
     let cwd = options.context.cwd.clone();
-    let rules = Arc::new(Rules::new(options.resources.rules(), settings.rules, cwd, clock.clone()));
+    let rules = Arc::new(RuleWatcher::new(options.resources.rules(), settings.rules, cwd, clock.clone()));
     options.hooks.push(rules.clone());
-    options.afterwards.push(rules);
-    if settings.todo.enabled && parts.usual_tools {
-        options.tools.add(Arc::new(Todo));
+    options.post_run_policies.push(rules);
+    if settings.todo.enabled && components.has_default_tools {
+        options.tools.add(Arc::new(TodoTool));
     }
-    let reminders = Arc::new(Reminders::new(settings.todo, clock.clone()));
+    let reminders = Arc::new(TodoReminders::new(settings.todo, clock.clone()));
     options.hooks.push(reminders.clone());
-    options.afterwards.push(reminders);
-    let continues = Arc::new(Continues::new(settings.compaction.auto_continue, clock.clone()));
-    options.hooks.push(continues.clone());
-    options.afterwards.push(continues);
+    options.post_run_policies.push(reminders);
+    let continuation =
+        Arc::new(ContinueAfterCompaction::new(settings.compaction.auto_continue, clock.clone()));
+    options.hooks.push(continuation.clone());
+    options.post_run_policies.push(continuation);
 }
 
-impl<D: Family> Kept<D> for family::Front<D> {
-    async fn prompt(&self, params: PromptParams, call: Call<D>) -> Result<(), Refusal> {
-        self.say(params, Caller::of(&call)).await.map(drop)
+impl<D: PiCommon> BaseService<D> for family::PiCommonServer<D> {
+    async fn prompt(&self, params: PromptParams, call: Call<D>) -> Result<(), CommandError> {
+        self.submit_prompt(params, RequestContext::for_call(&call)).await.map(drop)
     }
 
-    async fn steer(&self, params: SteerParams, _: Call<D>) -> Result<(), Refusal> {
-        self.desk.steer(params.message, params.images).await.map_err(refuse)
+    async fn steer(&self, params: SteerParams, _: Call<D>) -> Result<(), CommandError> {
+        self.conversation.steer(params.message, params.images).await.map_err(command_error)
     }
 
-    async fn follow_up(&self, params: FollowUpParams, _: Call<D>) -> Result<(), Refusal> {
-        self.desk.follow_up(params.message, params.images).await.map_err(refuse)
+    async fn follow_up(&self, params: FollowUpParams, _: Call<D>) -> Result<(), CommandError> {
+        self.conversation.follow_up(params.message, params.images).await.map_err(command_error)
     }
 
     async fn get_state(
         &self,
         _: NoParams,
         call: Call<D, OmpSessionState>,
-    ) -> Result<OmpSessionState, Refusal> {
-        self.desk.ready().await;
-        match self.told.text(self.engine(), state) {
+    ) -> Result<OmpSessionState, CommandError> {
+        self.conversation.ready().await;
+        match self.state_cache.text(self.engine(), state) {
             Some(text) => {
                 call.answer_text(text);
-                Ok(state(told::nothing()))
+                Ok(state(told::empty_view()))
             }
-            None => Ok(state(self.engine().view())),
+            None => Ok(state(self.engine().status())),
         }
     }
 
-    async fn abort_and_prompt(&self, params: AbortAndPromptParams, call: Call<D>) -> Result<(), Refusal> {
-        let said = Said::new(params.message, params.images);
-        self.desk.abort_and_prompt(said, Caller::of(&call)).await.map(drop).map_err(refuse)
+    async fn abort_and_prompt(
+        &self,
+        params: AbortAndPromptParams,
+        call: Call<D>,
+    ) -> Result<(), CommandError> {
+        let request = PromptRequest::new(params.message, params.images);
+        self.conversation
+            .abort_and_prompt(request, RequestContext::for_call(&call))
+            .await
+            .map(drop)
+            .map_err(command_error)
     }
 
-    async fn set_interrupt_mode(&self, params: SetInterruptModeParams, _: Call<D>) -> Result<(), Refusal> {
+    async fn set_interrupt_mode(
+        &self,
+        params: SetInterruptModeParams,
+        _: Call<D>,
+    ) -> Result<(), CommandError> {
         self.engine().set_interrupt_mode(params.mode);
         Ok(())
     }
 
-    async fn branch(&self, params: BranchParams, call: Call<D, ForkResult>) -> Result<ForkResult, Refusal> {
+    async fn branch(
+        &self,
+        params: BranchParams,
+        call: Call<D, ForkResult>,
+    ) -> Result<ForkResult, CommandError> {
         // The document prescribes this text.
-        let unknown = |_| Refusal::new("Invalid entry ID for branching");
-        let (text, done) = self.desk.fork(&params.entry_id, Caller::of(&call)).await.map_err(unknown)?;
-        let mut made = ForkResult::new(!done);
-        made.text = Some(text);
-        Ok(made)
+        let unknown = |_| CommandError::new("Invalid entry ID for branching");
+        let (text, done) = self
+            .conversation
+            .fork(&params.entry_id, RequestContext::for_call(&call))
+            .await
+            .map_err(unknown)?;
+        let mut result = ForkResult::new(!done);
+        result.text = Some(text);
+        Ok(result)
     }
 
-    async fn get_branch_messages(&self, _: NoParams, _: Call<D, ForkPoints>) -> Result<ForkPoints, Refusal> {
+    async fn get_branch_messages(
+        &self,
+        _: NoParams,
+        _: Call<D, ForkPoints>,
+    ) -> Result<ForkPoints, CommandError> {
         let points = self.engine().fork_messages().into_iter();
         Ok(ForkPoints::new(points.map(|(entry, text)| ForkPoint::new(entry.to_string(), text)).collect()))
     }
 }
 
 /// The commands of newer revisions, which the server does not speak.
-impl Own for Front {}
+impl DialectCommands for OmpServer {}
 
-fn state(view: View) -> OmpSessionState {
+fn state(view: EngineStatus) -> OmpSessionState {
     let mut state = OmpSessionStateBuilder {
         is_streaming: view.streaming || view.waiting,
         is_compacting: view.compacting,
@@ -162,23 +195,23 @@ fn state(view: View) -> OmpSessionState {
     .build();
     state.model = Maybe::or_null(view.model);
     state.thinking_level = Some(view.thinking);
-    state.session_file = view.session_file.map(text);
+    state.session_file = view.session_file.map(path_text);
     state.session_name = view.session_name;
     state
 }
 
-impl Family for Omp {
-    fn customs(spec: &'static Spec) -> Customs {
-        if family::convert::declares::<Ready>(spec) { READY } else { CUSTOMS }
+impl PiCommon for Omp {
+    fn behavior_profile(spec: &'static Spec) -> BehaviorProfile {
+        if family::convert::declares::<Ready>(spec) { OMP_13_19 } else { OMP_12_7 }
     }
 
-    const HOME: Home = HOME;
+    const PATHS: AgentPaths = PATHS;
 
-    fn equip(parts: &mut Parts) {
-        equip(parts);
+    fn configure(parts: &mut AgentComponents) {
+        configure(parts);
     }
 
-    fn withdrawal(id: &str) -> Option<Self::Dialog> {
+    fn withdrawal_notice(id: &str) -> Option<Self::Dialog> {
         Some(CancelNotice::new(id).into())
     }
 }

@@ -31,30 +31,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentese::opal::{Failure, Opal};
-use agentese::serve::{Emitter, Refusal};
+use agentese::serve::{CommandError, Emitter};
 use agentese::spec::Spec;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Home, Login, ResourceFolders, UserFile};
-use crate::desk::{Parts, Registry};
-use crate::engine::{Calls, Customs};
+use crate::config::{AgentPaths, Login, ResourceFolders, UserFile};
+use crate::desk::{AgentComponents, ConversationRegistry};
+use crate::engine::{BehaviorProfile, CallOrder};
 use crate::providers::Catalog;
-use client::Client;
-use opened::Opened;
+use client::ClientConnection;
+use opened::ActiveSession;
 
 /// The behaviour of the agent: each tool decides if its calls run side by side; prompts wait until the model
 /// would stop.
-const CUSTOMS: Customs = Customs { calls: Calls::SideBySide, ..Customs::PI };
+const BEHAVIOR: BehaviorProfile =
+    BehaviorProfile { call_order: CallOrder::SharedInParallel, ..BehaviorProfile::PI };
 
 /// The location of the files of Opal's users.
-const HOME: Home = Home {
+const PATHS: AgentPaths = AgentPaths {
     variable: "OPAL_HOME",
     folder: ".opal",
     settings: "settings.json",
     models: "models.json",
     project: ".opal/settings.json",
     comments: false,
-    tells_unknown: false,
+    reports_unknown: false,
     resources: ResourceFolders {
         project: &[".github", ".claude"],
         templates: &[],
@@ -67,46 +68,46 @@ const HOME: Home = Home {
 };
 
 /// Speaks the opal dialect: converts values and calls the desk of a session.
-pub struct Front {
+pub struct OpalServer {
     /// The parts of every session.
-    parts: Mutex<Parts>,
+    components: Mutex<AgentComponents>,
     catalog: Catalog,
     settings: Option<UserFile>,
-    client: Arc<Client>,
-    desks: Registry,
-    opened: Mutex<BTreeMap<String, Arc<Opened>>>,
+    client: Arc<ClientConnection>,
+    conversations: ConversationRegistry,
+    sessions: Mutex<BTreeMap<String, Arc<ActiveSession>>>,
     /// The ids of sessions that are starting.
-    beginning: Mutex<BTreeSet<String>>,
+    starting_ids: Mutex<BTreeSet<String>>,
     stop: CancellationToken,
     /// Cancelled when pending requests should stop waiting.
     closing: CancellationToken,
 }
 
-impl std::fmt::Debug for Front {
+impl std::fmt::Debug for OpalServer {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Front").field("desks", &self.desks).finish_non_exhaustive()
+        formatter.debug_struct("Front").field("desks", &self.conversations).finish_non_exhaustive()
     }
 }
 
-impl crate::fronts::Front for Front {
+impl crate::fronts::DialectServer for OpalServer {
     type Dialect = Opal;
 
-    const HOME: Home = HOME;
+    const PATHS: AgentPaths = PATHS;
 
-    fn customs(_: &'static Spec) -> Customs {
-        CUSTOMS
+    fn behavior_profile(_: &'static Spec) -> BehaviorProfile {
+        BEHAVIOR
     }
 
-    fn new(parts: Parts, _: &'static Spec, stop: CancellationToken) -> Self {
-        let settings = parts.extensions.agent_dir.as_ref();
+    fn new(components: AgentComponents, _: &'static Spec, stop: CancellationToken) -> Self {
+        let settings = components.extensions.agent_dir.as_ref();
         Self {
-            catalog: parts.options.catalog.clone(),
-            settings: settings.map(|directory| UserFile::at(directory.join(HOME.settings))),
-            parts: Mutex::new(parts),
+            catalog: components.options.catalog.clone(),
+            settings: settings.map(|directory| UserFile::at(directory.join(PATHS.settings))),
+            components: Mutex::new(components),
             client: Arc::default(),
-            desks: Registry::default(),
-            opened: Mutex::default(),
-            beginning: Mutex::default(),
+            conversations: ConversationRegistry::default(),
+            sessions: Mutex::default(),
+            starting_ids: Mutex::default(),
             stop,
             closing: CancellationToken::new(),
         }
@@ -117,20 +118,20 @@ impl crate::fronts::Front for Front {
     }
 }
 
-impl Front {
-    fn parts(&self) -> MutexGuard<'_, Parts> {
-        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
+impl OpalServer {
+    fn components(&self) -> MutexGuard<'_, AgentComponents> {
+        self.components.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn all(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Opened>>> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ActiveSession>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the open session with that id. Fails if there is no such session.
-    fn session(&self, id: &str) -> Result<Arc<Opened>, Refusal> {
-        let found = self.all().get(id).cloned();
+    fn session(&self, id: &str) -> Result<Arc<ActiveSession>, CommandError> {
+        let found = self.sessions().get(id).cloned();
         found.ok_or_else(|| {
-            Failure::SessionNotFound.refusal(&[]).with_data(format!("no session \"{id}\" is open"))
+            Failure::SessionNotFound.command_error(&[]).with_data(format!("no session \"{id}\" is open"))
         })
     }
 }

@@ -13,4 +13,4 @@ mod seat;
 mod service;
 mod sink;
 
-pub use service::Front;
+pub use service::OperatorServer;

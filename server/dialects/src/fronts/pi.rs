@@ -6,123 +6,123 @@ use std::path::Path;
 
 use agentese::pi::{
     Cancellation, CommandInfo as WireCommand, CommandLocation, CommandSource as WireSource, Commands,
-    Disposition, Entries, FollowUpParams, ForkParams, ForkPoint, ForkPoints, ForkResult, GetEntriesParams,
-    Own, Pi, PromptParams, QueuedTexts, SessionState, SessionStateBuilder, SessionTree, SourceInfo,
-    SourceInfoBuilder, SourceOrigin, SourceScope, SteerParams, ThinkingLevels, WordsTaken,
+    DialectCommands, Disposition, Entries, FollowUpParams, ForkParams, ForkPoint, ForkPoints, ForkResult,
+    GetEntriesParams, InputReceipt, Pi, PromptParams, QueuedTexts, SessionState, SessionStateBuilder,
+    SessionTree, SourceInfo, SourceInfoBuilder, SourceOrigin, SourceScope, SteerParams, ThinkingLevels,
 };
-use agentese::serve::{Call, Refusal};
+use agentese::serve::{Call, CommandError};
 use agentese::spec::Spec;
 use agentese::types::{InterruptMode, ThinkingLevel};
 use agentese::wire::{Maybe, NoParams};
 
-use super::family::{self, Family, is_newer, refuse, text, told};
-use crate::config::Home;
-use crate::desk::{Caller, Taken};
-use crate::engine::{Calls, Customs, View};
-use crate::providers::LevelCustoms;
+use super::family::{self, PiCommon, command_error, path_text, since_pi_1_5, told};
+use crate::config::AgentPaths;
+use crate::desk::{PromptOutcome, RequestContext};
+use crate::engine::{BehaviorProfile, CallOrder, EngineStatus};
+use crate::providers::ThinkingLevelRules;
 use crate::resources::{CommandInfo, CommandSource, Location};
 
 /// Speaks the dialect.
-pub type Front = family::Front<Pi>;
+pub type PiServer = family::PiCommonServer<Pi>;
 
 /// The behaviour since 1.5. The calls of one answer run side by side, and steering waits for the end of the
 /// turn. Answers and results keep more metadata. A run lasts until no retry, compaction or queued input
 /// follows it.
-pub(super) const NEWER: Customs = Customs {
-    calls: Calls::Together,
-    interrupt: InterruptMode::Wait,
-    levels: LevelCustoms { ids_tell: false, strongest: ThinkingLevel::Max },
-    lists_edits: true,
-    empty_messages: true,
-    notes_are_prompts: true,
-    tells_instructions: true,
-    answers_begin_late: true,
-    models_change_in_runs: true,
-    closes_together: true,
-    repeats_quietly: false,
-    notes_edits: true,
-    takes_back_first: true,
-    notes_times: true,
-    keeps_details: true,
+pub(super) const PI_1_5: BehaviorProfile = BehaviorProfile {
+    call_order: CallOrder::AllInParallel,
+    interrupt_mode: InterruptMode::Wait,
+    thinking_levels: ThinkingLevelRules { ids_imply_xhigh: false, strongest: ThinkingLevel::Max },
+    edit_takes_list: true,
+    accepts_empty_input: true,
+    idle_messages_run_hooks: true,
+    declares_instructions: true,
+    starts_answers_with_content: true,
+    switches_model_between_turns: true,
+    closes_blocks_together: true,
+    provider_retries: false,
+    records_context_edits: true,
+    drops_answer_before_compaction: true,
+    stores_durations: true,
+    stores_provider_details: true,
     runs_until_settled: true,
-    counts_whole_file: true,
-    tells_of_idle_compactions: false,
-    summarizes_in_turn: true,
-    shows_beginnings: true,
-    results_as_data: true,
-    signals_have_codes: true,
-    commands_end_with_session: true,
-    needs_directory: true,
-    context_comes_first: false,
-    sessions_start_anew: true,
-    ..Customs::PI
+    stats_cover_file: true,
+    emits_idle_compactions: false,
+    summarizes_sequentially: true,
+    emits_empty_update_first: true,
+    structured_results: true,
+    signal_exit_codes: true,
+    shell_ends_with_session: true,
+    requires_directory: true,
+    context_request_first: false,
+    session_change_restarts: true,
+    ..BehaviorProfile::PI
 };
 
 /// The behaviour of the first revision: an answer that a compaction cuts off is dropped.
-pub(super) const FIRST: Customs = Customs {
-    compaction_drops_cut_answer: true,
-    empty_messages: true,
-    silent_if_compacted: true,
-    ..Customs::PI
+pub(super) const PI_0_55: BehaviorProfile = BehaviorProfile {
+    compaction_drops_interrupted_answer: true,
+    accepts_empty_input: true,
+    omits_already_compacted: true,
+    ..BehaviorProfile::PI
 };
 
 /// Returns the outcome of queued input, if the revision reports it.
-fn queued(front: &Front) -> Option<WordsTaken> {
-    is_newer(front.spec).then(|| WordsTaken::new(Disposition::Queued))
+fn queued_result(server: &PiServer) -> Option<InputReceipt> {
+    since_pi_1_5(server.spec).then(|| InputReceipt::new(Disposition::Queued))
 }
 
-impl Own for Front {
+impl DialectCommands for PiServer {
     async fn prompt(
         &self,
         params: PromptParams,
-        call: Call<Pi, Option<WordsTaken>>,
-    ) -> Result<Option<WordsTaken>, Refusal> {
-        let newer = is_newer(self.spec);
-        let told = move |taken: &Taken| newer.then(|| family::words_taken(taken));
-        let answering = (call.clone(), self.ended());
-        let accepted = move |taken: &Taken| match taken {
-            _ if answering.1() => answering.0.leave_unanswered(),
-            Taken::Command(_) if newer => {}
-            taken => answering.0.answer(told(taken)),
+        call: Call<Pi, Option<InputReceipt>>,
+    ) -> Result<Option<InputReceipt>, CommandError> {
+        let since_1_5 = since_pi_1_5(self.spec);
+        let to_result = move |taken: &PromptOutcome| since_1_5.then(|| family::input_receipt(taken));
+        let responder = (call.clone(), self.input_ended());
+        let accepted = move |taken: &PromptOutcome| match taken {
+            _ if responder.1() => responder.0.leave_unanswered(),
+            PromptOutcome::Command(_) if since_1_5 => {}
+            taken => responder.0.answer(to_result(taken)),
         };
-        let caller = Caller::new(accepted, call.replaced());
-        let taken = self.stoppable(&call, self.say(params, caller)).await?;
+        let context = RequestContext::new(accepted, call.replaced());
+        let outcome = self.stoppable(&call, self.submit_prompt(params, context)).await?;
         // Since 1.5 the response to a command of an extension follows its end, and other commands do not wait
         // for it.
-        if let Taken::Command(over) = &taken
-            && newer
+        if let PromptOutcome::Command(over) = &outcome
+            && since_1_5
             && !over.is_cancelled()
         {
-            let (late, over, ended) = (call.take_over(), over.clone(), self.ended());
+            let (late, over, ended) = (call.take_over(), over.clone(), self.input_ended());
             tokio::spawn(async move {
                 over.cancelled().await;
                 if !ended() {
-                    late.answer(Some(WordsTaken::new(Disposition::Handled)));
+                    late.answer(Some(InputReceipt::new(Disposition::Handled)));
                 }
             });
         }
-        Ok(told(&taken))
+        Ok(to_result(&outcome))
     }
 
     async fn steer(
         &self,
         params: SteerParams,
-        _: Call<Pi, Option<WordsTaken>>,
-    ) -> Result<Option<WordsTaken>, Refusal> {
-        self.desk.steer(params.message, params.images).await.map_err(refuse)?;
-        Ok(queued(self))
+        _: Call<Pi, Option<InputReceipt>>,
+    ) -> Result<Option<InputReceipt>, CommandError> {
+        self.conversation.steer(params.message, params.images).await.map_err(command_error)?;
+        Ok(queued_result(self))
     }
 
     async fn follow_up(
         &self,
         params: FollowUpParams,
-        _: Call<Pi, Option<WordsTaken>>,
-    ) -> Result<Option<WordsTaken>, Refusal> {
-        self.desk.follow_up(params.message, params.images).await.map_err(refuse)?;
-        Ok(queued(self))
+        _: Call<Pi, Option<InputReceipt>>,
+    ) -> Result<Option<InputReceipt>, CommandError> {
+        self.conversation.follow_up(params.message, params.images).await.map_err(command_error)?;
+        Ok(queued_result(self))
     }
 
-    async fn clear_queue(&self, _: NoParams, _: Call<Pi, QueuedTexts>) -> Result<QueuedTexts, Refusal> {
+    async fn clear_queue(&self, _: NoParams, _: Call<Pi, QueuedTexts>) -> Result<QueuedTexts, CommandError> {
         let (steering, follow_ups) = self.engine().clear_queues();
         Ok(QueuedTexts::new(steering, follow_ups))
     }
@@ -131,7 +131,7 @@ impl Own for Front {
         &self,
         _: NoParams,
         _: Call<Pi, ThinkingLevels>,
-    ) -> Result<ThinkingLevels, Refusal> {
+    ) -> Result<ThinkingLevels, CommandError> {
         Ok(ThinkingLevels::new(self.engine().thinking_levels()))
     }
 
@@ -139,60 +139,72 @@ impl Own for Front {
         &self,
         _: NoParams,
         call: Call<Pi, Cancellation>,
-    ) -> Result<Cancellation, Refusal> {
-        let copied = self.desk.copy(Caller::of(&call));
-        let done = self.stoppable(&call, copied).await.map_err(refuse)?;
+    ) -> Result<Cancellation, CommandError> {
+        let copied = self.conversation.copy(RequestContext::for_call(&call));
+        let done = self.stoppable(&call, copied).await.map_err(command_error)?;
         Ok(Cancellation::new(!done))
     }
 
-    async fn get_entries(&self, params: GetEntriesParams, _: Call<Pi, Entries>) -> Result<Entries, Refusal> {
-        entries::since(self.engine(), params.since.as_deref())
+    async fn get_entries(
+        &self,
+        params: GetEntriesParams,
+        _: Call<Pi, Entries>,
+    ) -> Result<Entries, CommandError> {
+        entries::entries_since(self.engine(), params.since.as_deref())
     }
 
-    async fn get_tree(&self, _: NoParams, call: Call<Pi, SessionTree>) -> Result<SessionTree, Refusal> {
+    async fn get_tree(&self, _: NoParams, call: Call<Pi, SessionTree>) -> Result<SessionTree, CommandError> {
         entries::tree(self.engine(), call).await
     }
 
-    async fn get_state(&self, _: NoParams, call: Call<Pi, SessionState>) -> Result<SessionState, Refusal> {
-        self.desk.ready().await;
-        let state = |mut view: View| {
-            view.model = view.model.map(|model| self.shown(model));
-            state(view, is_newer(self.spec))
+    async fn get_state(
+        &self,
+        _: NoParams,
+        call: Call<Pi, SessionState>,
+    ) -> Result<SessionState, CommandError> {
+        self.conversation.ready().await;
+        let state = |mut view: EngineStatus| {
+            view.model = view.model.map(|model| self.describe_model(model));
+            state(view, since_pi_1_5(self.spec))
         };
-        match self.told.text(self.engine(), state) {
+        match self.state_cache.text(self.engine(), state) {
             Some(text) => {
                 call.answer_text(text);
-                Ok(state(told::nothing()))
+                Ok(state(told::empty_view()))
             }
-            None => Ok(state(self.engine().view())),
+            None => Ok(state(self.engine().status())),
         }
     }
 
-    async fn fork(&self, params: ForkParams, call: Call<Pi, ForkResult>) -> Result<ForkResult, Refusal> {
-        let forked = self.desk.fork(&params.entry_id, Caller::of(&call));
-        let (text, done) = self.stoppable(&call, forked).await.map_err(refuse)?;
-        let mut made = ForkResult::new(!done);
+    async fn fork(&self, params: ForkParams, call: Call<Pi, ForkResult>) -> Result<ForkResult, CommandError> {
+        let forked = self.conversation.fork(&params.entry_id, RequestContext::for_call(&call));
+        let (text, done) = self.stoppable(&call, forked).await.map_err(command_error)?;
+        let mut result = ForkResult::new(!done);
         // Since 1.5 the text is absent if no session was created.
-        made.text = (done || !is_newer(self.spec)).then_some(text);
-        Ok(made)
+        result.text = (done || !since_pi_1_5(self.spec)).then_some(text);
+        Ok(result)
     }
 
-    async fn get_fork_messages(&self, _: NoParams, _: Call<Pi, ForkPoints>) -> Result<ForkPoints, Refusal> {
+    async fn get_fork_messages(
+        &self,
+        _: NoParams,
+        _: Call<Pi, ForkPoints>,
+    ) -> Result<ForkPoints, CommandError> {
         let points = self.engine().fork_messages().into_iter();
         Ok(ForkPoints::new(points.map(|(entry, text)| ForkPoint::new(entry.to_string(), text)).collect()))
     }
 
-    async fn get_commands(&self, _: NoParams, _: Call<Pi, Commands>) -> Result<Commands, Refusal> {
-        let newer = is_newer(self.spec);
-        let listed = self.desk.commands().await.into_iter().map(|listed| command(listed, newer));
+    async fn get_commands(&self, _: NoParams, _: Call<Pi, Commands>) -> Result<Commands, CommandError> {
+        let since_1_5 = since_pi_1_5(self.spec);
+        let listed = self.conversation.commands().await.into_iter().map(|listed| command(listed, since_1_5));
         Ok(Commands::new(listed.collect()))
     }
 }
 
-fn state(view: View, newer: bool) -> SessionState {
+fn state(view: EngineStatus, since_1_5: bool) -> SessionState {
     let mut state = SessionStateBuilder {
         thinking_level: view.thinking,
-        is_streaming: if newer { view.working } else { view.streaming },
+        is_streaming: if since_1_5 { view.working } else { view.streaming },
         is_compacting: view.compacting,
         steering_mode: view.steering_mode,
         follow_up_mode: view.follow_up_mode,
@@ -203,12 +215,12 @@ fn state(view: View, newer: bool) -> SessionState {
     }
     .build();
     state.model = Maybe::or_null(view.model);
-    state.session_file = view.session_file.map(text);
+    state.session_file = view.session_file.map(path_text);
     state.session_name = view.session_name;
     state
 }
 
-fn command(command: CommandInfo, newer: bool) -> WireCommand {
+fn command(command: CommandInfo, since_1_5: bool) -> WireCommand {
     let source = match command.source {
         CommandSource::Extension => WireSource::Extension,
         CommandSource::Template => WireSource::Prompt,
@@ -216,7 +228,7 @@ fn command(command: CommandInfo, newer: bool) -> WireCommand {
     };
     let mut listed = WireCommand::new(command.name, source);
     listed.description = command.description;
-    if newer {
+    if since_1_5 {
         listed.source_info =
             command.path.as_deref().map(|path| source_info(path, command.location, command.source));
         return listed;
@@ -228,7 +240,7 @@ fn command(command: CommandInfo, newer: bool) -> WireCommand {
         Location::Project => CommandLocation::Project,
         Location::Path => CommandLocation::Path,
     });
-    listed.path = command.path.map(text);
+    listed.path = command.path.map(path_text);
     listed
 }
 
@@ -260,10 +272,10 @@ fn source_info(path: &Path, location: Option<Location>, source: CommandSource) -
     info
 }
 
-impl Family for Pi {
-    fn customs(spec: &'static Spec) -> Customs {
-        if is_newer(spec) { NEWER } else { FIRST }
+impl PiCommon for Pi {
+    fn behavior_profile(spec: &'static Spec) -> BehaviorProfile {
+        if since_pi_1_5(spec) { PI_1_5 } else { PI_0_55 }
     }
 
-    const HOME: Home = Home::PI;
+    const PATHS: AgentPaths = AgentPaths::PI;
 }

@@ -5,27 +5,27 @@ use agentese::pisces::Pisces;
 use agentese::spec::Spec;
 use agentese::types::CancelNotice;
 
-use super::family::{self, Family};
+use super::family::{self, PiCommon};
 use super::omp;
-use crate::config::Home;
-use crate::desk::Parts;
-use crate::engine::Customs;
+use crate::config::AgentPaths;
+use crate::desk::AgentComponents;
+use crate::engine::BehaviorProfile;
 
 /// Speaks the dialect.
-pub type Front = family::Front<Pisces>;
+pub type PiscesServer = family::PiCommonServer<Pisces>;
 
-impl Family for Pisces {
-    fn customs(_: &'static Spec) -> Customs {
-        omp::CUSTOMS
+impl PiCommon for Pisces {
+    fn behavior_profile(_: &'static Spec) -> BehaviorProfile {
+        omp::OMP_12_7
     }
 
-    const HOME: Home = omp::HOME;
+    const PATHS: AgentPaths = omp::PATHS;
 
-    fn equip(parts: &mut Parts) {
-        omp::equip(parts);
+    fn configure(parts: &mut AgentComponents) {
+        omp::configure(parts);
     }
 
-    fn withdrawal(id: &str) -> Option<Self::Dialog> {
+    fn withdrawal_notice(id: &str) -> Option<Self::Dialog> {
         Some(CancelNotice::new(id).into())
     }
 }

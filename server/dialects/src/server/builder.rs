@@ -6,18 +6,18 @@ use std::sync::Arc;
 use agentese::types::{ModelScript, ThinkingLevel};
 
 use super::Server;
-use crate::config::{CompactionSettings, NotPersisted, Persist, RetrySettings, Settings};
-use crate::desk::{Agents, Elsewhere, Parts, Undecided, Updates};
-use crate::engine::{Lead, Options};
+use crate::config::{CompactionSettings, NullSettingsStore, RetrySettings, Settings, SettingsStore};
+use crate::desk::{AgentComponents, ComponentsFactory, PendingTrust, RemoteAgents, UpdateContent};
+use crate::engine::{Options, RemoteAgent};
 use crate::extensions;
-use crate::fronts::{FRONTENDS, Frontend};
+use crate::fronts::{DIALECTS, DialectEntry};
 use crate::mcp;
 use crate::prompt::SystemPrompt;
-use crate::providers::scripted::Scripted;
+use crate::providers::scripted::ScriptedProvider;
 use crate::providers::{Catalog, Provider, SelectError};
 use crate::resources::{ExtensionCommands, NoExtensions, Resources};
 use crate::session::{Session, Store};
-use crate::subagents::Policies;
+use crate::subagents::SharedPolicy;
 use crate::tools::{ShellSettings, Spawner, ToolSet};
 use crate::world::{Clock, Ids, RandomIds, SystemClock};
 
@@ -43,25 +43,25 @@ pub struct Builder {
     store: Option<Store>,
     session_name: Option<String>,
     session: Option<Session>,
-    frontend: &'static Frontend,
-    updates: Updates,
-    undecided: Option<Undecided>,
+    dialect: &'static DialectEntry,
+    updates: UpdateContent,
+    pending_trust: Option<PendingTrust>,
     system_prompt: SystemPrompt,
     resources: Arc<Resources>,
     extension_commands: Arc<dyn ExtensionCommands>,
     settings: Settings,
-    persist: Arc<dyn Persist>,
+    persist: Arc<dyn SettingsStore>,
     tools: Option<ToolSet>,
-    policies: Option<Policies>,
-    extensions: extensions::Options,
-    mcp: mcp::Options,
+    policies: Option<SharedPolicy>,
+    extensions: extensions::HostOptions,
+    mcp: mcp::McpOptions,
     spawner: Option<Arc<dyn Spawner>>,
     shell: ShellSettings,
-    lead: Option<Arc<dyn Lead>>,
+    remote_agent: Option<Arc<dyn RemoteAgent>>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn Ids>,
-    elsewhere: Option<Arc<dyn Elsewhere>>,
-    agents: Option<Arc<dyn Agents>>,
+    components_factory: Option<Arc<dyn ComponentsFactory>>,
+    remote_agents: Option<Arc<dyn RemoteAgents>>,
 }
 
 impl Default for Builder {
@@ -78,25 +78,25 @@ impl Default for Builder {
             store: None,
             session_name: None,
             session: None,
-            frontend: &FRONTENDS[0],
-            updates: Updates::default(),
-            undecided: None,
+            dialect: &DIALECTS[0],
+            updates: UpdateContent::default(),
+            pending_trust: None,
             system_prompt: SystemPrompt::default(),
             resources: Arc::default(),
             extension_commands: Arc::new(NoExtensions),
             settings: Settings::default(),
-            persist: Arc::new(NotPersisted),
+            persist: Arc::new(NullSettingsStore),
             tools: None,
             policies: None,
-            extensions: extensions::Options::default(),
-            mcp: mcp::Options::default(),
+            extensions: extensions::HostOptions::default(),
+            mcp: mcp::McpOptions::default(),
             spawner: None,
             shell: ShellSettings::default(),
-            lead: None,
+            remote_agent: None,
             clock: Arc::new(SystemClock),
             ids: Arc::new(RandomIds),
-            elsewhere: None,
-            agents: None,
+            components_factory: None,
+            remote_agents: None,
         }
     }
 }
@@ -139,7 +139,7 @@ impl Builder {
     /// Lets the embedded model play a script.
     pub fn script(self, script: ModelScript) -> Self {
         let clock = self.clock.clone();
-        self.with_provider(Arc::new(Scripted::script(script).with_clock(clock)))
+        self.with_provider(Arc::new(ScriptedProvider::from_script(script).with_clock(clock)))
     }
 
     /// Sets the initial model, in the syntax of [`Catalog::find`]. By default it is the model of the session
@@ -197,22 +197,22 @@ impl Builder {
         self
     }
 
-    /// Sets the dialect; by default the first one of [`FRONTENDS`].
-    pub fn dialect(mut self, frontend: &'static Frontend) -> Self {
-        self.frontend = frontend;
+    /// Sets the dialect; by default the first one of [`DIALECTS`].
+    pub fn dialect(mut self, frontend: &'static DialectEntry) -> Self {
+        self.dialect = frontend;
         self
     }
 
     /// Sets the content of the frames of a growing answer; by default the whole answer.
-    pub fn updates(mut self, updates: Updates) -> Self {
+    pub fn updates(mut self, updates: UpdateContent) -> Self {
         self.updates = updates;
         self
     }
 
     /// Sets the question to the client about trust in the working directory, asked when the answer is first
     /// needed. Without it there is no question, and the parts apply as they are.
-    pub fn undecided(mut self, undecided: Undecided) -> Self {
-        self.undecided = Some(undecided);
+    pub fn pending_trust(mut self, undecided: PendingTrust) -> Self {
+        self.pending_trust = Some(undecided);
         self
     }
 
@@ -242,14 +242,14 @@ impl Builder {
     }
 
     /// Stores the changes of a client beyond the life of the server; by default they are not stored.
-    pub fn persist(mut self, persist: Arc<dyn Persist>) -> Self {
+    pub fn persist(mut self, persist: Arc<dyn SettingsStore>) -> Self {
         self.persist = persist;
         self
     }
 
     /// Sets the policies for subagents. By default they come from the settings, with copies of repositories
     /// in the temporary directory.
-    pub fn subagents(mut self, policies: Policies) -> Self {
+    pub fn subagents(mut self, policies: SharedPolicy) -> Self {
         self.policies = Some(policies);
         self
     }
@@ -262,13 +262,13 @@ impl Builder {
     }
 
     /// Sets the extensions; by default there are no extensions.
-    pub fn extensions(mut self, extensions: extensions::Options) -> Self {
+    pub fn extensions(mut self, extensions: extensions::HostOptions) -> Self {
         self.extensions = extensions;
         self
     }
 
     /// Sets the MCP servers; by default there are no servers.
-    pub fn mcp(mut self, mcp: mcp::Options) -> Self {
+    pub fn mcp(mut self, mcp: mcp::McpOptions) -> Self {
         self.mcp = mcp;
         self
     }
@@ -286,8 +286,8 @@ impl Builder {
     }
 
     /// Sets a remote agent, which does the work in place of the embedded model and the tools.
-    pub fn lead(mut self, lead: Arc<dyn Lead>) -> Self {
-        self.lead = Some(lead);
+    pub fn remote_agent(mut self, lead: Arc<dyn RemoteAgent>) -> Self {
+        self.remote_agent = Some(lead);
         self
     }
 
@@ -305,15 +305,15 @@ impl Builder {
 
     /// Sets the factory for the parts of sessions in other directories, in protocols that have them. By
     /// default these sessions use the same parts.
-    pub fn elsewhere(mut self, elsewhere: Arc<dyn Elsewhere>) -> Self {
-        self.elsewhere = Some(elsewhere);
+    pub fn components_factory(mut self, elsewhere: Arc<dyn ComponentsFactory>) -> Self {
+        self.components_factory = Some(elsewhere);
         self
     }
 
     /// Sets the remote agents that carry out the sessions, in protocols with several sessions: one agent for
     /// each session.
-    pub fn agents(mut self, agents: Arc<dyn Agents>) -> Self {
-        self.agents = Some(agents);
+    pub fn remote_agents(mut self, agents: Arc<dyn RemoteAgents>) -> Self {
+        self.remote_agents = Some(agents);
         self
     }
 
@@ -330,26 +330,35 @@ impl Builder {
     }
 
     fn server(mut self) -> (Server, Option<SelectError>) {
-        let (frontend, updates, undecided) = (self.frontend, self.updates, self.undecided.take());
+        let (frontend, updates, undecided) = (self.dialect, self.updates, self.pending_trust.take());
         let (extensions, mcp) = (std::mem::take(&mut self.extensions), std::mem::take(&mut self.mcp));
         let usual_tools = self.tools.is_none();
-        let (elsewhere, agents) = (self.elsewhere.take(), self.agents.take());
-        let (options, session, error) = self.put_together();
-        let parts =
-            Parts { options, session, extensions, mcp, undecided, updates, usual_tools, elsewhere, agents };
-        (Server { frontend, parts }, error)
+        let (elsewhere, agents) = (self.components_factory.take(), self.remote_agents.take());
+        let (options, session, error) = self.assemble();
+        let parts = AgentComponents {
+            options,
+            session,
+            extensions,
+            mcp,
+            pending_trust: undecided,
+            updates,
+            has_default_tools: usual_tools,
+            components_factory: elsewhere,
+            remote_agents: agents,
+        };
+        (Server { dialect: frontend, components: parts }, error)
     }
 
     /// Returns all parts of the agent, for callers that serve it among others. Fails if the requested model
     /// or provider does not exist.
-    pub fn all_parts(self) -> Result<Parts, SelectError> {
+    pub fn build_components(self) -> Result<AgentComponents, SelectError> {
         let (server, error) = self.server();
-        error.map_or(Ok(server.parts), Err)
+        error.map_or(Ok(server.components), Err)
     }
 
     /// Returns the options of the engine and the session, for callers that serve the engine in their own way.
-    pub fn parts(self) -> (Options, Option<Session>) {
-        let (options, session, _) = self.put_together();
+    pub fn build_engine_options(self) -> (Options, Option<Session>) {
+        let (options, session, _) = self.assemble();
         (options, session)
     }
 }

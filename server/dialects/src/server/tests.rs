@@ -13,15 +13,15 @@ use tokio::time::Instant;
 
 use crate::Server;
 use crate::session::faults::MemoryDisk;
-use crate::session::{Session, Start};
+use crate::session::{Session, SessionOptions};
 use crate::world::{RandomIds, SystemClock};
 
 const PATH: &str = "/sessions/s.jsonl";
 
 /// Time limit of the response to an abort, independent of the state of the disk.
-const PROMPTLY: Duration = Duration::from_secs(2);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-struct Frozen {
+struct FrozenDiskAgent {
     disk: MemoryDisk,
     client: Client,
     served: JoinHandle<ServeEnd>,
@@ -30,17 +30,19 @@ struct Frozen {
 
 /// Starts an agent whose disk stops responding after that many steps. Time is paused and advances while all
 /// tasks wait.
-fn frozen(after: usize) -> Frozen {
+fn frozen_disk_agent(after: usize) -> FrozenDiskAgent {
     let place = tempfile::tempdir().unwrap();
     let disk = MemoryDisk::default();
     disk.freeze(after);
-    let start = Start::new("/", Arc::new(SystemClock), Arc::new(RandomIds));
-    let session = Session::create_at(Path::new(PATH), start.on(Arc::new(disk.clone())).beside()).unwrap();
+    let start = SessionOptions::new("/", Arc::new(SystemClock), Arc::new(RandomIds));
+    let session =
+        Session::create_at(Path::new(PATH), start.with_storage(Arc::new(disk.clone())).write_in_background())
+            .unwrap();
     let script = serde_json::from_value(json!({"responses": [], "default": {"text": "said"}})).unwrap();
     let server = Server::builder().cwd(place.path()).script(script).session(session).build();
     let (ours, theirs) = memory_pair(1 << 16);
     let served = tokio::spawn(server.serve(theirs));
-    Frozen { disk, client: Client::connect(ours), served, _place: place }
+    FrozenDiskAgent { disk, client: Client::connect(ours), served, _place: place }
 }
 
 async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>) -> T {
@@ -48,7 +50,7 @@ async fn within<T>(limit: Duration, what: &str, future: impl Future<Output = T>)
 }
 
 /// Returns the types of the events up to the end of the run.
-async fn rest(mut run: Run) -> Vec<String> {
+async fn event_types_until_end(mut run: Run) -> Vec<String> {
     let mut seen = Vec::new();
     while let Some(event) = run.next().await {
         let event = event.unwrap();
@@ -62,32 +64,32 @@ async fn rest(mut run: Run) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fm_f96_an_abort_and_other_commands_are_answered_while_the_disk_does_not_answer() {
+async fn fm_f96_abort_and_other_commands_are_answered_while_the_disk_is_frozen() {
     for after in 0..4 {
-        let agent = frozen(after);
+        let agent = frozen_disk_agent(after);
         let client = &agent.client;
-        let run = within(PROMPTLY, "a prompt", client.prompt("go")).await.unwrap();
-        let state = within(PROMPTLY, "get_state", client.get_state()).await.unwrap();
+        let run = within(RESPONSE_TIMEOUT, "a prompt", client.prompt("go")).await.unwrap();
+        let state = within(RESPONSE_TIMEOUT, "get_state", client.get_state()).await.unwrap();
         assert_eq!(state.session_file.as_deref(), Some(PATH));
-        within(PROMPTLY, "an abort", client.abort()).await.unwrap();
-        let seen = within(PROMPTLY, "the end of the run", rest(run)).await;
+        within(RESPONSE_TIMEOUT, "an abort", client.abort()).await.unwrap();
+        let seen = within(RESPONSE_TIMEOUT, "the end of the run", event_types_until_end(run)).await;
         assert_eq!(seen.last().map(String::as_str), Some("agent_end"));
-        assert!(!within(PROMPTLY, "get_state", client.get_state()).await.unwrap().is_streaming);
+        assert!(!within(RESPONSE_TIMEOUT, "get_state", client.get_state()).await.unwrap().is_streaming);
         agent.disk.thaw();
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn fm_f100_a_run_goes_on_without_a_disk_that_does_not_answer_and_the_end_is_bounded() {
-    let agent = frozen(0);
+async fn fm_f100_run_continues_without_a_frozen_disk_and_its_end_is_bounded() {
+    let agent = frozen_disk_agent(0);
     let begun = Instant::now();
     let run = agent.client.prompt("go").await.unwrap();
-    let seen = within(Duration::from_secs(8), "a run", rest(run)).await;
+    let seen = within(Duration::from_secs(8), "a run", event_types_until_end(run)).await;
     assert_eq!(seen, ["message_end", "message_end", "agent_end"]);
     // The agent waits for the disk once, and not for each message.
     assert!(begun.elapsed() >= Duration::from_secs(5), "{:?}", begun.elapsed());
     let second = agent.client.prompt("more").await.unwrap();
-    within(PROMPTLY, "a second run", rest(second)).await;
+    within(RESPONSE_TIMEOUT, "a second run", event_types_until_end(second)).await;
     within(Duration::from_secs(8), "another session", agent.client.new_session()).await.unwrap();
     within(Duration::from_secs(8), "the end", agent.client.close()).await;
     let ended = within(Duration::from_secs(8), "the end of serving", agent.served).await.unwrap();
@@ -96,8 +98,8 @@ async fn fm_f100_a_run_goes_on_without_a_disk_that_does_not_answer_and_the_end_i
 }
 
 #[tokio::test]
-async fn nothing_is_told_before_it_is_handed_to_the_system() {
-    let agent = frozen(usize::MAX);
+async fn events_follow_the_write_of_their_entries() {
+    let agent = frozen_disk_agent(usize::MAX);
     for number in 1..20 {
         let mut run = agent.client.prompt("go").await.unwrap();
         let mut ended = 2 * (number - 1);

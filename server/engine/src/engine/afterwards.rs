@@ -9,7 +9,7 @@ use crate::session::Session;
 
 /// A run that has ended.
 #[derive(Clone, Copy)]
-pub struct RunOver<'a> {
+pub struct RunSummary<'a> {
     /// The last answer of the run; `None` if there was no answer.
     pub answer: Option<&'a AssistantMessage>,
     /// All messages of the run.
@@ -22,26 +22,26 @@ pub struct RunOver<'a> {
 
 /// Another run that no prompt requested.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct GoOn {
+pub struct FollowUpRun {
     /// Messages that join the conversation before the run, without events.
-    pub unseen: Vec<AgentMessage>,
+    pub silent_messages: Vec<AgentMessage>,
     /// The messages at the start of the run.
     pub messages: Vec<AgentMessage>,
     /// `true` if the last answer and the results of its calls leave the context; the session file keeps them.
-    pub forgets_answer: bool,
+    pub drops_answer: bool,
 }
 
 /// Decides about the work after a run. The policies of an engine form one list, after the agent's own policies
 /// (retries, compactions); the first policy that returns a run wins. No policy is called after a failure or an abort.
 /// Input of the user during the run takes precedence, unless a hook stopped the answer.
-pub trait Afterwards: Send + Sync {
+pub trait PostRunPolicy: Send + Sync {
     /// Returns the run that follows a run. `sink` receives events that must directly follow the end of that run. The
     /// state of the engine is locked: this must not block, and must not call the engine.
-    fn after(&self, run: &RunOver<'_>, sink: &dyn EventSink) -> Option<GoOn>;
+    fn after_run(&self, run: &RunSummary<'_>, sink: &dyn EventSink) -> Option<FollowUpRun>;
 
     /// Returns the run that follows an automatic compaction after which no request is repeated. The constraints of
-    /// [`Afterwards::after`] apply.
-    fn after_compaction(&self, reason: &CompactionReason, sink: &dyn EventSink) -> Option<GoOn> {
+    /// [`PostRunPolicy::after`] apply.
+    fn after_compaction(&self, reason: &CompactionReason, sink: &dyn EventSink) -> Option<FollowUpRun> {
         let _ = (reason, sink);
         None
     }

@@ -33,9 +33,9 @@ pub enum Step {
     /// Adds a message of the user or of an extension.
     Inject(AgentMessage),
     /// Requests an answer from the model; [`AgentLoop::answered`] follows.
-    Ask,
+    RequestAnswer,
     /// Adds an empty aborted answer without a request; [`AgentLoop::answered`] follows.
-    AskNobody,
+    SkipRequest,
     /// Answers tool calls according to their verdicts: one call, or several side by side.
     Call(Vec<(ToolCall, Verdict)>),
     /// Emits the end of the turn.
@@ -59,7 +59,7 @@ pub enum Verdict {
 
 /// A call that the model requests.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct RequestedCall {
     /// The call.
     pub call: ToolCall,
     /// The explanation for the model if the arguments of the call are incomplete.
@@ -69,28 +69,28 @@ pub struct Asked {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    Fresh,
+enum LoopPhase {
+    NotStarted,
     TurnDue,
     Injecting,
-    Asked,
+    AwaitingAnswer,
     Calling,
-    TurnOver,
+    TurnEnded,
     Ended,
 }
 
 /// No messages.
-pub(super) const NOBODY: [AgentMessage; 0] = [];
+pub(super) const NO_MESSAGES: [AgentMessage; 0] = [];
 
 /// The state of one run.
 #[derive(Debug)]
 pub struct AgentLoop {
-    phase: Phase,
+    phase: LoopPhase,
     prompts: VecDeque<AgentMessage>,
     /// Calls of the last answer that have no result yet.
-    calls: VecDeque<Asked>,
+    calls: VecDeque<RequestedCall>,
     /// `true` if steering is due: before the first answer, and after each executed call.
-    look_for_steering: bool,
+    steering_due: bool,
     /// `true` if steering arrived between the calls.
     interrupted: bool,
     /// `true` if the last answer had tool calls, so that the model needs another request.
@@ -100,31 +100,31 @@ pub struct AgentLoop {
     /// `true` if no further request to the model follows.
     finished: bool,
     /// `true` if, without steering, follow-ups start the run.
-    begins_with_follow_ups: bool,
+    starts_with_follow_ups: bool,
     /// `true` if steering is delivered although the run was aborted among its calls.
-    steers_still: bool,
+    steer_after_abort: bool,
 }
 
 impl AgentLoop {
     /// Creates a run that starts with those messages of the user.
     pub fn new(prompts: impl IntoIterator<Item = impl Into<AgentMessage>>) -> Self {
         Self {
-            phase: Phase::Fresh,
+            phase: LoopPhase::NotStarted,
             prompts: prompts.into_iter().map(Into::into).collect(),
             calls: VecDeque::new(),
-            look_for_steering: true,
+            steering_due: true,
             interrupted: false,
             had_calls: false,
             failed: false,
             finished: false,
-            begins_with_follow_ups: false,
-            steers_still: false,
+            starts_with_follow_ups: false,
+            steer_after_abort: false,
         }
     }
 
     /// Creates a run that starts with the queued messages.
-    pub fn with_what_waits() -> Self {
-        Self { begins_with_follow_ups: true, ..Self::new(NOBODY) }
+    pub fn with_queued() -> Self {
+        Self { starts_with_follow_ups: true, ..Self::new(NO_MESSAGES) }
     }
 
     /// Adds messages to the messages at the start of the run.
@@ -136,33 +136,33 @@ impl AgentLoop {
     /// queues.
     pub fn next(&mut self, queues: &mut Queues, aborted: bool) -> Step {
         match self.phase {
-            Phase::Fresh => {
-                self.phase = Phase::TurnDue;
+            LoopPhase::NotStarted => {
+                self.phase = LoopPhase::TurnDue;
                 Step::StartRun
             }
-            Phase::TurnDue => {
-                self.phase = Phase::Injecting;
+            LoopPhase::TurnDue => {
+                self.phase = LoopPhase::Injecting;
                 Step::StartTurn
             }
-            Phase::Injecting => self.inject(queues, aborted),
+            LoopPhase::Injecting => self.inject(queues, aborted),
             // The caller requested the next step without an answer: it has cancelled the request to the model.
-            Phase::Asked => {
+            LoopPhase::AwaitingAnswer => {
                 self.failed = true;
-                self.phase = Phase::TurnOver;
+                self.phase = LoopPhase::TurnEnded;
                 Step::EndTurn
             }
-            Phase::Calling => self.call(queues, aborted),
-            Phase::TurnOver => self.after_turn(queues, aborted),
-            Phase::Ended => Step::EndRun,
+            LoopPhase::Calling => self.call(queues, aborted),
+            LoopPhase::TurnEnded => self.after_turn(queues, aborted),
+            LoopPhase::Ended => Step::EndRun,
         }
     }
 
     /// Reports an answer of the model with its calls. For a failed answer, `calls` are the calls that get an error as
     /// their result.
-    pub fn answered(&mut self, stop: StopReason, calls: impl IntoIterator<Item = Asked>) {
-        self.phase = Phase::Calling;
+    pub fn answered(&mut self, stop: StopReason, calls: impl IntoIterator<Item = RequestedCall>) {
+        self.phase = LoopPhase::Calling;
         self.interrupted = false;
-        self.look_for_steering = false;
+        self.steering_due = false;
         self.calls = calls.into_iter().collect();
         if matches!(stop, StopReason::Error | StopReason::Aborted) {
             self.failed = true;
@@ -173,15 +173,15 @@ impl AgentLoop {
 
     /// Returns `true` while calls of the last answer are carried out.
     pub fn is_calling(&self) -> bool {
-        self.phase == Phase::Calling
+        self.phase == LoopPhase::Calling
     }
 
     /// Returns `true` if the run needs another turn, given the messages in the queues.
     pub fn needs_turn(&self, queues: &Queues) -> bool {
         match self.phase {
-            Phase::TurnOver if self.failed || self.finished => false,
-            Phase::TurnOver => self.had_calls || queues.pending() > 0,
-            phase => phase != Phase::Ended,
+            LoopPhase::TurnEnded if self.failed || self.finished => false,
+            LoopPhase::TurnEnded => self.had_calls || queues.pending() > 0,
+            phase => phase != LoopPhase::Ended,
         }
     }
 
@@ -194,30 +194,30 @@ impl AgentLoop {
         if let Some(prompt) = self.prompts.pop_front() {
             return Step::Inject(prompt);
         }
-        if aborted && !self.steers_still {
+        if aborted && !self.steer_after_abort {
             queues.put_back();
-        } else if std::mem::take(&mut self.look_for_steering) && !aborted {
+        } else if std::mem::take(&mut self.steering_due) && !aborted {
             let steered = queues.take_steering();
-            if std::mem::take(&mut self.begins_with_follow_ups) && !steered {
+            if std::mem::take(&mut self.starts_with_follow_ups) && !steered {
                 queues.take_follow_ups();
             }
         }
         if let Some(message) = queues.deliver() {
             return Step::Inject(message);
         }
-        self.phase = Phase::Asked;
-        if aborted { Step::AskNobody } else { Step::Ask }
+        self.phase = LoopPhase::AwaitingAnswer;
+        if aborted { Step::SkipRequest } else { Step::RequestAnswer }
     }
 
     fn call(&mut self, queues: &mut Queues, aborted: bool) -> Step {
         let aborted = aborted || self.failed;
         let looks = queues.interrupt_mode() == InterruptMode::Immediate;
         // As in pi, steering is also taken after an abort.
-        if std::mem::take(&mut self.look_for_steering) && looks && !self.failed {
+        if std::mem::take(&mut self.steering_due) && looks && !self.failed {
             self.interrupted = queues.take_steering();
         }
         let Some(first) = self.calls.pop_front() else {
-            self.phase = Phase::TurnOver;
+            self.phase = LoopPhase::TurnEnded;
             return Step::EndTurn;
         };
         let runs = !aborted && !self.interrupted;
@@ -237,7 +237,7 @@ impl AgentLoop {
                 None => shared = false,
             }
         }
-        self.look_for_steering = runs;
+        self.steering_due = runs;
         Step::Call(batch)
     }
 
@@ -246,7 +246,7 @@ impl AgentLoop {
         let goes_on = if aborted && had_calls && !self.failed {
             // A result is never the last message. An aborted answer closes the run, and steering precedes that answer,
             // as in pi.
-            self.steers_still = queues.has_taken() || queues.take_steering();
+            self.steer_after_abort = queues.has_taken() || queues.take_steering();
             true
         } else if self.failed || aborted {
             queues.put_back();
@@ -258,10 +258,10 @@ impl AgentLoop {
             steered || had_calls || queues.take_follow_ups()
         };
         if goes_on {
-            self.phase = Phase::Injecting;
+            self.phase = LoopPhase::Injecting;
             Step::StartTurn
         } else {
-            self.phase = Phase::Ended;
+            self.phase = LoopPhase::Ended;
             Step::EndRun
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use agentese::types::{AskConfirm, ToolCall};
+use agentese::types::{ConfirmQuestion, ToolCall};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -35,19 +35,21 @@ impl Approvals {
     }
 
     /// Returns the time limit for an answer if the tool needs approval; zero means no limit.
-    fn asks(&self, tool: &str) -> Option<Duration> {
+    fn approval_timeout(&self, tool: &str) -> Option<Duration> {
         let settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
-        settings.asks(tool).then(|| Duration::from_millis(settings.timeout_ms))
+        settings.requires(tool).then(|| Duration::from_millis(settings.timeout_ms))
     }
 
-    async fn ask(&self, call: &ToolCall, limit: Duration) -> Result<(), String> {
+    async fn request_approval(&self, call: &ToolCall, limit: Duration) -> Result<(), String> {
         let name = &call.name;
         let refused = |why: &str| Err(format!("The call was not approved: {why}."));
-        let mut question = AskConfirm::new(&call.id, format!("Allow {name}?"), shown(call));
+        let mut question = ConfirmQuestion::new(&call.id, format!("Allow {name}?"), describe_call(call));
         question.timeout = u64::try_from(limit.as_millis()).ok().filter(|limit| *limit > 0);
         let Some(ui) = self.ui.get() else { return refused("nobody can be asked") };
-        ui.room().await;
-        let Some(answer) = ui.ask(&Dialog::Confirm(question)) else { return refused("nobody can be asked") };
+        ui.wait_for_reader().await;
+        let Some(answer) = ui.show_dialog(&Dialog::Confirm(question)) else {
+            return refused("nobody can be asked");
+        };
         let late = async {
             match limit {
                 Duration::ZERO => std::future::pending().await,
@@ -72,8 +74,8 @@ impl Approvals {
 
 impl Hooks for Approvals {
     fn tool_call<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
-        match self.asks(&call.name) {
-            Some(limit) => self.ask(call, limit).boxed(),
+        match self.approval_timeout(&call.name) {
+            Some(limit) => self.request_approval(call, limit).boxed(),
             None => futures::future::ready(Ok(())).boxed(),
         }
     }
@@ -90,7 +92,7 @@ impl std::fmt::Debug for Approvals {
 }
 
 /// Returns the description of a call for the user: one line per argument, with texts unquoted.
-fn shown(call: &ToolCall) -> String {
+fn describe_call(call: &ToolCall) -> String {
     let lines = call.arguments.iter().map(|(name, value)| match value {
         Value::String(text) => format!("{name}: {text}"),
         value => format!("{name}: {value}"),
@@ -107,14 +109,14 @@ mod tests {
     use crate::world::SystemClock;
 
     /// Gives that answer; waits forever without one.
-    struct Says(Option<Answer>);
+    struct FixedAnswer(Option<Answer>);
 
-    impl Ui for Says {
-        fn room(&self) -> BoxFuture<'_, ()> {
+    impl Ui for FixedAnswer {
+        fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
             futures::future::ready(()).boxed()
         }
         fn show(&self, _: &Notice) {}
-        fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+        fn show_dialog(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
             let Dialog::Confirm(question) = dialog else { panic!("{dialog:?}") };
             assert_eq!((&*question.title, &*question.message), ("Allow bash?", "command: ls\ntimeout: 5"));
             let answer = self.0.clone();
@@ -126,14 +128,14 @@ mod tests {
     }
 
     /// A client that has disconnected.
-    struct Nobody;
+    struct DisconnectedClient;
 
-    impl Ui for Nobody {
-        fn room(&self) -> BoxFuture<'_, ()> {
+    impl Ui for DisconnectedClient {
+        fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
             futures::future::ready(()).boxed()
         }
         fn show(&self, _: &Notice) {}
-        fn ask(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+        fn show_dialog(&self, _: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
             None
         }
     }
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_a_yes_is_one() {
+    async fn only_a_confirmation_permits_the_call() {
         for (answer, said) in [
             (Answer::Confirmed(true), Ok(())),
             (Answer::Confirmed(false), Err("the user rejected it")),
@@ -161,7 +163,7 @@ mod tests {
             (Answer::Value("true".to_owned()), Err("the answer was neither yes nor no")),
             (Answer::Unreadable("7".to_owned()), Err("the answer was neither yes nor no")),
         ] {
-            let approvals = approvals(0, Some(Arc::new(Says(Some(answer)))));
+            let approvals = approvals(0, Some(Arc::new(FixedAnswer(Some(answer)))));
             let said = said.map_err(|why| format!("The call was not approved: {why}."));
             assert_eq!(approvals.tool_call(&call("bash")).await, said);
             assert_eq!(approvals.tool_call(&call("read")).await, Ok(()));
@@ -169,11 +171,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_nobody_answers_the_call_is_refused() {
+    async fn unanswered_question_rejects_the_call() {
         for (ui, why) in [
             (None, "nobody can be asked"),
-            (Some(Arc::new(Nobody) as Arc<dyn Ui>), "nobody can be asked"),
-            (Some(Arc::new(Says(None))), "nobody answered in time"),
+            (Some(Arc::new(DisconnectedClient) as Arc<dyn Ui>), "nobody can be asked"),
+            (Some(Arc::new(FixedAnswer(None))), "nobody answered in time"),
         ] {
             let said = approvals(1, ui).tool_call(&call("bash")).await;
             assert_eq!(said, Err(format!("The call was not approved: {why}.")));

@@ -9,11 +9,12 @@ use futures::future::Either;
 use tokio::time::Instant;
 
 use super::Hooks as _;
-use super::incoming::{self, Incoming};
-use super::run::{ABORTED, Run};
-use super::{CutAnswer, Event};
+use super::incoming::{self, ResponseStream};
+use super::run::{REQUEST_ABORTED, Run};
+use super::{Event, InterruptedAnswer};
 use crate::providers::{
-    Answer, Assembler, Failure, FailureKind, Messages, Request, StreamEvent, ToolDescription, Update, history,
+    Answer, Assembler, Messages, ProviderError, ProviderErrorKind, Request, StreamEvent, ToolDescription,
+    Update, history,
 };
 use crate::session::EntryId;
 use crate::tools::as_terminal_shows;
@@ -22,39 +23,45 @@ use crate::tools::as_terminal_shows;
 pub(super) const CUT_OFF: &str = "The stream ended before the answer was complete.";
 
 /// Error text of an answer without a request, because there was nothing to send.
-const NOTHING_TO_ASK: &str = "The model was not asked: the conversation has no message with visible text or an image. Send a prompt with some text.";
+const NOTHING_TO_SEND: &str = "The model was not asked: the conversation has no message with visible text or an image. Send a prompt with some text.";
 
 impl Run {
     /// Returns the answer for a request that is not made, and emits its start.
-    pub(super) fn unasked(&self, entry: &EntryId, failure: Failure) -> Answer {
+    pub(super) fn answer_without_request(&self, entry: &EntryId, failure: ProviderError) -> Answer {
         let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
-        let answer = self.timed(assembler.failed(failure));
+        let answer = self.with_timing(assembler.failed(failure));
         self.push(Event::MessageStarted { entry, message: &answer.message.clone().into() });
         answer
     }
 
     /// Requests an answer from the model and emits its updates under `entry`. Always returns an answer: a failure, an
     /// abort or a hook ends the answer at its current length. The second value is `true` if a hook stopped it.
-    pub(super) async fn ask(&self, entry: &EntryId) -> (Answer, bool) {
+    pub(super) async fn request_answer(&self, entry: &EntryId) -> (Answer, bool) {
         let request = self.request().await;
-        if history::asks_nothing(request.messages.iter()) {
-            return (self.unasked(entry, Failure::new(FailureKind::BadRequest, NOTHING_TO_ASK)), false);
+        if history::is_blank_request(request.messages.iter()) {
+            return (
+                self.answer_without_request(
+                    entry,
+                    ProviderError::new(ProviderErrorKind::BadRequest, NOTHING_TO_SEND),
+                ),
+                false,
+            );
         }
-        let mut incoming = Incoming::new(self.provider.stream(request), self.provider.name());
+        let mut incoming = ResponseStream::new(self.provider.stream(request), self.provider.name());
         let options = &self.shared.options;
         let mut assembler = Assembler::new(&self.model, options.clock.now_ms())
-            .keeping_details(options.customs.keeps_details);
+            .with_details(options.profile.stores_provider_details);
         let (mut started, mut stopped) = (false, false);
-        let together = options.customs.closes_together && self.provider.interleaves(&self.model);
+        let together = options.profile.closes_blocks_together && self.provider.interleaves(&self.model);
         // Updates of closed blocks, held until the end of the answer if all of them close together.
         let mut closed: Vec<Update> = Vec::new();
         // Time of the last emitted piece.
-        let mut told: Option<Instant> = None;
+        let mut last_piece_at: Option<Instant> = None;
         let answer = loop {
-            let joins = self.shared.sink.joins().is_some_and(|length| incoming.length() >= length);
+            let joins = self.shared.sink.join_threshold().is_some_and(|length| incoming.length() >= length);
             // If pieces are joined, `joined` below waits for room.
             if !joins {
-                self.room().await;
+                self.wait_for_capacity().await;
             }
             tokio::task::consume_budget().await;
             let next = {
@@ -66,62 +73,65 @@ impl Run {
             };
             match next {
                 Either::Left(()) => {
-                    let closes = self.shared.options.customs.cut_answer == CutAnswer::Closed
+                    let closes = self.shared.options.profile.interrupted_answer == InterruptedAnswer::Closed
                         && self.provider.closes_when_aborted(&self.model);
                     if closes {
-                        closed.extend(assembler.closing().and_then(|event| assembler.apply(event)));
-                        self.tell_closed(entry, &assembler, &closed);
+                        closed.extend(assembler.closing_event().and_then(|event| assembler.apply(event)));
+                        self.emit_closed_blocks(entry, &assembler, &closed);
                     }
-                    break self.cut(assembler);
+                    break self.end_early(assembler);
                 }
-                Either::Right(None) => break assembler.failed(Failure::new(FailureKind::Network, CUT_OFF)),
+                Either::Right(None) => {
+                    break assembler.failed(ProviderError::new(ProviderErrorKind::Network, CUT_OFF));
+                }
                 Either::Right(Some(StreamEvent::Done(reason))) => {
-                    self.tell_closed(entry, &assembler, &closed);
+                    self.emit_closed_blocks(entry, &assembler, &closed);
                     break assembler.done(reason);
                 }
                 Either::Right(Some(StreamEvent::Error(failure))) => {
-                    break assembler.failed(self.judged(failure).await);
+                    break assembler.failed(self.classify_failure(failure).await);
                 }
                 Either::Right(Some(mut event)) => {
-                    if let Some(told) = told {
-                        let time = self
-                            .unless_aborted(tokio::time::sleep_until(told + options.customs.pieces_apart));
-                        event = incoming.joined(event, time.map(drop)).await;
+                    if let Some(told) = last_piece_at {
+                        let time = self.unless_aborted(tokio::time::sleep_until(
+                            told + options.profile.min_update_interval,
+                        ));
+                        event = incoming.join_pieces(event, time.map(drop)).await;
                     }
                     if joins {
-                        event = incoming.joined(event, self.room()).await;
+                        event = incoming.join_pieces(event, self.wait_for_capacity()).await;
                     }
-                    let begins = event != StreamEvent::Start || !options.customs.answers_begin_late;
+                    let begins = event != StreamEvent::Start || !options.profile.starts_answers_with_content;
                     if begins && !std::mem::replace(&mut started, true) {
                         self.push(Event::MessageStarted {
                             entry,
                             message: &assembler.message().clone().into(),
                         });
                     }
-                    let is_piece = incoming::piece(&event).is_some();
+                    let is_piece = incoming::delta_text(&event).is_some();
                     if let Some(update) = assembler.apply(event) {
                         if together && update.closes() {
                             closed.push(update);
                             continue;
                         }
-                        self.room().await;
+                        self.wait_for_capacity().await;
                         let message = assembler.message();
                         self.push(Event::MessageUpdated { entry, message, update: &update });
-                        if is_piece && !options.customs.pieces_apart.is_zero() {
-                            told = Some(Instant::now());
+                        if is_piece && !options.profile.min_update_interval.is_zero() {
+                            last_piece_at = Some(Instant::now());
                         }
-                        if let Some(rules) = self.shared.options.hooks.stops(message, &update) {
+                        if let Some(rules) = self.shared.options.hooks.should_stop(message, &update) {
                             if !rules.is_empty() {
                                 self.push(Event::RulesTriggered(&rules));
                             }
                             stopped = true;
-                            break assembler.aborted(ABORTED);
+                            break assembler.aborted(REQUEST_ABORTED);
                         }
                     }
                 }
             }
         };
-        let answer = self.timed(answer);
+        let answer = self.with_timing(answer);
         // An answer that ended before its start was emitted is shown complete from the start, as in pi.
         if !started {
             self.push(Event::MessageStarted { entry, message: &answer.message.clone().into() });
@@ -130,7 +140,7 @@ impl Run {
     }
 
     /// Emits the updates of closed blocks.
-    fn tell_closed(&self, entry: &EntryId, assembler: &Assembler, closed: &[Update]) {
+    fn emit_closed_blocks(&self, entry: &EntryId, assembler: &Assembler, closed: &[Update]) {
         for update in closed {
             self.push(Event::MessageUpdated { entry, message: assembler.message(), update });
         }
@@ -140,13 +150,13 @@ impl Run {
         let tools = self.shared.tools();
         let (transcript, session_id, repeats) = {
             let mut state = self.shared.state();
-            (state.session.transcript(), state.session.id().to_owned(), state.retry.enabled)
+            (state.session.message_snapshot(), state.session.id().to_owned(), state.retry.enabled)
         };
         let hooks = &self.shared.options.hooks;
         let terminals = tools.clone();
         let is_terminal: Arc<dyn Fn(&str) -> bool + Send + Sync> =
             Arc::new(move |name: &str| terminals.get(name).is_some_and(|tool| tool.is_terminal()));
-        let seen = match hooks.minds_context() {
+        let seen = match hooks.handles_context() {
             // A hook receives all messages at once.
             true => self.unless_aborted(hooks.context(transcript.iter().collect())).await,
             false => None,
@@ -154,12 +164,14 @@ impl Run {
         let messages = match seen {
             Some(seen) => {
                 let seen = Messages::from(seen);
-                Messages::new(move || as_models_read(history::for_model(seen.iter()), is_terminal.clone()))
+                Messages::new(move || {
+                    with_rendered_terminal_output(history::for_model(seen.iter()), is_terminal.clone())
+                })
             }
             None => {
                 let is_long = transcript.is_long();
                 Messages::new(move || {
-                    as_models_read(history::for_model(transcript.iter()), is_terminal.clone())
+                    with_rendered_terminal_output(history::for_model(transcript.iter()), is_terminal.clone())
                 })
                 .long(is_long)
             }
@@ -177,14 +189,14 @@ impl Run {
             thinking: self.thinking,
             max_tokens: None,
             session_id,
-            repeats: repeats && self.shared.options.customs.repeats_quietly,
+            may_retry: repeats && self.shared.options.profile.provider_retries,
         }
     }
 }
 
 /// Returns the messages with terminal output in its final form on screen. Clients and sessions have the output
 /// unchanged.
-fn as_models_read(
+fn with_rendered_terminal_output(
     messages: impl Iterator<Item = Arc<AgentMessage>>,
     is_terminal: Arc<dyn Fn(&str) -> bool + Send + Sync>,
 ) -> impl Iterator<Item = Arc<AgentMessage>> {

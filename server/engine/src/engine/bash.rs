@@ -6,11 +6,11 @@ use agentese::types::{AgentMessage, BashExecutionMessageBuilder};
 use tokio_util::sync::CancellationToken;
 
 use super::Engine;
-use super::state::Phase;
+use super::state::WorkPhase;
 use crate::tools::{RpcBashError, RpcBashOutput, run_rpc_bash};
 
 /// Base of the exit codes that shells give to commands ended by a signal.
-const SIGNALLED: i32 = 128;
+const SIGNAL_EXIT_BASE: i32 = 128;
 
 impl Engine {
     /// Runs a command beside all other work. Its output joins the session: at once, or, during a run, before the next
@@ -25,32 +25,32 @@ impl Engine {
         let mut context = self.shared.context().clone();
         let session = {
             let state = self.shared.state();
-            context.abort = state.bash.child_token();
+            context.abort = state.bash_abort.child_token();
             state.session.id().to_owned()
         };
-        let result = match self.shared.options.customs.keeps_shell {
-            _ if self.is_led() => self.bash_there(command, hidden, shown).await,
+        let result = match self.shared.options.profile.keeps_shell_state {
+            _ if self.is_remote() => self.run_remote_bash(command, hidden, shown).await,
             true => self.shared.shell.run(&context, command).await,
             false => run_rpc_bash(&context, command, shown).await,
         };
         let result = match result {
             Err(RpcBashError::Killed { number, partial, .. })
-                if self.shared.options.customs.signals_have_codes =>
+                if self.shared.options.profile.signal_exit_codes =>
             {
-                Ok(RpcBashOutput { exit_code: Some(SIGNALLED + number), ..*partial })
+                Ok(RpcBashOutput { exit_code: Some(SIGNAL_EXIT_BASE + number), ..*partial })
             }
             other => other,
         };
         let moved = self.shared.state().session.id() != session;
-        if moved && self.shared.options.customs.commands_end_with_session {
+        if moved && self.shared.options.profile.shell_ends_with_session {
             return result;
         }
         match &result {
-            Ok(output) => self.record(command, output, output.cancelled, hidden).await,
+            Ok(output) => self.record_command(command, output, output.cancelled, hidden).await,
             // The output before the end is known, and the model needs it too.
             Err(error) => {
                 if let Some(partial) = error.partial() {
-                    self.record(command, partial, true, hidden).await;
+                    self.record_command(command, partial, true, hidden).await;
                 }
             }
         }
@@ -58,28 +58,28 @@ impl Engine {
     }
 
     /// Runs a command in the remote agent.
-    async fn bash_there(
+    async fn run_remote_bash(
         &self,
         command: &str,
         hidden: bool,
         shown: &mut (dyn FnMut(&str) + Send),
     ) -> Result<RpcBashOutput, RpcBashError> {
-        match &self.shared.led {
-            Some(led) => led.lead.bash(command, hidden, shown).await.map_err(RpcBashError::Elsewhere),
-            None => Err(RpcBashError::Elsewhere(String::new())),
+        match &self.shared.remote {
+            Some(remote) => remote.agent.bash(command, hidden, shown).await.map_err(RpcBashError::Remote),
+            None => Err(RpcBashError::Remote(String::new())),
         }
     }
 
     /// Stops every running command. Later commands are not affected.
     pub fn abort_bash(&self) {
-        if let Some(led) = &self.shared.led {
-            led.lead.abort_bash();
+        if let Some(remote) = &self.shared.remote {
+            remote.agent.abort_bash();
         }
-        let stopped = std::mem::replace(&mut self.shared.state().bash, CancellationToken::new());
+        let stopped = std::mem::replace(&mut self.shared.state().bash_abort, CancellationToken::new());
         stopped.cancel();
     }
 
-    async fn record(&self, command: &str, output: &RpcBashOutput, cancelled: bool, hidden: bool) {
+    async fn record_command(&self, command: &str, output: &RpcBashOutput, cancelled: bool, hidden: bool) {
         let now = self.shared.options.clock.now_ms();
         let mut message = BashExecutionMessageBuilder {
             command: command.into(),
@@ -96,13 +96,13 @@ impl Engine {
         let message = Arc::new(AgentMessage::from(message));
         {
             let mut state = self.shared.state();
-            let until_settled = self.shared.options.customs.runs_until_settled;
-            if state.phase() == Some(Phase::Running) || (until_settled && state.is_working()) {
+            let until_settled = self.shared.options.profile.runs_until_settled;
+            if state.phase() == Some(WorkPhase::Running) || (until_settled && state.is_working()) {
                 return state.deferred.push(message);
             }
             state.session.append(message);
         }
-        self.shared.written().await;
-        self.shared.tell_of_storage(&mut self.shared.state());
+        self.shared.wait_until_written().await;
+        self.shared.emit_storage_status(&mut self.shared.state());
     }
 }

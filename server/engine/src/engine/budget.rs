@@ -1,4 +1,4 @@
-//! Distance of usage from its limits. Decisions without I/O: the [`super::Ledger`] counts, and this module returns the
+//! Distance of usage from its limits. Decisions without I/O: the [`super::UsageTracker`] counts, and this module returns the
 //! due notices.
 
 use agentese::types::{
@@ -11,9 +11,9 @@ use crate::providers::number;
 
 /// A due notice: a limit is near or reached.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Due {
+pub(super) struct BudgetNotice {
     /// `true` if the limit is reached.
-    pub used_up: bool,
+    pub is_exceeded: bool,
     pub scope: BudgetScope,
     pub snapshot: BudgetSnapshot,
 }
@@ -25,9 +25,9 @@ pub(super) struct Budget {
     /// Dimensions with a warning already given.
     warned: Vec<BudgetViolationReason>,
     /// `true` if a reached limit has been reported.
-    used_up: bool,
+    exceeded_reported: bool,
     /// `true` if the rejection of further children has been reported.
-    refused: bool,
+    rejection_reported: bool,
 }
 
 /// One limit and the usage that it bounds.
@@ -43,7 +43,7 @@ impl Budget {
     }
 
     /// Replaces the limits from now on.
-    pub fn limit(&mut self, limits: BudgetLimits) {
+    pub fn set_limits(&mut self, limits: BudgetLimits) {
         self.limits = limits;
     }
 
@@ -54,7 +54,7 @@ impl Budget {
 
     /// Returns the limits that are set, in the order of their checks.
     #[allow(clippy::cast_precision_loss)] // Nobody counts to 2^53 here.
-    fn dimensions(&self, spent: &Spent, wall_ms: u64) -> Vec<Dimension> {
+    fn dimensions(&self, spent: &CumulativeUsage, wall_ms: u64) -> Vec<Dimension> {
         use BudgetViolationReason as Reason;
         let limits = &self.limits;
         let whole = |limit: Option<u64>| limit.map(|limit| limit as f64);
@@ -73,14 +73,19 @@ impl Budget {
     }
 
     /// Returns the first limit that is reached.
-    pub fn exceeded(&self, spent: &Spent, wall_ms: u64) -> Option<BudgetViolationReason> {
+    pub fn exceeded(&self, spent: &CumulativeUsage, wall_ms: u64) -> Option<BudgetViolationReason> {
         let reached = |dimension: &Dimension| dimension.used >= dimension.limit;
         self.dimensions(spent, wall_ms).into_iter().find(reached).map(|dimension| dimension.reason)
     }
 
     /// Returns the notices after usage by `scope`: one warning per dimension near its limit, and one notice at the
     /// first limit reached. Usage that passes the warning ratio and the limit at once gets no warning.
-    pub fn due(&mut self, scope: &BudgetScope, spent: &Spent, wall_ms: u64) -> Vec<Due> {
+    pub fn due_notices(
+        &mut self,
+        scope: &BudgetScope,
+        spent: &CumulativeUsage,
+        wall_ms: u64,
+    ) -> Vec<BudgetNotice> {
         let exceeded = self.exceeded(spent, wall_ms);
         let status = if exceeded.is_some() { BudgetStatus::Exceeded } else { BudgetStatus::Warning };
         let mut due = Vec::new();
@@ -89,22 +94,22 @@ impl Budget {
             if near && !self.warned.contains(&reason) {
                 self.warned.push(reason.clone());
                 let snapshot = snapshot(status, spent, wall_ms, Some(reason));
-                due.push(Due { used_up: false, scope: scope.clone(), snapshot });
+                due.push(BudgetNotice { is_exceeded: false, scope: scope.clone(), snapshot });
             }
         }
-        if exceeded.is_some() && !std::mem::replace(&mut self.used_up, true) {
+        if exceeded.is_some() && !std::mem::replace(&mut self.exceeded_reported, true) {
             let snapshot = snapshot(status, spent, wall_ms, exceeded);
-            due.push(Due { used_up: true, scope: scope.clone(), snapshot });
+            due.push(BudgetNotice { is_exceeded: true, scope: scope.clone(), snapshot });
         }
         due
     }
 
     /// Returns the notice about a rejected child, once.
-    pub fn refusal(&mut self, spent: &Spent, wall_ms: u64) -> Option<Due> {
+    pub fn rejection_notice(&mut self, spent: &CumulativeUsage, wall_ms: u64) -> Option<BudgetNotice> {
         let reason = self.exceeded(spent, wall_ms)?;
-        let first = !std::mem::replace(&mut self.refused, true);
+        let first = !std::mem::replace(&mut self.rejection_reported, true);
         let snapshot = snapshot(BudgetStatus::Exceeded, spent, wall_ms, Some(reason));
-        first.then_some(Due { used_up: true, scope: BudgetScope::Task, snapshot })
+        first.then_some(BudgetNotice { is_exceeded: true, scope: BudgetScope::Task, snapshot })
     }
 
     /// Returns the number of milliseconds until a notice is due by time alone; `None` if time causes no notice.
@@ -115,13 +120,13 @@ impl Budget {
         if wall_ms < limit && !self.warned.contains(&BudgetViolationReason::WallTime) {
             return Some(warning.saturating_sub(wall_ms).max(1));
         }
-        (!self.used_up).then(|| limit.saturating_sub(wall_ms).max(1))
+        (!self.exceeded_reported).then(|| limit.saturating_sub(wall_ms).max(1))
     }
 }
 
 fn snapshot(
     status: BudgetStatus,
-    spent: &Spent,
+    spent: &CumulativeUsage,
     wall_ms: u64,
     reason: Option<BudgetViolationReason>,
 ) -> BudgetSnapshot {
@@ -142,7 +147,7 @@ fn snapshot(
 
 /// Sums of usage.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Spent {
+pub struct CumulativeUsage {
     /// Number of tokens of all kinds.
     pub tokens: u64,
     /// Number of input tokens.
@@ -163,9 +168,9 @@ pub struct Spent {
 mod tests {
     use super::*;
 
-    fn due(budget: &mut Budget, spent: Spent, wall_ms: u64) -> Vec<(bool, String)> {
-        let due = budget.due(&BudgetScope::Session, &spent, wall_ms).into_iter();
-        due.map(|due| (due.used_up, due.snapshot.reason.unwrap().to_string())).collect()
+    fn due(budget: &mut Budget, spent: CumulativeUsage, wall_ms: u64) -> Vec<(bool, String)> {
+        let due = budget.due_notices(&BudgetScope::Session, &spent, wall_ms).into_iter();
+        due.map(|due| (due.is_exceeded, due.snapshot.reason.unwrap().to_string())).collect()
     }
 
     #[test]
@@ -177,7 +182,12 @@ mod tests {
             ..BudgetLimits::default()
         };
         let mut budget = Budget::new(limits);
-        let spent = |input, tool_calls, cost| Spent { input, tool_calls, cost, ..Spent::default() };
+        let spent = |input, tool_calls, cost| CumulativeUsage {
+            input,
+            tool_calls,
+            cost,
+            ..CumulativeUsage::default()
+        };
         assert_eq!(due(&mut budget, spent(79, 7, 0.1), 0), []);
         let near = [(false, "input_tokens".to_owned()), (false, "tool_calls".to_owned())];
         assert_eq!(due(&mut budget, spent(80, 8, 0.1), 0), near);
@@ -192,11 +202,11 @@ mod tests {
     #[test]
     fn a_jump_over_the_warning_is_not_warned_of() {
         let mut budget = Budget::new(BudgetLimits { max_input_tokens: Some(90), ..BudgetLimits::default() });
-        let spent = Spent { input: 100, ..Spent::default() };
+        let spent = CumulativeUsage { input: 100, ..CumulativeUsage::default() };
         assert_eq!(due(&mut budget, spent, 0), [(true, "input_tokens".to_owned())]);
-        let first = budget.refusal(&spent, 0).unwrap();
+        let first = budget.rejection_notice(&spent, 0).unwrap();
         assert_eq!((first.scope, first.snapshot.status), (BudgetScope::Task, BudgetStatus::Exceeded));
-        assert_eq!(budget.refusal(&spent, 0), None, "told once");
+        assert_eq!(budget.rejection_notice(&spent, 0), None, "told once");
     }
 
     #[test]
@@ -204,9 +214,9 @@ mod tests {
         let mut budget =
             Budget::new(BudgetLimits { max_wall_time_ms: Some(1000), ..BudgetLimits::default() });
         assert_eq!(budget.until_due(0), Some(800));
-        assert_eq!(due(&mut budget, Spent::default(), 800), [(false, "wall_time".to_owned())]);
+        assert_eq!(due(&mut budget, CumulativeUsage::default(), 800), [(false, "wall_time".to_owned())]);
         assert_eq!(budget.until_due(800), Some(200));
-        assert_eq!(due(&mut budget, Spent::default(), 1000), [(true, "wall_time".to_owned())]);
+        assert_eq!(due(&mut budget, CumulativeUsage::default(), 1000), [(true, "wall_time".to_owned())]);
         assert_eq!(budget.until_due(1000), None);
         assert_eq!(Budget::default().until_due(5), None);
     }

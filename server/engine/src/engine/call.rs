@@ -16,32 +16,32 @@ use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
 use super::agent_loop::Verdict;
-use super::children::Children;
-use super::run::{Run, unless};
+use super::children::ChildSpawner;
+use super::run::{Run, unless_cancelled};
 use super::{Event, Shared};
 use crate::tools::{Conversation, NOT_STARTED, ToolContent, ToolOutput, ToolUpdate, Updates};
 
 /// Result of a call that a message of the user made superfluous, as the pi family writes it.
 const SKIPPED: &str = "Skipped due to queued user message.";
-const ABORTED: &str = "Operation aborted";
+const TOOL_ABORTED: &str = "Operation aborted";
 /// Result of a call that did not start because the run had reached a limit.
 const NOT_STARTED_BY_LIMIT: &str = "Not started: the run had reached a limit.";
-const PANICKED: &str = "The tool failed inside the agent.";
+const TOOL_PANICKED: &str = "The tool failed inside the agent.";
 
 /// Time limit for a tool to end after an abort. The agent answers an abort within five seconds.
-const GRACE: Duration = Duration::from_secs(4);
+const ABORT_GRACE: Duration = Duration::from_secs(4);
 
 /// The conversation before a call.
-struct Before(Weak<Shared>);
+struct PriorConversation(Weak<Shared>);
 
-impl Conversation for Before {
+impl Conversation for PriorConversation {
     fn last_details(&self, tool: &str) -> Option<Value> {
         let shared = self.0.upgrade()?;
         let state = shared.state();
         state.session.last_result(tool)?.details.as_option().cloned()
     }
 
-    fn is_kept(&self) -> bool {
+    fn has_file(&self) -> bool {
         self.0.upgrade().is_some_and(|shared| shared.state().session.file().is_some())
     }
 }
@@ -49,12 +49,12 @@ impl Conversation for Before {
 /// The newest partial result that has not been emitted. Each result replaces the previous one, so a slow client
 /// receives fewer of them and no queue grows.
 #[derive(Default)]
-struct Latest {
+struct LatestUpdate {
     update: Mutex<Option<ToolUpdate>>,
     changed: Notify,
 }
 
-impl Latest {
+impl LatestUpdate {
     fn put(&self, update: ToolUpdate) {
         *self.update.lock().unwrap_or_else(PoisonError::into_inner) = Some(update);
         self.changed.notify_one();
@@ -68,25 +68,25 @@ impl Latest {
 impl Run {
     /// Answers calls according to their verdicts, several side by side. Emits their starts and updates, and their ends
     /// in the order of the calls. If steering interrupts, running calls are stopped and treated as skipped.
-    pub(super) async fn calls(&mut self, calls: Vec<(ToolCall, Verdict)>) {
+    pub(super) async fn execute_calls(&mut self, calls: Vec<(ToolCall, Verdict)>) {
         for (call, verdict) in &calls {
-            self.room().await;
+            self.wait_for_capacity().await;
             self.push(Event::ToolStarted(call));
             if *verdict == Verdict::Execute {
-                self.shared.options.ledger.called();
-                self.shared.tell_what_is_due();
+                self.shared.options.usage_tracker.count_tool_call();
+                self.shared.emit_due_notices();
             }
         }
         let stop = self.abort.child_token();
         let answers = calls.iter().enumerate().map(|(index, (call, verdict))| {
             let stop = &stop;
             let run = &*self;
-            async move { (index, run.answer(call, verdict, stop).await) }
+            async move { (index, run.answer_call(call, verdict, stop).await) }
         });
         let mut running: FuturesUnordered<_> = answers.collect();
         let mut outputs: Vec<Option<ToolOutput>> = calls.iter().map(|_| None).collect();
-        let mut told = Vec::new();
-        let (mut interrupted, mut last_word) = (false, false);
+        let mut emitted = Vec::new();
+        let (mut interrupted, mut ends_run) = (false, false);
         let tools = self.shared.tools();
         while let Some((index, output)) = running.next().await {
             outputs[index] = Some(if interrupted { ToolOutput::error(SKIPPED) } else { output });
@@ -94,49 +94,50 @@ impl Run {
                 interrupted = true;
                 stop.cancel();
             }
-            while let Some(mut output) = outputs.get_mut(told.len()).and_then(Option::take) {
-                let (call, verdict) = &calls[told.len()];
+            while let Some(mut output) = outputs.get_mut(emitted.len()).and_then(Option::take) {
+                let (call, verdict) = &calls[emitted.len()];
                 if matches!(verdict, Verdict::Execute | Verdict::Refuse(_)) && !stop.is_cancelled() {
-                    self.shared.options.ledger.count_result(call, &mut output);
+                    self.shared.options.usage_tracker.count_result(call, &mut output);
                 }
-                self.room().await;
+                self.wait_for_capacity().await;
                 self.push(Event::ToolEnded(call, &output));
                 let executed = *verdict == Verdict::Execute && !output.is_error;
-                last_word |= executed && tools.get(&call.name).is_some_and(|tool| tool.ends_run());
-                let took = output.took.filter(|_| self.shared.options.customs.notes_times);
-                let mut result = result(call, output, self.shared.options.clock.now_ms());
+                ends_run |= executed && tools.get(&call.name).is_some_and(|tool| tool.ends_run());
+                let took = output.took.filter(|_| self.shared.options.profile.stores_durations);
+                let mut result = result_message(call, output, self.shared.options.clock.now_ms());
                 result.duration_ms = took.map(|took| milliseconds(took).into());
-                let message = self.tell(AgentMessage::from(result.clone())).await;
-                told.push((result, message));
+                let message = self.emit_message(AgentMessage::from(result.clone())).await;
+                emitted.push((result, message));
             }
         }
         drop(running);
-        if last_word {
+        if ends_run {
             self.finish();
         }
-        for (result, message) in told {
-            self.keep(Some(result), message);
+        for (result, message) in emitted {
+            self.record_message(Some(result), message);
         }
     }
 
-    async fn answer(&self, call: &ToolCall, verdict: &Verdict, stop: &CancellationToken) -> ToolOutput {
+    async fn answer_call(&self, call: &ToolCall, verdict: &Verdict, stop: &CancellationToken) -> ToolOutput {
         let hooks = &self.shared.options.hooks;
         match verdict {
             Verdict::Execute if call.arguments_error.is_some() => {
                 let error = call.arguments_error.as_deref().unwrap_or_default();
                 ToolOutput::error(format!("Invalid arguments for tool \"{}\": {error}", call.name))
             }
-            Verdict::Execute => match unless(stop, hooks.tool_call(call)).await {
+            Verdict::Execute => match unless_cancelled(stop, hooks.tool_call(call)).await {
                 None => self.not_started(),
                 Some(Err(reason)) => ToolOutput::error(reason),
                 Some(Ok(())) => {
                     let clock = &self.shared.options.clock;
                     let began = clock.now_ms();
-                    let output = self.execute(call, stop).await;
+                    let output = self.execute_tool(call, stop).await;
                     let took = u64::try_from(clock.now_ms().saturating_sub(began)).unwrap_or_default();
                     let took = output.took.map(|_| Duration::from_millis(took));
                     let kept = output.clone();
-                    let output = unless(stop, hooks.tool_result(call, output)).await.unwrap_or(kept);
+                    let output =
+                        unless_cancelled(stop, hooks.tool_result(call, output)).await.unwrap_or(kept);
                     ToolOutput { took, ..output }
                 }
             },
@@ -154,28 +155,29 @@ impl Run {
         })
     }
 
-    async fn execute(&self, call: &ToolCall, stop: &CancellationToken) -> ToolOutput {
+    async fn execute_tool(&self, call: &ToolCall, stop: &CancellationToken) -> ToolOutput {
         let options = &self.shared.options;
-        let latest = Arc::new(Latest::default());
+        let latest = Arc::new(LatestUpdate::default());
         let mut context = self.shared.context().clone();
-        context.as_data = options.customs.results_as_data;
-        context.blind_model = options.customs.behavior.blind_model_detail.and_then(|member| {
+        context.wants_structured = options.profile.structured_results;
+        context.no_vision_details = options.profile.behavior.blind_model_detail.and_then(|member| {
             let state = self.shared.state();
             let model = state.model.as_ref().filter(|model| !model.input.contains(&InputKind::Image))?;
             Some(json!({ member: model.id }))
         });
         context.abort = stop.child_token();
         context.call_id = Some(call.id.clone());
-        context.agents =
-            Some(Arc::new(Children { shared: Arc::downgrade(&self.shared), stop: stop.child_token() }));
-        context.conversation = Some(Arc::new(Before(Arc::downgrade(&self.shared))));
+        context.subagents =
+            Some(Arc::new(ChildSpawner { shared: Arc::downgrade(&self.shared), stop: stop.child_token() }));
+        context.conversation = Some(Arc::new(PriorConversation(Arc::downgrade(&self.shared))));
         context.updates = Updates::to({
             let latest = latest.clone();
             move |update| latest.put(update)
         });
         let arguments = Value::Object(call.arguments.clone());
         let tools = self.shared.tools();
-        if options.customs.shows_beginnings && tools.get(&call.name).is_some_and(|tool| tool.shows_progress())
+        if options.profile.emits_empty_update_first
+            && tools.get(&call.name).is_some_and(|tool| tool.shows_progress())
         {
             self.push(Event::ToolUpdated(call, &ToolUpdate { content: Vec::new(), details: None }));
         }
@@ -183,7 +185,7 @@ impl Run {
         let mut work = std::pin::pin!(work);
         let given_up = async {
             stop.cancelled().await;
-            options.clock.sleep(GRACE).await;
+            options.clock.sleep(ABORT_GRACE).await;
         };
         let mut given_up = std::pin::pin!(given_up);
         let output = loop {
@@ -191,25 +193,25 @@ impl Run {
                 biased;
                 output = &mut work => break output,
                 () = latest.changed.notified() => {
-                    self.room().await;
-                    self.show(call, &latest);
+                    self.wait_for_capacity().await;
+                    self.emit_update(call, &latest);
                 }
                 () = &mut given_up => {
                     tracing::error!(tool = call.name, "a tool did not stop after an abort and is given up");
-                    break Ok(ToolOutput { took: Some(Duration::ZERO), ..ToolOutput::error(ABORTED) });
+                    break Ok(ToolOutput { took: Some(Duration::ZERO), ..ToolOutput::error(TOOL_ABORTED) });
                 }
             }
         };
         // The last update may have arrived together with the end.
-        self.room().await;
-        self.show(call, &latest);
+        self.wait_for_capacity().await;
+        self.emit_update(call, &latest);
         output.unwrap_or_else(|_| {
             tracing::error!(tool = call.name, "a tool panicked");
-            ToolOutput { took: Some(Duration::ZERO), ..ToolOutput::error(PANICKED) }
+            ToolOutput { took: Some(Duration::ZERO), ..ToolOutput::error(TOOL_PANICKED) }
         })
     }
 
-    fn show(&self, call: &ToolCall, latest: &Latest) {
+    fn emit_update(&self, call: &ToolCall, latest: &LatestUpdate) {
         if let Some(update) = latest.take() {
             self.push(Event::ToolUpdated(call, &update));
         }
@@ -217,8 +219,8 @@ impl Run {
 }
 
 /// Returns the message for a result.
-pub(super) fn result(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
-    let content = blocks(&output.content);
+pub(super) fn result_message(call: &ToolCall, output: ToolOutput, now: i64) -> ToolResultMessage {
+    let content = content_blocks(&output.content);
     let mut message = ToolResultMessageBuilder {
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),
@@ -237,7 +239,7 @@ pub fn milliseconds(time: Duration) -> u64 {
 }
 
 /// Returns the content of a tool result as blocks of a message.
-pub fn blocks(content: &[ToolContent]) -> Vec<InputBlock> {
+pub fn content_blocks(content: &[ToolContent]) -> Vec<InputBlock> {
     let block = |content: &ToolContent| match content {
         ToolContent::Text(text) => InputBlock::from(TextContent::new(text)),
         ToolContent::Image { data, mime_type } => ImageContent::new(data, mime_type).into(),

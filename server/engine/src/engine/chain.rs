@@ -10,7 +10,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::{Afterwards, Compacting, Hooks, Opening, Selection, Switch};
+use super::{CompactionDecision, Hooks, PostRunPolicy, RunAdditions, SelectionReason, SessionSwitch};
 use crate::config::Settings;
 use crate::providers::Update;
 use crate::resources::Resources;
@@ -20,9 +20,9 @@ use crate::tools::{ToolOutput, ToolSet};
 /// Hooks in call order: extensions, rules, approvals. Each hook receives the output of the previous one. The first
 /// rejection is final.
 #[derive(Clone, Default)]
-pub struct Chain(Vec<Arc<dyn Hooks>>);
+pub struct HookChain(Vec<Arc<dyn Hooks>>);
 
-impl Chain {
+impl HookChain {
     /// Adds hooks after all others.
     pub fn push(&mut self, hooks: Arc<dyn Hooks>) {
         self.0.push(hooks);
@@ -34,20 +34,20 @@ impl Chain {
     }
 }
 
-impl Chain {
+impl HookChain {
     /// Returns the hooks for a child of the engine, and adds their policies for the child's runs to `afterwards`.
-    pub(super) fn of_child(&self, afterwards: &mut Vec<Arc<dyn Afterwards>>) -> Self {
-        let own = |hooks: &Arc<dyn Hooks>| hooks.for_child(afterwards).unwrap_or_else(|| hooks.clone());
+    pub(super) fn of_child(&self, policies: &mut Vec<Arc<dyn PostRunPolicy>>) -> Self {
+        let own = |hooks: &Arc<dyn Hooks>| hooks.for_child(policies).unwrap_or_else(|| hooks.clone());
         Self(self.0.iter().map(own).collect())
     }
 }
 
-impl Hooks for Chain {
+impl Hooks for HookChain {
     fn tools(&self, own: &ToolSet) -> ToolSet {
         self.0.iter().fold(own.clone(), |tools, hooks| hooks.tools(&tools))
     }
 
-    fn before_switch<'a>(&'a self, switch: Switch<'a>) -> BoxFuture<'a, bool> {
+    fn before_switch<'a>(&'a self, switch: SessionSwitch<'a>) -> BoxFuture<'a, bool> {
         async move {
             for hooks in &self.0 {
                 if !hooks.before_switch(switch).await {
@@ -59,7 +59,7 @@ impl Hooks for Chain {
         .boxed()
     }
 
-    fn switched<'a>(&'a self, switch: Switch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
+    fn switched<'a>(&'a self, switch: SessionSwitch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
         async move {
             for hooks in &self.0 {
                 hooks.switched(switch, previous).await;
@@ -89,8 +89,8 @@ impl Hooks for Chain {
         .boxed()
     }
 
-    fn minds_compaction(&self) -> bool {
-        self.0.iter().any(|hooks| hooks.minds_compaction())
+    fn handles_compaction(&self) -> bool {
+        self.0.iter().any(|hooks| hooks.handles_compaction())
     }
 
     fn before_compact<'a>(
@@ -98,22 +98,22 @@ impl Hooks for Chain {
         plan: CompactionPlan,
         entries: Vec<Value>,
         focus: Option<&'a str>,
-    ) -> BoxFuture<'a, Compacting> {
+    ) -> BoxFuture<'a, CompactionDecision> {
         async move {
-            for hooks in self.0.iter().filter(|hooks| hooks.minds_compaction()) {
+            for hooks in self.0.iter().filter(|hooks| hooks.handles_compaction()) {
                 match hooks.before_compact(plan.clone(), entries.clone(), focus).await {
-                    Compacting::Usual => {}
+                    CompactionDecision::Proceed => {}
                     said => return said,
                 }
             }
-            Compacting::Usual
+            CompactionDecision::Proceed
         }
         .boxed()
     }
 
     fn compacted<'a>(&'a self, entry: Value, given: bool) -> BoxFuture<'a, ()> {
         async move {
-            for hooks in self.0.iter().filter(|hooks| hooks.minds_compaction()) {
+            for hooks in self.0.iter().filter(|hooks| hooks.handles_compaction()) {
                 hooks.compacted(entry.clone(), given).await;
             }
         }
@@ -125,9 +125,9 @@ impl Hooks for Chain {
         text: &'a str,
         images: &'a [ImageContent],
         system_prompt: &'a str,
-    ) -> BoxFuture<'a, Opening> {
+    ) -> BoxFuture<'a, RunAdditions> {
         async move {
-            let mut all = Opening::default();
+            let mut all = RunAdditions::default();
             for hooks in &self.0 {
                 let prompt = all.system_prompt.as_deref().unwrap_or(system_prompt);
                 let opening = hooks.before_run(text, images, prompt).await;
@@ -139,14 +139,14 @@ impl Hooks for Chain {
         .boxed()
     }
 
-    fn minds_context(&self) -> bool {
-        self.0.iter().any(|hooks| hooks.minds_context())
+    fn handles_context(&self) -> bool {
+        self.0.iter().any(|hooks| hooks.handles_context())
     }
 
     fn context<'a>(&'a self, messages: Vec<Arc<AgentMessage>>) -> BoxFuture<'a, Vec<Arc<AgentMessage>>> {
         async move {
             let mut messages = messages;
-            for hooks in self.0.iter().filter(|hooks| hooks.minds_context()) {
+            for hooks in self.0.iter().filter(|hooks| hooks.handles_context()) {
                 messages = hooks.context(messages).await;
             }
             messages
@@ -154,16 +154,16 @@ impl Hooks for Chain {
         .boxed()
     }
 
-    fn turn_begins(&self, session: &Session, first: bool) {
+    fn turn_started(&self, session: &Session, first: bool) {
         for hooks in &self.0 {
-            hooks.turn_begins(session, first);
+            hooks.turn_started(session, first);
         }
     }
 
-    fn stops(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
+    fn should_stop(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
         // Every hook receives every update, because a watcher of a stream needs all of its pieces.
         let mut stops: Option<Vec<StreamRule>> = None;
-        for rules in self.0.iter().filter_map(|hooks| hooks.stops(message, update)) {
+        for rules in self.0.iter().filter_map(|hooks| hooks.should_stop(message, update)) {
             stops.get_or_insert_default().extend(rules);
         }
         stops
@@ -196,7 +196,7 @@ impl Hooks for Chain {
         }
     }
 
-    fn model_selected(&self, model: &Model, previous: Option<&Model>, selection: Selection) {
+    fn model_selected(&self, model: &Model, previous: Option<&Model>, selection: SelectionReason) {
         for hooks in &self.0 {
             hooks.model_selected(model, previous, selection);
         }
@@ -212,9 +212,9 @@ mod tests {
     use super::*;
 
     /// Records its name, and rejects if the flag is set.
-    struct Named(&'static str, bool, Arc<Mutex<Vec<&'static str>>>);
+    struct RecordingHook(&'static str, bool, Arc<Mutex<Vec<&'static str>>>);
 
-    impl Hooks for Named {
+    impl Hooks for RecordingHook {
         fn tool_call<'a>(&'a self, _: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
             self.2.lock().unwrap().push(self.0);
             let said = if self.1 { Err(self.0.to_owned()) } else { Ok(()) };
@@ -226,23 +226,23 @@ mod tests {
             _: &'a str,
             _: &'a [ImageContent],
             prompt: &'a str,
-        ) -> BoxFuture<'a, Opening> {
+        ) -> BoxFuture<'a, RunAdditions> {
             let system_prompt = Some(format!("{prompt}{}", self.0));
-            futures::future::ready(Opening { messages: Vec::new(), system_prompt }).boxed()
+            futures::future::ready(RunAdditions { messages: Vec::new(), system_prompt }).boxed()
         }
     }
 
     #[tokio::test]
-    async fn they_are_asked_in_order_and_the_first_refusal_counts() {
+    async fn hooks_run_in_order_and_the_first_rejection_wins() {
         let said = Arc::new(Mutex::new(Vec::new()));
-        let mut chain = Chain::default();
-        chain.push(Arc::new(Named("b", true, said.clone())));
-        chain.push(Arc::new(Named("c", false, said.clone())));
-        chain.push_front(Arc::new(Named("a", false, said.clone())));
+        let mut chain = HookChain::default();
+        chain.push(Arc::new(RecordingHook("b", true, said.clone())));
+        chain.push(Arc::new(RecordingHook("c", false, said.clone())));
+        chain.push_front(Arc::new(RecordingHook("a", false, said.clone())));
         let call = ToolCall::new("1", "bash", Map::new());
         assert_eq!(chain.tool_call(&call).await, Err("b".to_owned()));
         assert_eq!(*said.lock().unwrap(), ["a", "b"]);
         assert_eq!(chain.before_run("", &[], ">").await.system_prompt.as_deref(), Some(">abc"));
-        assert_eq!(Chain::default().tool_call(&call).await, Ok(()));
+        assert_eq!(HookChain::default().tool_call(&call).await, Ok(()));
     }
 }

@@ -9,19 +9,22 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 
-use super::bounds::Place;
-use super::{ChildEvent, Engine, Event, EventSink, Hooks as _, Input, Ledger, Options, Shared};
-use crate::session::{Session, Start};
-use crate::tools::{Agents, AgentsError, Child, ChildAnswer, ChildNews, ChildStep, Order, Parent, Watch};
+use super::bounds::ChildSlot;
+use super::{ChildEvent, Engine, Event, EventSink, Hooks as _, Options, Shared, UsageTracker, UserInput};
+use crate::session::{Session, SessionOptions};
+use crate::tools::{
+    Child, ChildAnswer, ChildStep, Parent, SpawnRequest, StepCallback, SubagentError, SubagentEvent,
+    SubagentHost,
+};
 
 /// Starts children for one tool call.
-pub(super) struct Children {
+pub(super) struct ChildSpawner {
     pub shared: Weak<Shared>,
     /// Cancelled when the call must stop.
     pub stop: CancellationToken,
 }
 
-impl Agents for Children {
+impl SubagentHost for ChildSpawner {
     fn parent(&self) -> Option<Parent> {
         let shared = self.shared.upgrade()?;
         let tools = shared.tools();
@@ -30,18 +33,20 @@ impl Agents for Children {
             tools,
             model: state.model.as_ref().map(|model| format!("{}/{}", model.provider, model.id)),
             session_file: state.session.file().map(Into::into),
-            generations: shared.options.bounds.left(),
+            generations: shared.options.subagent_limits.remaining_depth(),
         })
     }
 
-    fn tell(&self, id: &str, agent: &str, news: ChildNews<'_>) {
+    fn emit(&self, id: &str, agent: &str, news: SubagentEvent<'_>) {
         let Some(shared) = self.shared.upgrade() else { return };
         let event = match news {
-            ChildNews::VerificationStarted(started) => ChildEvent::VerificationStarted(started),
-            ChildNews::VerificationCommandStarted(started) => ChildEvent::VerificationCommandStarted(started),
-            ChildNews::VerificationCommandEnded(ended) => ChildEvent::VerificationCommandEnded(ended),
-            ChildNews::VerificationEnded(ended) => ChildEvent::VerificationEnded(ended),
-            ChildNews::Ended { exit_code, verification } => ChildEvent::Ended { exit_code, verification },
+            SubagentEvent::VerificationStarted(started) => ChildEvent::VerificationStarted(started),
+            SubagentEvent::VerificationCommandStarted(started) => {
+                ChildEvent::VerificationCommandStarted(started)
+            }
+            SubagentEvent::VerificationCommandEnded(ended) => ChildEvent::VerificationCommandEnded(ended),
+            SubagentEvent::VerificationEnded(ended) => ChildEvent::VerificationEnded(ended),
+            SubagentEvent::Ended { exit_code, verification } => ChildEvent::Ended { exit_code, verification },
         };
         shared.sink.push(Event::Child { id, agent, event });
     }
@@ -57,7 +62,7 @@ impl Agents for Children {
         }
     }
 
-    fn may<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
+    fn authorize<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
         async move {
             let shared = self.shared.upgrade().ok_or("The agent has ended.")?;
             tokio::select! {
@@ -69,26 +74,26 @@ impl Agents for Children {
         .boxed()
     }
 
-    fn start(&self, order: Order) -> BoxFuture<'_, Result<Box<dyn Child>, AgentsError>> {
+    fn start(&self, order: SpawnRequest) -> BoxFuture<'_, Result<Box<dyn Child>, SubagentError>> {
         async move {
-            let gone = || AgentsError::Unusable("the agent has ended".to_owned());
+            let gone = || SubagentError::Unusable("the agent has ended".to_owned());
             let parent = self.shared.upgrade().ok_or_else(gone)?;
             let now = || parent.options.clock.now_ms();
-            parent.options.ledger.may_start(now()).map_err(AgentsError::Budget)?;
-            let (bounds, place) = parent.options.bounds.enter()?;
+            parent.options.usage_tracker.check_child_budget(now()).map_err(SubagentError::Budget)?;
+            let (bounds, place) = parent.options.subagent_limits.reserve_child()?;
             let mut options = child_options(&parent, &order)?;
-            options.bounds = bounds;
-            let session = history(&options, &order).await?;
-            let Order { id, agent, watch, .. } = order;
-            let sink = Told { parent: self.shared.clone(), id, agent, watch };
+            options.subagent_limits = bounds;
+            let session = open_history(&options, &order).await?;
+            let SpawnRequest { id, agent, on_step: watch, .. } = order;
+            let sink = ChildEventForwarder { parent: self.shared.clone(), id, agent, watch };
             if !order.resumes {
-                parent.options.ledger.start_child(now()).map_err(AgentsError::Budget)?;
+                parent.options.usage_tracker.start_child(now()).map_err(SubagentError::Budget)?;
                 let told = ChildEvent::Started { isolated: order.isolated };
                 parent.sink.push(Event::Child { id: &sink.id, agent: &sink.agent, event: told });
-                parent.tell_what_is_due();
+                parent.emit_due_notices();
             }
             let engine = Engine::with_session(options, Some(session), Arc::new(sink));
-            let child = Started { engine, stop: self.stop.clone(), _place: place };
+            let child = ChildHandle { engine, stop: self.stop.clone(), _slot: place };
             Ok(Box::new(child) as Box<dyn Child>)
         }
         .boxed()
@@ -96,7 +101,7 @@ impl Agents for Children {
 }
 
 /// Returns the parent's options with the parts that the order replaces.
-fn child_options(parent: &Shared, order: &Order) -> Result<Options, AgentsError> {
+fn child_options(parent: &Shared, order: &SpawnRequest) -> Result<Options, SubagentError> {
     let mut options = parent.options.clone();
     {
         let state = parent.state();
@@ -104,11 +109,13 @@ fn child_options(parent: &Shared, order: &Order) -> Result<Options, AgentsError>
         options.thinking = Some(level);
         let chosen = match &order.model {
             Some(pattern) => options.catalog.find(pattern),
-            None => state.model.clone().map(|model| crate::providers::Chosen { model, thinking: None }),
+            None => {
+                state.model.clone().map(|model| crate::providers::ModelSelection { model, thinking: None })
+            }
         };
         let missing = || match &order.model {
-            Some(pattern) => AgentsError::Unusable(format!("no model matches {pattern}")),
-            None => AgentsError::Unusable(options.no_model.clone()),
+            Some(pattern) => SubagentError::Unusable(format!("no model matches {pattern}")),
+            None => SubagentError::Unusable(options.no_model_reason.clone()),
         };
         options.model = Some(chosen.ok_or_else(missing)?);
     }
@@ -122,31 +129,32 @@ fn child_options(parent: &Shared, order: &Order) -> Result<Options, AgentsError>
     }
     (options.store, options.session_name) = (None, None);
     options.system_prompt =
-        parent.prompt().for_another(order.instructions.clone(), options.context.cwd.clone());
-    options.afterwards = Vec::new();
-    options.hooks = parent.options.hooks.of_child(&mut options.afterwards);
-    options.ledger = Arc::new(Ledger::within(parent.options.ledger.clone()));
+        parent.prompt().for_subagent(order.instructions.clone(), options.context.cwd.clone());
+    options.post_run_policies = Vec::new();
+    options.hooks = parent.options.hooks.of_child(&mut options.post_run_policies);
+    options.usage_tracker = Arc::new(UsageTracker::with_parent(parent.options.usage_tracker.clone()));
     Ok(options)
 }
 
-async fn history(options: &Options, order: &Order) -> Result<Session, AgentsError> {
-    let start = Start::new(&options.context.cwd, options.clock.clone(), options.ids.clone()).beside();
+async fn open_history(options: &Options, order: &SpawnRequest) -> Result<Session, SubagentError> {
+    let start = SessionOptions::new(&options.context.cwd, options.clock.clone(), options.ids.clone())
+        .write_in_background();
     let Some(path) = order.history.clone() else { return Ok(Session::in_memory(start)) };
     let opened = tokio::task::spawn_blocking(move || Session::create_at(&path, start)).await;
     let opened = opened.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
-    opened.map_err(|error| AgentsError::Unusable(error.to_string()))
+    opened.map_err(|error| SubagentError::Unusable(error.to_string()))
 }
 
 /// Forwards the events of a child to the subscribers of its parent.
-struct Told {
+struct ChildEventForwarder {
     parent: Weak<Shared>,
     id: String,
     agent: String,
-    watch: Option<Watch>,
+    watch: Option<StepCallback>,
 }
 
-impl Told {
-    fn watched(&self, event: &Event<'_>) {
+impl ChildEventForwarder {
+    fn report_step(&self, event: &Event<'_>) {
         let Some(watch) = &self.watch else { return };
         match event {
             Event::ToolStarted(call) => watch(ChildStep::Called(call)),
@@ -159,60 +167,60 @@ impl Told {
     }
 }
 
-impl EventSink for Told {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl EventSink for ChildEventForwarder {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async move {
             if let Some(parent) = self.parent.upgrade() {
-                parent.sink.room().await;
+                parent.sink.wait_for_capacity().await;
             }
         }
         .boxed()
     }
 
     fn push(&self, event: Event<'_>) {
-        self.watched(&event);
+        self.report_step(&event);
         if let Some(parent) = self.parent.upgrade() {
-            let event = ChildEvent::Did(&event);
+            let event = ChildEvent::Event(&event);
             parent.sink.push(Event::Child { id: &self.id, agent: &self.agent, event });
         }
     }
 }
 
-struct Started {
+struct ChildHandle {
     engine: Engine,
     stop: CancellationToken,
-    _place: Place,
+    _slot: ChildSlot,
 }
 
-impl Child for Started {
-    fn say<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<ChildAnswer, AgentsError>> {
+impl Child for ChildHandle {
+    fn prompt<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<ChildAnswer, SubagentError>> {
         async move {
-            let begun = self.engine.begin(Input::text(text), None);
-            let begun = begun.map_err(|error| AgentsError::Refused(error.to_string()))?;
+            let begun = self.engine.accept_prompt(UserInput::text(text), None);
+            let begun = begun.map_err(|error| SubagentError::PromptRejected(error.to_string()))?;
             begun.start();
-            let guard = Stopped(Some(&self.engine));
+            let guard = AbortOnDrop(Some(&self.engine));
             tokio::select! {
                 biased;
                 () = self.engine.wait_until_idle() => {}
                 () = self.stop.cancelled() => self.engine.abort().await,
             }
-            guard.done();
-            Ok(answer(&self.engine))
+            guard.disarm();
+            Ok(last_answer(&self.engine))
         }
         .boxed()
     }
 }
 
 /// Stops a child on drop, unless its answer was returned.
-struct Stopped<'a>(Option<&'a Engine>);
+struct AbortOnDrop<'a>(Option<&'a Engine>);
 
-impl Stopped<'_> {
-    fn done(mut self) {
+impl AbortOnDrop<'_> {
+    fn disarm(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Stopped<'_> {
+impl Drop for AbortOnDrop<'_> {
     fn drop(&mut self) {
         if let Some(engine) = self.0 {
             // One poll is enough to request the abort; its end needs no wait.
@@ -221,7 +229,7 @@ impl Drop for Stopped<'_> {
     }
 }
 
-fn answer(engine: &Engine) -> ChildAnswer {
+fn last_answer(engine: &Engine) -> ChildAnswer {
     let messages = engine.messages();
     let last = messages.iter().rev().find_map(|message| match &**message {
         AgentMessage::Assistant(answer) => Some((answer.stop_reason, answer.error_message.clone())),

@@ -7,28 +7,30 @@ use agentese::types::{CompactionReason, CompactionResult, Model, ThinkingLevel};
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
-use super::branch::keep_compaction;
-use super::compaction::{Item, Keep, Snapshot, context_tokens, estimate, kept_by_count, plan};
-use super::overflow::beside;
-use super::shared::End;
-use super::state::{Kind, Phase};
-use super::summary::{Job, Summary, summarize};
-use super::{CompactError, Compacting, Engine, Event, Shared};
+use super::branch::apply_remote_compaction;
+use super::compaction::{
+    BranchEntry, ConversationSnapshot, KeptAmount, context_tokens, estimate, plan, scale_to_estimate,
+};
+use super::overflow::spawn_blocking_if;
+use super::shared::WorkEndGuard;
+use super::state::{WorkKind, WorkPhase};
+use super::summary::{CompactionJob, Summary, summarize};
+use super::{CompactError, CompactionDecision, Engine, Event, Shared};
 use crate::config::RetrySettings;
 use crate::providers::Provider;
 
 /// Time limit for a remote agent to end an aborted compaction.
-const GRACE: std::time::Duration = std::time::Duration::from_secs(4);
+const ABORT_GRACE: std::time::Duration = std::time::Duration::from_secs(4);
 /// Reason for rejecting the summary of an extension.
-const EMPTY_GIVEN: &str = "The summary that an extension gave is empty";
+const EMPTY_EXTENSION_SUMMARY: &str = "The summary that an extension gave is empty";
 
 /// Input of the plan of a compaction, taken from the state in one moment.
-struct Draft {
-    items: Vec<Item>,
-    snapshot: Snapshot,
-    keep: Keep,
+struct PlanInput {
+    items: Vec<BranchEntry>,
+    snapshot: ConversationSnapshot,
+    keep: KeptAmount,
     /// `true` if `keep` is in tokens as the provider counts them.
-    by_count: bool,
+    in_provider_tokens: bool,
     model: Model,
     provider: Arc<dyn Provider>,
     thinking: ThinkingLevel,
@@ -52,12 +54,12 @@ impl Engine {
         focus: Option<&str>,
         keep_recent: Option<u64>,
     ) -> Result<CompactionResult, CompactError> {
-        if self.shared.led.is_some() {
-            return self.compact_there(focus).await;
+        if self.shared.remote.is_some() {
+            return self.compact_remote(focus).await;
         }
         let mut cut = false;
         loop {
-            cut |= self.shared.state().phase() == Some(Phase::Running);
+            cut |= self.shared.state().phase() == Some(WorkPhase::Running);
             self.abort().await;
             let (draft, abort, _end) = {
                 let mut state = self.shared.state();
@@ -68,68 +70,68 @@ impl Engine {
                 if state.work.is_some() {
                     continue;
                 }
-                if cut && self.shared.options.customs.compaction_drops_cut_answer {
-                    state.session.forget_cut_answer();
+                if cut && self.shared.options.profile.compaction_drops_interrupted_answer {
+                    state.session.hide_aborted_answer();
                 }
-                let draft = draft(&self.shared, &mut state, CompactionReason::Manual, keep_recent)?;
-                let working = state.begin(Kind::Compaction, Phase::Compacting);
-                let (abort, end) = (working.abort.clone(), End::new(self.shared.clone(), working));
+                let draft = plan_input(&self.shared, &mut state, CompactionReason::Manual, keep_recent)?;
+                let working = state.start_work(WorkKind::Compaction, WorkPhase::Compacting);
+                let (abort, end) = (working.abort.clone(), WorkEndGuard::new(self.shared.clone(), working));
                 (draft, abort, end)
             };
-            let job = draft.planned().await?;
-            let made = make(&self.shared, &job, focus, &abort).await?;
-            return apply(&self.shared, job, made, &abort).await.ok_or(CompactError::Cancelled);
+            let job = draft.into_job().await?;
+            let made = create_summary(&self.shared, &job, focus, &abort).await?;
+            return apply_summary(&self.shared, job, made, &abort).await.ok_or(CompactError::Cancelled);
         }
     }
 }
 
 impl Engine {
     /// Compacts the conversation in the remote agent.
-    async fn compact_there(&self, focus: Option<&str>) -> Result<CompactionResult, CompactError> {
+    async fn compact_remote(&self, focus: Option<&str>) -> Result<CompactionResult, CompactError> {
         self.abort().await;
-        let (lead, abort, _end) = {
+        let (agent, abort, _end) = {
             let mut state = self.shared.state();
             if state.closing {
                 return Err(CompactError::Closing);
             }
-            let Some(led) = &self.shared.led else { return Err(CompactError::Cancelled) };
-            let working = state.begin(Kind::Compaction, Phase::Compacting);
-            (led.lead.clone(), working.abort.clone(), End::new(self.shared.clone(), working))
+            let Some(remote) = &self.shared.remote else { return Err(CompactError::Cancelled) };
+            let working = state.start_work(WorkKind::Compaction, WorkPhase::Compacting);
+            (remote.agent.clone(), working.abort.clone(), WorkEndGuard::new(self.shared.clone(), working))
         };
         let made = tokio::select! {
             biased;
-            made = lead.compact(focus) => made.map_err(CompactError::Failed)?,
+            made = agent.compact(focus) => made.map_err(CompactError::Failed)?,
             () = async {
                 abort.cancelled().await;
-                lead.abort().await;
-                self.shared.options.clock.sleep(GRACE).await;
+                agent.abort().await;
+                self.shared.options.clock.sleep(ABORT_GRACE).await;
             } => return Err(CompactError::Cancelled),
         };
-        Ok(keep_compaction(&mut self.shared.state().session, made))
+        Ok(apply_remote_compaction(&mut self.shared.state().session, made))
     }
 }
 
 /// Compacts during the current work, and emits the events. Returns `true` if the conversation was compacted.
-pub(super) async fn compact_on_its_own(
+pub(super) async fn auto_compact(
     shared: &Arc<Shared>,
     reason: &CompactionReason,
     will_retry: bool,
     abort: &CancellationToken,
 ) -> bool {
-    let draft = draft(shared, &mut shared.state(), reason.clone(), None);
+    let draft = plan_input(shared, &mut shared.state(), reason.clone(), None);
     let job = match draft {
-        Ok(draft) => draft.planned().await,
+        Ok(draft) => draft.into_job().await,
         Err(error) => Err(error),
     };
-    let idle = matches!(job, Err(CompactError::Nothing(_) | CompactError::NoModel(_)));
-    if idle && !shared.options.customs.tells_of_idle_compactions {
+    let idle = matches!(job, Err(CompactError::NothingToCompact(_) | CompactError::NoModel(_)));
+    if idle && !shared.options.profile.emits_idle_compactions {
         return false;
     }
     shared.sink.push(Event::CompactionStarted { reason });
     let result = match job {
         Err(error) => Err(error),
-        Ok(job) => match make(shared, &job, None, abort).await {
-            Ok(made) => apply(shared, job, made, abort).await.ok_or(CompactError::Cancelled),
+        Ok(job) => match create_summary(shared, &job, None, abort).await {
+            Ok(made) => apply_summary(shared, job, made, abort).await.ok_or(CompactError::Cancelled),
             Err(error) => Err(error),
         },
     };
@@ -141,7 +143,7 @@ pub(super) async fn compact_on_its_own(
         let will_retry = will_retry && Option::is_some(&result);
         shared.sink.push(Event::CompactionEnded { result, aborted, will_retry, error });
     };
-    let limit = || shared.options.ledger.reached();
+    let limit = || shared.options.usage_tracker.reached();
     match &result {
         Ok(result) => end(Some(result), false, None),
         Err(CompactError::Cancelled) => match limit() {
@@ -149,7 +151,7 @@ pub(super) async fn compact_on_its_own(
             None => end(None, true, None),
         },
         // As recorded from the agent.
-        Err(CompactError::Nothing(reason)) if shared.options.customs.gives_no_reason(reason) => {
+        Err(CompactError::NothingToCompact(reason)) if shared.options.profile.omits_reason(reason) => {
             end(None, false, None)
         }
         Err(error) => end(None, false, Some(&format!("{prefix}: {error}"))),
@@ -157,14 +159,14 @@ pub(super) async fn compact_on_its_own(
     result.is_ok()
 }
 
-impl Draft {
+impl PlanInput {
     /// Makes the plan, which decodes messages.
-    async fn planned(self) -> Result<Job, CompactError> {
+    async fn into_job(self) -> Result<CompactionJob, CompactError> {
         let Self {
             items,
             snapshot,
             keep,
-            by_count,
+            in_provider_tokens,
             model,
             provider,
             thinking,
@@ -176,35 +178,38 @@ impl Draft {
         let is_long = snapshot.is_long();
         let make = move || {
             let keep = match keep {
-                Keep::Around(wanted) if by_count => Keep::Around(kept_by_count(wanted, &snapshot)),
+                KeptAmount::AtLeast(wanted) if in_provider_tokens => {
+                    KeptAmount::AtLeast(scale_to_estimate(wanted, &snapshot))
+                }
                 keep => keep,
             };
             plan(&items, || context_tokens(&snapshot), keep)
         };
-        let plan = beside(is_long, make).await?;
-        Ok(Job { plan, model, provider, thinking, reserve, session, reason, retry })
+        let plan = spawn_blocking_if(is_long, make).await?;
+        Ok(CompactionJob { plan, model, provider, thinking, reserve, session, reason, retry })
     }
 }
 
-fn draft(
+fn plan_input(
     shared: &Shared,
-    state: &mut super::state::State,
+    state: &mut super::state::EngineState,
     reason: CompactionReason,
     keep_recent: Option<u64>,
-) -> Result<Draft, CompactError> {
+) -> Result<PlanInput, CompactError> {
     let options = &shared.options;
-    let no_model = || CompactError::NoModel(options.no_model.clone());
+    let no_model = || CompactError::NoModel(options.no_model_reason.clone());
     let model = state.model.clone().ok_or_else(no_model)?;
-    options.catalog.ready(&model).map_err(|reason| CompactError::NotReady(reason.to_string()))?;
+    options.catalog.ready(&model).map_err(|reason| CompactError::MissingKey(reason.to_string()))?;
     let provider = options.catalog.provider_of(&model).cloned().ok_or_else(no_model)?;
-    let keep = keep_recent.map_or(Keep::Around(state.compaction.keep_recent_tokens), Keep::Within);
+    let keep =
+        keep_recent.map_or(KeptAmount::AtLeast(state.compaction.keep_recent_tokens), KeptAmount::AtMost);
     // The snapshot of a short conversation is decoded, and so are its items.
-    let snapshot = Snapshot::of(&mut state.session);
-    Ok(Draft {
-        items: super::branch::items(&state.session),
+    let snapshot = ConversationSnapshot::of(&mut state.session);
+    Ok(PlanInput {
+        items: super::branch::branch_entries(&state.session),
         snapshot,
         keep,
-        by_count: options.customs.keeps_by_count,
+        in_provider_tokens: options.profile.keeps_provider_tokens,
         thinking: options.catalog.nearest_level(&model, ThinkingLevel::High),
         model,
         provider,
@@ -216,68 +221,73 @@ fn draft(
 }
 
 /// A summary and its source.
-enum Made {
-    Summary(Summary),
-    Given(Box<CompactionResult>),
+enum SummaryOrigin {
+    Model(Summary),
+    Extension(Box<CompactionResult>),
 }
 
 /// Calls the hooks, then requests a summary from the model.
-async fn make(
+async fn create_summary(
     shared: &Shared,
-    job: &Job,
+    job: &CompactionJob,
     focus: Option<&str>,
     abort: &CancellationToken,
-) -> Result<Made, CompactError> {
+) -> Result<SummaryOrigin, CompactError> {
     let hooks = &shared.options.hooks;
-    if hooks.minds_compaction() {
-        let entries = super::branch::entries(&shared.state().session);
+    if hooks.handles_compaction() {
+        let entries = super::branch::branch_json(&shared.state().session);
         let said = tokio::select! {
             biased;
-            () = abort.cancelled() => Compacting::Cancelled,
-            said = hooks.before_compact(job.plan.public(), entries, focus) => said,
+            () = abort.cancelled() => CompactionDecision::Cancelled,
+            said = hooks.before_compact(job.plan.to_public(), entries, focus) => said,
         };
         match said {
-            Compacting::Usual => {}
-            Compacting::Cancelled => return Err(CompactError::Cancelled),
-            Compacting::Given(result) if result.summary.trim().is_empty() => {
-                return Err(CompactError::Failed(EMPTY_GIVEN.to_owned()));
+            CompactionDecision::Proceed => {}
+            CompactionDecision::Cancelled => return Err(CompactError::Cancelled),
+            CompactionDecision::Supplied(result) if result.summary.trim().is_empty() => {
+                return Err(CompactError::Failed(EMPTY_EXTENSION_SUMMARY.to_owned()));
             }
-            Compacting::Given(result) => return Ok(Made::Given(result)),
+            CompactionDecision::Supplied(result) => return Ok(SummaryOrigin::Extension(result)),
         }
     }
-    summarize(shared, job, focus, abort).await.map(Made::Summary)
+    summarize(shared, job, focus, abort).await.map(SummaryOrigin::Model)
 }
 
 /// Applies a summary to the session. Returns `None` if another session has replaced it meanwhile. An abort does not
 /// revert the compaction; it ends the wait for the disk and the hooks.
-async fn apply(shared: &Shared, job: Job, made: Made, abort: &CancellationToken) -> Option<CompactionResult> {
-    let given = matches!(made, Made::Given(_));
+async fn apply_summary(
+    shared: &Shared,
+    job: CompactionJob,
+    made: SummaryOrigin,
+    abort: &CancellationToken,
+) -> Option<CompactionResult> {
+    let given = matches!(made, SummaryOrigin::Extension(_));
     let (result, entry) = {
         let mut state = shared.state();
         if state.session.id() != job.session {
             return None;
         }
         let mut result = match made {
-            Made::Given(result) => *result,
-            Made::Summary(Summary { text, usage }) => {
+            SummaryOrigin::Extension(result) => *result,
+            SummaryOrigin::Model(Summary { text, usage }) => {
                 let mut result = CompactionResult::new(text, &job.plan.first_kept, job.plan.tokens_before);
-                result.usage = usage.filter(|_| shared.options.customs.keeps_details);
+                result.usage = usage.filter(|_| shared.options.profile.stores_provider_details);
                 result.details = Some(job.plan.details()).into();
                 result
             }
         };
-        let entry = super::branch::compacted(&mut state.session, &result, given);
-        if shared.options.customs.keeps_details {
-            result.estimated_tokens_after = Some(estimate(state.session.messages_back()));
+        let entry = super::branch::apply_compaction(&mut state.session, &result, given);
+        if shared.options.profile.stores_provider_details {
+            result.estimated_tokens_after = Some(estimate(state.session.messages_rev()));
         }
         (result, entry)
     };
     tokio::select! {
         biased;
         () = abort.cancelled() => {}
-        () = shared.written() => {}
+        () = shared.wait_until_written() => {}
     }
-    if shared.options.hooks.minds_compaction() {
+    if shared.options.hooks.handles_compaction() {
         tokio::select! {
             biased;
             () = abort.cancelled() => {}

@@ -21,10 +21,10 @@ mod item;
 mod plan;
 mod written;
 
-pub(super) use ask::{Part, request, system_prompt};
-pub(super) use cut::Keep;
+pub(super) use ask::{SummaryPart, request, system_prompt};
+pub(super) use cut::KeptAmount;
 pub(super) use estimate::{
-    Conversation, Snapshot, context_tokens, counted_tokens, estimate, is_due, kept_by_count,
+    ConversationSnapshot, MessageHistory, context_tokens, counted_tokens, estimate, is_due, scale_to_estimate,
 };
-pub(super) use item::{Item, Kind, Previous};
-pub(super) use plan::{NothingToDo, Plan, plan};
+pub(super) use item::{BranchEntry, EntryKind, PreviousCompaction};
+pub(super) use plan::{NothingToCompactError, Plan, plan};

@@ -8,17 +8,17 @@ use agentese::framing::FrameText;
 use agentese::types::{AgentMessage, InterruptMode, Model, QueueMode, ThinkingLevel};
 
 use super::compaction::counted_tokens;
-use super::state::Phase;
+use super::state::WorkPhase;
 use super::{Engine, Event, Fairness};
-use crate::config::Change;
-use crate::session::{EmptyName, Session, Spoken, Stats};
+use crate::config::SettingsChange;
+use crate::session::{EmptyNameError, EntryMessage, Session, Stats};
 
 /// Time limit of a shutdown for the regular end of a run.
-const PATIENCE: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Current state of an engine.
 #[derive(Debug, Clone, PartialEq)]
-pub struct View {
+pub struct EngineStatus {
     /// Model of the next prompt.
     pub model: Option<Model>,
     /// Thinking level.
@@ -53,15 +53,15 @@ pub struct View {
 
 impl Engine {
     /// Returns the current state of the engine.
-    pub fn view(&self) -> View {
+    pub fn status(&self) -> EngineStatus {
         let state = self.shared.state();
-        View {
+        EngineStatus {
             model: state.model.clone(),
             thinking: state.thinking,
-            streaming: state.phase() == Some(Phase::Running),
+            streaming: state.phase() == Some(WorkPhase::Running),
             working: state.is_working(),
-            waiting: state.phase() == Some(Phase::Waiting),
-            compacting: state.phase() == Some(Phase::Compacting),
+            waiting: state.phase() == Some(WorkPhase::RetryPause),
+            compacting: state.phase() == Some(WorkPhase::Compacting),
             auto_compaction: state.compaction.enabled,
             steering_mode: state.queues.steering_mode(),
             follow_up_mode: state.queues.follow_up_mode(),
@@ -75,11 +75,13 @@ impl Engine {
     }
 
     /// Returns `true` if `view` is still the current state of the engine.
-    pub fn is_as(&self, view: &View) -> bool {
+    pub fn has_status(&self, status: &EngineStatus) -> bool {
         let state = self.shared.state();
-        let View { model, thinking, streaming, working, waiting, compacting, auto_compaction, .. } = view;
-        let View { steering_mode, follow_up_mode, interrupt_mode, session_id, .. } = view;
-        let View { session_file, session_name, messages, pending, .. } = view;
+        let EngineStatus {
+            model, thinking, streaming, working, waiting, compacting, auto_compaction, ..
+        } = status;
+        let EngineStatus { steering_mode, follow_up_mode, interrupt_mode, session_id, .. } = status;
+        let EngineStatus { session_file, session_name, messages, pending, .. } = status;
         let phase = state.phase();
         state.session.message_count() == *messages
             && state.session.id() == session_id
@@ -87,10 +89,10 @@ impl Engine {
             && state.session.file() == session_file.as_deref()
             && state.queues.pending() == *pending
             && state.thinking == *thinking
-            && (phase == Some(Phase::Running)) == *streaming
+            && (phase == Some(WorkPhase::Running)) == *streaming
             && state.is_working() == *working
-            && (phase == Some(Phase::Waiting)) == *waiting
-            && (phase == Some(Phase::Compacting)) == *compacting
+            && (phase == Some(WorkPhase::RetryPause)) == *waiting
+            && (phase == Some(WorkPhase::Compacting)) == *compacting
             && state.compaction.enabled == *auto_compaction
             && state.queues.steering_mode() == *steering_mode
             && state.queues.follow_up_mode() == *follow_up_mode
@@ -111,23 +113,23 @@ impl Engine {
 
     /// Returns all messages of the session.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
-        self.shared.look(Session::messages)
+        self.shared.read_session(Session::messages)
     }
 
     /// Returns all messages as JSON texts; see [`crate::session::Session::message_texts`].
     pub fn message_texts(&self) -> Vec<FrameText> {
-        self.shared.look(Session::message_texts)
+        self.shared.read_session(Session::message_texts)
     }
 
     /// Returns the conversation with the ids of its entries, in order. After a compaction, it consists of the summary,
     /// the messages that the compaction kept, and all later messages.
-    pub fn conversation(&self) -> Vec<Spoken> {
-        self.shared.look(Session::conversation)
+    pub fn conversation(&self) -> Vec<EntryMessage> {
+        self.shared.read_session(Session::conversation)
     }
 
     /// Returns the text of the model's last answer; see [`crate::session::Session::last_assistant_text`].
     pub fn last_assistant_text(&self) -> Option<String> {
-        let skips_textless = self.shared.options.customs.behavior.skips_textless_answers;
+        let skips_textless = self.shared.options.profile.behavior.skips_textless_answers;
         self.shared.state().session.last_assistant_text(skips_textless)
     }
 
@@ -136,7 +138,7 @@ impl Engine {
     pub fn stats(&self) -> (String, Option<PathBuf>, Stats) {
         let state = self.shared.state();
         let session = &state.session;
-        let stats = match self.shared.options.customs.counts_whole_file {
+        let stats = match self.shared.options.profile.stats_cover_file {
             true => session.stats_of_file(),
             false => session.stats(),
         };
@@ -145,31 +147,31 @@ impl Engine {
 
     /// Works like [`Engine::stats`], with the tokens and the cost that a remote agent reports. Numbers without a report
     /// are the observed ones.
-    pub async fn stats_there(&self) -> (String, Option<PathBuf>, Stats) {
-        let used = match &self.shared.led {
-            Some(led) => led.lead.used().await,
+    pub async fn reported_stats(&self) -> (String, Option<PathBuf>, Stats) {
+        let used = match &self.shared.remote {
+            Some(remote) => remote.agent.usage().await,
             None => None,
         };
         let (id, file, stats) = self.stats();
-        (id, file, used.unwrap_or_default().over(stats))
+        (id, file, used.unwrap_or_default().override_stats(stats))
     }
 
     /// Returns the number of tokens in the context; `None` if unknown, as directly after a compaction.
     pub fn context_tokens(&self) -> Option<u64> {
-        self.shared.look(|session| match counted_tokens(session) {
+        self.shared.read_session(|session| match counted_tokens(session) {
             None if session.compacted_messages() == 0 => Some(super::compaction::context_tokens(session)),
             counted => counted,
         })
     }
 
     /// Names the session. Fails if the name is empty.
-    pub fn set_session_name(&self, name: &str) -> Result<(), EmptyName> {
+    pub fn set_session_name(&self, name: &str) -> Result<(), EmptyNameError> {
         let mut state = self.shared.state();
         state.session.rename(name)?;
-        state.session.linger();
+        state.session.wait_briefly();
         let name = state.session.name().unwrap_or_default();
-        if let Some(led) = &self.shared.led {
-            led.lead.rename(name);
+        if let Some(remote) = &self.shared.remote {
+            remote.agent.rename(name);
         }
         self.shared.sink.push(Event::SessionNamed { name });
         Ok(())
@@ -178,33 +180,33 @@ impl Engine {
     /// Sets the delivery mode of steering messages.
     pub fn set_steering_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_steering_mode(mode);
-        self.shared.options.persist.save(Change::SteeringMode(mode));
+        self.shared.options.persist.save(SettingsChange::SteeringMode(mode));
     }
 
     /// Sets the delivery mode of follow-ups.
     pub fn set_follow_up_mode(&self, mode: QueueMode) {
         self.shared.state().queues.set_follow_up_mode(mode);
-        self.shared.options.persist.save(Change::FollowUpMode(mode));
+        self.shared.options.persist.save(SettingsChange::FollowUpMode(mode));
     }
 
     /// Sets the moment at which steering reaches a run: between calls, or at the end of the turn.
     pub fn set_interrupt_mode(&self, mode: InterruptMode) {
         self.shared.state().queues.set_interrupt_mode(mode);
-        if let Some(led) = &self.shared.led {
-            led.lead.interrupt(mode);
+        if let Some(remote) = &self.shared.remote {
+            remote.agent.set_interrupt_mode(mode);
         }
     }
 
     /// Turns automatic compaction on or off.
     pub fn set_auto_compaction(&self, enabled: bool) {
         self.shared.state().compaction.enabled = enabled;
-        self.shared.options.persist.save(Change::CompactionEnabled(enabled));
+        self.shared.options.persist.save(SettingsChange::CompactionEnabled(enabled));
     }
 
     /// Turns automatic retries on or off.
     pub fn set_auto_retry(&self, enabled: bool) {
         self.shared.state().retry.enabled = enabled;
-        self.shared.options.persist.save(Change::RetryEnabled(enabled));
+        self.shared.options.persist.save(SettingsChange::RetryEnabled(enabled));
     }
 
     /// Stops the current work and waits for its end: its closing events are emitted before this returns. Returns at
@@ -217,22 +219,24 @@ impl Engine {
                 work.ended.clone()
             })
         };
-        match (ended, &self.shared.led) {
+        match (ended, &self.shared.remote) {
             (Some(ended), _) => ended.cancelled().await,
-            (None, Some(led)) => led.abort_what_is_handed_over().await,
+            (None, Some(remote)) => remote.abort_forwarding().await,
             (None, None) => {}
         }
     }
 
     /// Cancels the pending retry, and returns after the events about it. Returns at once without a pending retry.
     pub async fn abort_retry(&self) {
-        if let Some(led) = &self.shared.led {
-            return led.lead.abort_retry().await;
+        if let Some(remote) = &self.shared.remote {
+            return remote.agent.abort_retry().await;
         }
         let ended = {
             let state = self.shared.state();
-            let Some(work) = state.work.as_ref().filter(|work| work.phase == Phase::Waiting) else { return };
-            work.give_up.cancel();
+            let Some(work) = state.work.as_ref().filter(|work| work.phase == WorkPhase::RetryPause) else {
+                return;
+            };
+            work.cancel_retry.cancel();
             work.ended.clone()
         };
         ended.cancelled().await;
@@ -253,16 +257,16 @@ impl Engine {
         {
             let mut state = self.shared.state();
             state.closing = true;
-            state.bash.cancel();
+            state.bash_abort.cancel();
         }
-        let patience = self.shared.options.clock.sleep(PATIENCE);
+        let patience = self.shared.options.clock.sleep(SHUTDOWN_TIMEOUT);
         tokio::select! {
             () = self.abort() => {}
             () = patience => {
                 tracing::error!("the run did not end and is given up");
                 let work = self.shared.state().work.take();
                 if let Some(work) = work {
-                    work.detach();
+                    work.abort_task();
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! Reasons for a rejection by an engine.
 
-use super::compaction::NothingToDo;
+use super::compaction::NothingToCompactError;
 
 /// Reason for rejecting a prompt. The prompt has changed nothing, and no event is emitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +17,7 @@ pub enum PromptError {
     NoModel(String),
     /// The model has no key.
     #[error("{0}")]
-    NotReady(String),
+    MissingKey(String),
     /// The prompt has no visible content, and no model API accepts it.
     #[error("The message is blank: it has neither visible text nor an image. Send some text or an image")]
     Blank,
@@ -34,14 +34,14 @@ pub enum PromptError {
     Compacting,
     /// The prompt would be queued, and the queues are full.
     #[error(transparent)]
-    Full(#[from] super::queue::QueuesFull),
+    QueueFull(#[from] super::queue::QueueFullError),
     /// A limit of the session's budget is reached.
     // The text is the one that pisces gives.
     #[error("Session budget exceeded ({0})")]
     Budget(agentese::types::BudgetViolationReason),
     /// A remote agent does the work, and rejects the prompt.
     #[error("{0}")]
-    Led(String),
+    Remote(String),
     /// The engine is shutting down.
     #[error("The agent is shutting down")]
     Closing,
@@ -53,13 +53,13 @@ pub enum PromptError {
 pub enum CompactError {
     /// There is nothing to compact.
     #[error("{0}")]
-    Nothing(String),
+    NothingToCompact(String),
     /// There is no model.
     #[error("No model is selected: {0}")]
     NoModel(String),
     /// The model cannot be used.
     #[error("{0}")]
-    NotReady(String),
+    MissingKey(String),
     /// The compaction was cancelled.
     // The text is pi's.
     #[error("Compaction cancelled")]
@@ -72,8 +72,8 @@ pub enum CompactError {
     Closing,
 }
 
-impl From<NothingToDo> for CompactError {
-    fn from(nothing: NothingToDo) -> Self {
-        Self::Nothing(nothing.to_string())
+impl From<NothingToCompactError> for CompactError {
+    fn from(nothing: NothingToCompactError) -> Self {
+        Self::NothingToCompact(nothing.to_string())
     }
 }

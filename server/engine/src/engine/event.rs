@@ -112,7 +112,7 @@ pub enum Event<'a> {
     },
     /// Failure of the request for a summary, which is repeated after a pause. For agents with events about such
     /// retries.
-    SummaryRetryPlanned {
+    SummaryRetryScheduled {
         /// Number of this retry, from 1.
         attempt: u64,
         /// Maximum number of retries.
@@ -123,7 +123,7 @@ pub enum Event<'a> {
         error: &'a str,
     },
     /// End of the pause; the request for a summary is repeated.
-    SummaryRetried {
+    SummaryRetryStarted {
         /// Reason for the compaction.
         reason: &'a CompactionReason,
     },
@@ -139,7 +139,7 @@ pub enum Event<'a> {
         follow_ups: &'a [String],
     },
     /// A new entry of the session that is no message, for agents with events about such entries.
-    Entered(
+    EntryAppended(
         /// The entry, as written to the file.
         &'a str,
     ),
@@ -157,7 +157,7 @@ pub enum Event<'a> {
     /// context.
     RulesTriggered(&'a [StreamRule]),
     /// Reminder to a model that stopped with unfinished todos; it continues with them.
-    Reminded {
+    TodoReminder {
         /// The unfinished todos.
         todos: &'a [TodoItem],
         /// Number of this reminder, from 1.
@@ -175,23 +175,23 @@ pub enum Event<'a> {
         event: ChildEvent<'a>,
     },
     /// Usage near a limit of a budget. Once per dimension.
-    BudgetNear {
+    BudgetWarning {
         /// Scope of the usage.
         scope: &'a BudgetScope,
         /// Usage of the budget.
         snapshot: &'a BudgetSnapshot,
     },
     /// A budget is exhausted. Once per scope.
-    BudgetUsedUp {
+    BudgetExceeded {
         /// Scope of the usage.
         scope: &'a BudgetScope,
         /// Usage of the budget.
         snapshot: &'a BudgetSnapshot,
     },
     /// A part of the conversation is missing from the session file, or the file is complete again.
-    Storage {
+    StorageStatus {
         /// Reason for the missing part; `None` if the file is complete again.
-        trouble: Option<&'a str>,
+        error: Option<&'a str>,
     },
     /// Failure of an extension, or of another addition by the user. The agent continues.
     ExtensionFailed {
@@ -213,7 +213,7 @@ pub enum ChildEvent<'a> {
         isolated: bool,
     },
     /// A step of the child's run, for dialects that show it.
-    Did(&'a Event<'a>),
+    Event(&'a Event<'a>),
     /// Start of an attempt at verification.
     VerificationStarted(&'a SubagentVerificationStart),
     /// Start of a command of the verification.
@@ -235,12 +235,12 @@ pub enum ChildEvent<'a> {
 pub trait EventSink: Send + Sync {
     /// Waits until more events are wanted. A run waits before each event. After an abort, the few closing events do not
     /// wait.
-    fn room(&self) -> BoxFuture<'_, ()>;
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()>;
 
     /// Returns the minimum length of an answer, in bytes, from which waiting pieces are joined. Returns `None` if each
     /// piece is emitted alone. If every update contains the whole answer, joining reduces the amount of data for a slow
     /// client.
-    fn joins(&self) -> Option<usize> {
+    fn join_threshold(&self) -> Option<usize> {
         None
     }
 

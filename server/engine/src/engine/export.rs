@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::Engine;
-use crate::export::{self, Entries, ExportError, Transcript};
+use crate::export::{self, Entries, ExportError, ExportInput};
 use crate::providers::ExposeSecret;
 use crate::session::{Entry, EntryLine};
 use crate::tools::resolve_path;
@@ -14,7 +14,7 @@ use crate::tools::resolve_path;
 /// Reason for a failed export.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PageError {
+pub enum ExportPageError {
     // The texts are pi's.
     /// The session has no messages.
     #[error("Nothing to export yet - start a conversation first")]
@@ -24,16 +24,16 @@ pub enum PageError {
     InMemory,
     /// A remote agent writes pages, and it rejected the request.
     #[error("{0}")]
-    Elsewhere(String),
+    Remote(String),
     /// The page cannot be written.
     #[error(transparent)]
     Write(#[from] ExportError),
 }
 
 /// Input of a page, taken from the state in one moment.
-struct Snapshot {
+struct ExportSnapshot {
     header: String,
-    entries: Lines,
+    entries: EntryLines,
     leaf: Option<String>,
     prompt: String,
     tools: Vec<(String, String)>,
@@ -41,9 +41,9 @@ struct Snapshot {
 }
 
 /// The lines of the entries; the lines of a large session stay in its file.
-struct Lines(Vec<EntryLine>);
+struct EntryLines(Vec<EntryLine>);
 
-impl Entries for Lines {
+impl Entries for EntryLines {
     fn count(&self) -> usize {
         self.0.len()
     }
@@ -59,9 +59,9 @@ impl Engine {
     /// `~` and relative paths in `target` have the same meaning as for the tools. Returns the path as given. Fails
     /// before the first message, for a session in memory, and if the file cannot be written. A file that is no such
     /// page is never replaced.
-    pub async fn export(&self, target: Option<&str>) -> Result<PathBuf, PageError> {
-        if let Some(led) = &self.shared.led {
-            return led.lead.export(target).await.map_err(PageError::Elsewhere);
+    pub async fn export(&self, target: Option<&str>) -> Result<PathBuf, ExportPageError> {
+        if let Some(remote) = &self.shared.remote {
+            return remote.agent.export(target).await.map_err(ExportPageError::Remote);
         }
         let options = &self.shared.options;
         let (secrets, unknown) = options.catalog.secrets().await;
@@ -71,16 +71,16 @@ impl Engine {
         let (path, snapshot) = {
             let state = self.shared.state();
             let session = &state.session;
-            let file = session.file().ok_or(PageError::InMemory)?;
-            if !session.is_persisted() && !options.customs.exports_empty {
-                return Err(PageError::Empty);
+            let file = session.file().ok_or(ExportPageError::InMemory)?;
+            if !session.is_persisted() && !options.profile.exports_empty_sessions {
+                return Err(ExportPageError::Empty);
             }
-            let path =
-                target.map_or_else(|| export::default_name(options.customs.page_name, file), PathBuf::from);
+            let path = target
+                .map_or_else(|| export::default_name(options.profile.export_prefix, file), PathBuf::from);
             let tools = options.tools.iter();
-            let snapshot = Snapshot {
+            let snapshot = ExportSnapshot {
                 header: session.header().json().to_owned(),
-                entries: Lines(session.entries().iter().map(Entry::line).collect()),
+                entries: EntryLines(session.entries().iter().map(Entry::line).collect()),
                 leaf: session.leaf().map(|leaf| leaf.id().to_string()),
                 prompt: self.shared.system_prompt(),
                 tools: tools.map(|tool| (tool.name().to_owned(), tool.description().to_owned())).collect(),
@@ -95,14 +95,14 @@ impl Engine {
     }
 }
 
-fn write(snapshot: &Snapshot, target: &Path) -> Result<(), ExportError> {
+fn write(snapshot: &ExportSnapshot, target: &Path) -> Result<(), ExportError> {
     let header = serde_json::from_str(&snapshot.header).unwrap_or_default();
-    let transcript = Transcript {
+    let transcript = ExportInput {
         leaf: snapshot.leaf.as_deref(),
         system_prompt: Some(snapshot.prompt.as_str()).filter(|prompt| !prompt.is_empty()),
         tools: &snapshot.tools,
         secrets: &snapshot.secrets,
-        ..Transcript::new(&header, &snapshot.entries)
+        ..ExportInput::new(&header, &snapshot.entries)
     };
     export::write(&transcript, target)
 }

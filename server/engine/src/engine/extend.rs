@@ -6,17 +6,17 @@ use agentese::types::{AgentMessage, CustomMessage, Model, ThinkingLevel};
 use serde_json::Value;
 
 use super::agent_loop::AgentLoop;
-use super::input::Said;
+use super::input::OriginalInput;
 use super::run::Run;
 use super::shared::Work;
-use super::state::{Kind, Phase, State};
-use super::{Begun, Customs, Engine, Event, PromptError, Shared};
+use super::state::{EngineState, WorkKind, WorkPhase};
+use super::{AcceptedPrompt, BehaviorProfile, Engine, Event, PromptError, Shared};
 use crate::session::EntryId;
 use crate::tools::ToolSet;
 
 /// Moment at which a message of an extension reaches the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Delivery {
+pub enum ExtensionDelivery {
     /// As soon as possible during a run. If the engine is idle, the message joins the session.
     Steer,
     /// At the moment at which the agent would stop. If the engine is idle, the message joins the session.
@@ -31,8 +31,8 @@ pub struct WeakEngine(Weak<Shared>);
 
 impl Engine {
     /// Returns the differences of the agent from other agents.
-    pub fn customs(&self) -> &Customs {
-        &self.shared.options.customs
+    pub fn profile(&self) -> &BehaviorProfile {
+        &self.shared.options.profile
     }
 }
 
@@ -51,7 +51,7 @@ impl std::fmt::Debug for WeakEngine {
 
 /// The entries of a session, as written to its file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Entries {
+pub struct EntryList {
     /// The header of the file.
     pub header: Value,
     /// The entries in the order of the file.
@@ -60,7 +60,7 @@ pub struct Entries {
     pub leaf: Option<String>,
 }
 
-fn json(line: &str) -> Value {
+fn parse_json(line: &str) -> Value {
     serde_json::from_str(line).unwrap_or_default()
 }
 
@@ -75,45 +75,50 @@ impl Engine {
     pub fn custom_message(
         &self,
         mut message: CustomMessage,
-        delivery: Delivery,
-        begins: bool,
-    ) -> Result<Option<Begun>, PromptError> {
+        delivery: ExtensionDelivery,
+        starts_run: bool,
+    ) -> Result<Option<AcceptedPrompt>, PromptError> {
         message.timestamp = self.shared.options.clock.now_ms();
         let message = AgentMessage::from(message);
         let mut state = self.shared.state();
         if state.closing {
             return Err(PromptError::Closing);
         }
-        if delivery == Delivery::NextTurn {
-            state.next_prompt.push(message);
+        if delivery == ExtensionDelivery::NextTurn {
+            state.next_prompt_messages.push(message);
             return Ok(None);
         }
-        if let Some(working) = state.work.as_ref().filter(|working| working.kind == Kind::Prompt) {
+        if let Some(working) = state.work.as_ref().filter(|working| working.kind == WorkKind::Prompt) {
             let _ = working;
             match delivery {
-                Delivery::FollowUp => state.queues.follow_up(message),
-                Delivery::Steer | Delivery::NextTurn => state.queues.steer(message),
+                ExtensionDelivery::FollowUp => state.queues.follow_up(message),
+                ExtensionDelivery::Steer | ExtensionDelivery::NextTurn => state.queues.steer(message),
             }?;
             return Ok(None);
         }
-        if begins && state.work.is_none() {
-            let work = self.shared.reserve(&mut state)?;
+        if starts_run && state.work.is_none() {
+            let work = self.shared.reserve_work(&mut state)?;
             // Since pi 1.5, hooks of extensions also run for such a run.
-            let said = self.shared.options.customs.notes_are_prompts.then(|| Said::of(&message));
-            return self.shared.start(state, work, vec![message], said).map(Some);
+            let said = self
+                .shared
+                .options
+                .profile
+                .idle_messages_run_hooks
+                .then(|| OriginalInput::from_message(&message));
+            return self.shared.accept_run(state, work, vec![message], said).map(Some);
         }
         let message = Arc::new(message);
-        if self.shared.options.customs.tells_of_notes {
+        if self.shared.options.profile.emits_idle_messages {
             let sink = &self.shared.sink;
-            let entry = &state.session.reserve();
+            let entry = &state.session.reserve_id();
             sink.push(Event::MessageStarted { entry, message: &message });
             state.session.append_as(entry.clone(), message.clone());
             sink.push(Event::MessageEnded { entry, message: &message });
         } else {
             state.session.append(message);
         }
-        state.session.linger();
-        self.shared.tell_of_storage(&mut state);
+        state.session.wait_briefly();
+        self.shared.emit_storage_status(&mut state);
         Ok(None)
     }
 
@@ -121,9 +126,9 @@ impl Engine {
     pub fn append_entry(&self, custom_type: &str, data: Option<&Value>) -> EntryId {
         let mut state = self.shared.state();
         let id = state.session.custom(custom_type, data);
-        state.session.linger();
+        state.session.wait_briefly();
         if let Some(entry) = state.session.entry(id.as_str()) {
-            self.shared.sink.push(Event::Entered(entry.json().as_str()));
+            self.shared.sink.push(Event::EntryAppended(entry.json().as_str()));
         }
         id
     }
@@ -132,16 +137,16 @@ impl Engine {
     pub fn label(&self, entry: &str, label: Option<&str>) -> bool {
         let mut state = self.shared.state();
         let found = state.session.label(entry, label).is_some();
-        state.session.linger();
+        state.session.wait_briefly();
         found
     }
 
     /// Returns the entries of the session.
-    pub fn entries(&self) -> Entries {
+    pub fn entries(&self) -> EntryList {
         let state = self.shared.state();
-        Entries {
-            header: json(state.session.header().json()),
-            entries: state.session.entries().iter().map(|entry| json(entry.json().as_str())).collect(),
+        EntryList {
+            header: parse_json(state.session.header().json()),
+            entries: state.session.entries().iter().map(|entry| parse_json(entry.json().as_str())).collect(),
             leaf: state.session.leaf().map(|leaf| leaf.id().to_string()),
         }
     }
@@ -154,7 +159,7 @@ impl Engine {
         session: &str,
         known: usize,
         leaf: Option<&str>,
-    ) -> Option<(String, bool, Entries)> {
+    ) -> Option<(String, bool, EntryList)> {
         let state = self.shared.state();
         let now = state.session.leaf().map(|leaf| leaf.id().to_string());
         let entries = state.session.entries();
@@ -163,9 +168,9 @@ impl Engine {
             return None;
         }
         let news = &entries[if reset { 0 } else { known }..];
-        let entries = Entries {
-            header: json(state.session.header().json()),
-            entries: news.iter().map(|entry| json(entry.json().as_str())).collect(),
+        let entries = EntryList {
+            header: parse_json(state.session.header().json()),
+            entries: news.iter().map(|entry| parse_json(entry.json().as_str())).collect(),
             leaf: now,
         };
         Some((state.session.id().to_owned(), reset, entries))
@@ -189,7 +194,7 @@ impl Engine {
     /// Returns the estimated number of tokens in the context, and the model; `None` without a model.
     pub fn context_usage(&self) -> Option<(u64, Model)> {
         let model = self.shared.state().model.clone()?;
-        Some((self.shared.look(super::compaction::context_tokens), model))
+        Some((self.shared.read_session(super::compaction::context_tokens), model))
     }
 
     /// Returns the model and the thinking level.
@@ -206,42 +211,44 @@ impl Engine {
 
 impl Shared {
     /// Checks for a usable model. Fails if there is no model, or if it has no key.
-    fn askable(&self, state: &State) -> Result<(), PromptError> {
+    fn check_model(&self, state: &EngineState) -> Result<(), PromptError> {
         let options = &self.options;
-        let model = state.model.as_ref().ok_or_else(|| PromptError::NoModel(options.no_model.clone()))?;
-        options.catalog.ready(model).map_err(|reason| PromptError::NotReady(reason.to_string()))
+        let model =
+            state.model.as_ref().ok_or_else(|| PromptError::NoModel(options.no_model_reason.clone()))?;
+        options.catalog.ready(model).map_err(|reason| PromptError::MissingKey(reason.to_string()))
     }
 
     /// Reserves an idle engine.
-    pub(super) fn reserve(self: &Arc<Self>, state: &mut State) -> Result<Work, PromptError> {
-        if self.led.is_none() {
-            self.askable(state)?;
+    pub(super) fn reserve_work(self: &Arc<Self>, state: &mut EngineState) -> Result<Work, PromptError> {
+        if self.remote.is_none() {
+            self.check_model(state)?;
         }
-        let working = state.begin(Kind::Prompt, Phase::Running);
+        let working = state.start_work(WorkKind::Prompt, WorkPhase::Running);
         Ok(Work::new(self.clone(), working))
     }
 
     /// Starts a run with those messages in the reserved engine.
-    pub(super) fn start(
+    pub(super) fn accept_run(
         self: &Arc<Self>,
-        mut state: MutexGuard<'_, State>,
+        mut state: MutexGuard<'_, EngineState>,
         work: Work,
         messages: Vec<AgentMessage>,
-        said: Option<Said>,
-    ) -> Result<Begun, PromptError> {
-        if self.led.is_some() {
-            state.keep_deferred();
-            return Ok(Begun::led(work, messages));
+        original_input: Option<OriginalInput>,
+    ) -> Result<AcceptedPrompt, PromptError> {
+        if self.remote.is_some() {
+            state.append_deferred();
+            return Ok(AcceptedPrompt::for_remote(work, messages));
         }
-        let made = self.askable(&state).and_then(|()| {
-            state.keep_deferred();
-            let waited = std::mem::take(&mut state.next_prompt);
+        let made = self.check_model(&state).and_then(|()| {
+            state.append_deferred();
+            let waited = std::mem::take(&mut state.next_prompt_messages);
             let steps = AgentLoop::new(messages.into_iter().chain(waited));
-            let run = Run::new(self, &state, steps, work.aborted()).map(|run| run.begins_with(said));
-            run.ok_or_else(|| PromptError::NoModel(self.options.no_model.clone()))
+            let run = Run::new(self, &state, steps, work.abort_token())
+                .map(|run| run.with_original_input(original_input));
+            run.ok_or_else(|| PromptError::NoModel(self.options.no_model_reason.clone()))
         });
         // Without a run, the reservation ends as soon as the state is unlocked.
         drop(state);
-        Ok(Begun::run(work, made?))
+        Ok(AcceptedPrompt::for_run(work, made?))
     }
 }

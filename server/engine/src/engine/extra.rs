@@ -4,23 +4,23 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::prompt::Skill;
-use crate::resources::{Complaint, Resources};
+use crate::resources::{ResourceWarning, Resources};
 
 /// Resources that extensions add.
 #[derive(Default)]
-pub(super) struct Extra(Mutex<State>);
+pub(super) struct ExtensionResources(Mutex<AddedResources>);
 
 /// The paths from extensions, and the resources with them.
 #[derive(Default)]
-pub(super) struct State {
+pub(super) struct AddedResources {
     pub(super) skills: Vec<PathBuf>,
     pub(super) templates: Vec<PathBuf>,
     /// All resources, with the skills for models; `None` if extensions added no resources.
     pub(super) all: Option<(Arc<Resources>, Vec<Skill>)>,
 }
 
-impl Extra {
-    pub fn state(&self) -> MutexGuard<'_, State> {
+impl ExtensionResources {
+    pub fn state(&self) -> MutexGuard<'_, AddedResources> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -30,7 +30,7 @@ impl Extra {
     }
 
     /// Reads the added resources again, together with the current ones. Blocks.
-    pub fn renew(&self, own: &Resources) {
+    pub fn reload(&self, own: &Resources) {
         let mut state = self.state();
         if state.all.is_some() {
             state.read(own);
@@ -38,8 +38,8 @@ impl Extra {
     }
 }
 
-impl State {
-    pub fn read(&mut self, own: &Resources) -> Vec<Complaint> {
+impl AddedResources {
+    pub fn read(&mut self, own: &Resources) -> Vec<ResourceWarning> {
         let (all, mut complaints) = own.extended(&self.skills, &self.templates);
         let (skills, hidden) = all.for_model();
         complaints.extend(hidden);

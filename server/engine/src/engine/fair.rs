@@ -8,69 +8,73 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 /// Number of tasks that continue in one round.
-const ROUND: usize = 8;
+const ROUND_SIZE: usize = 8;
 
 /// A line of waiting tasks, of which a few continue at a time.
 #[derive(Debug, Clone, Default)]
-pub struct Fairness(Arc<Mutex<Line>>);
+pub struct Fairness(Arc<Mutex<WaitQueue>>);
 
 #[derive(Debug, Default)]
-struct Line {
+struct WaitQueue {
     /// Number of tasks that continued in this round.
-    went: usize,
-    waiting: VecDeque<Arc<Place>>,
+    resumed: usize,
+    waiting: VecDeque<Arc<WaitSlot>>,
     /// `true` if a task starts the rounds.
     has_rounds: bool,
 }
 
 /// The place of a task in the line.
 #[derive(Debug, Default)]
-struct Place(Mutex<State>);
+struct WaitSlot(Mutex<SlotState>);
 
 #[derive(Debug, Default)]
-struct State {
-    waits: bool,
-    may_go: bool,
+struct SlotState {
+    is_waiting: bool,
+    is_permitted: bool,
     waker: Option<Waker>,
 }
 
-impl Place {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl WaitSlot {
+    fn state(&self) -> MutexGuard<'_, SlotState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Fairness {
-    fn line(&self) -> MutexGuard<'_, Line> {
+    fn queue(&self) -> MutexGuard<'_, WaitQueue> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs the work, one step per turn in the line. Needs a runtime.
     pub fn share<T, F: Future<Output = T>>(&self, work: F) -> impl Future<Output = T> + use<'_, T, F> {
-        let place = Arc::new(Place::default());
+        let place = Arc::new(WaitSlot::default());
         // On the heap: the future of the work is large, and the futures of its callers contain it.
         let mut work = Box::pin(work);
         std::future::poll_fn(move |context| {
-            if self.may_go(&place, context.waker()) { work.as_mut().poll(context) } else { Poll::Pending }
+            if self.try_proceed(&place, context.waker()) {
+                work.as_mut().poll(context)
+            } else {
+                Poll::Pending
+            }
         })
     }
 
-    fn may_go(&self, place: &Arc<Place>, waker: &Waker) -> bool {
-        let mut line = self.line();
+    fn try_proceed(&self, place: &Arc<WaitSlot>, waker: &Waker) -> bool {
+        let mut line = self.queue();
         let mut state = place.state();
-        if std::mem::take(&mut state.may_go) {
+        if std::mem::take(&mut state.is_permitted) {
             return true;
         }
-        if !state.waits && line.waiting.is_empty() && line.went < ROUND {
-            line.went += 1;
+        if !state.is_waiting && line.waiting.is_empty() && line.resumed < ROUND_SIZE {
+            line.resumed += 1;
             return true;
         }
         state.waker = Some(waker.clone());
-        if !std::mem::replace(&mut state.waits, true) {
+        if !std::mem::replace(&mut state.is_waiting, true) {
             line.waiting.push_back(place.clone());
         }
         if !std::mem::replace(&mut line.has_rounds, true) {
-            tokio::spawn(Rounds { fairness: self.clone(), have_ended: false }.begin());
+            tokio::spawn(RoundDriver { fairness: self.clone(), ended: false }.run());
         }
         false
     }
@@ -78,13 +82,13 @@ impl Fairness {
     /// Lets the next waiting tasks continue. Returns `false` if no task waits: the rounds have ended, and the next
     /// waiting task starts them again.
     fn next_round(&self) -> bool {
-        let mut line = self.line();
-        let count = line.waiting.len().min(ROUND);
-        line.went = count;
+        let mut line = self.queue();
+        let count = line.waiting.len().min(ROUND_SIZE);
+        line.resumed = count;
         line.has_rounds = count > 0;
         for place in line.waiting.drain(..count) {
             let mut state = place.state();
-            (state.waits, state.may_go) = (false, true);
+            (state.is_waiting, state.is_permitted) = (false, true);
             state.waker.take().into_iter().for_each(Waker::wake);
         }
         count > 0
@@ -92,25 +96,25 @@ impl Fairness {
 }
 
 /// Starts one round after the other while tasks wait.
-struct Rounds {
+struct RoundDriver {
     fairness: Fairness,
-    have_ended: bool,
+    ended: bool,
 }
 
-impl Rounds {
-    async fn begin(mut self) {
+impl RoundDriver {
+    async fn run(mut self) {
         while self.fairness.next_round() {
             tokio::task::yield_now().await;
         }
-        self.have_ended = true;
+        self.ended = true;
     }
 }
 
-impl Drop for Rounds {
+impl Drop for RoundDriver {
     fn drop(&mut self) {
         // The runtime has ended. Rounds that ended by themselves may have been replaced by other rounds.
-        if !self.have_ended {
-            self.fairness.line().has_rounds = false;
+        if !self.ended {
+            self.fairness.queue().has_rounds = false;
         }
     }
 }
@@ -122,7 +126,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn many_tasks_that_are_always_ready_let_others_in_between() {
+    async fn other_tasks_run_between_many_ready_tasks() {
         let (fairness, steps) = (Fairness::default(), Arc::new(AtomicUsize::new(0)));
         let tasks: Vec<_> = (0..200)
             .map(|_| {
@@ -145,21 +149,21 @@ mod tests {
             most = most.max(steps.load(Ordering::Relaxed) - before);
         }
         assert_eq!(steps.load(Ordering::Relaxed), 2000);
-        assert!(most <= 2 * ROUND, "{most} steps while somebody waited for one");
+        assert!(most <= 2 * ROUND_SIZE, "{most} steps while somebody waited for one");
     }
 
     #[test]
-    fn whoever_waits_after_the_last_round_begins_the_rounds_again() {
+    fn task_waiting_after_the_last_round_restarts_the_rounds() {
         let fairness = Fairness::default();
-        fairness.line().has_rounds = true;
+        fairness.queue().has_rounds = true;
         assert!(!fairness.next_round(), "nobody waits");
-        assert!(!fairness.line().has_rounds, "somebody who waits now would wait for rounds that have ended");
+        assert!(!fairness.queue().has_rounds, "somebody who waits now would wait for rounds that have ended");
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn tasks_of_several_threads_all_come_to_their_end() {
+    async fn tasks_of_several_threads_all_finish() {
         let fairness = Fairness::default();
-        let tasks = (0..3 * ROUND).map(|_| {
+        let tasks = (0..3 * ROUND_SIZE).map(|_| {
             let fairness = fairness.clone();
             tokio::spawn(async move {
                 for _ in 0..500 {

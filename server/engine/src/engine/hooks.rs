@@ -1,5 +1,5 @@
 //! The interface for hooks, which observe and change the actions of the engine. The engine knows only this trait, not
-//! its implementations. A [`super::Chain`] holds them.
+//! its implementations. A [`super::HookChain`] holds them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::Afterwards;
+use super::PostRunPolicy;
 use crate::config::Settings;
 use crate::providers::Update;
 use crate::resources::Resources;
@@ -21,7 +21,7 @@ use crate::tools::{ToolOutput, ToolSet};
 
 /// Reason for a change of session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Switch<'a> {
+pub enum SessionSwitch<'a> {
     /// A request for a fresh session.
     New,
     /// A request for the session of that file.
@@ -30,7 +30,7 @@ pub enum Switch<'a> {
 
 /// Additions to a run before its start.
 #[derive(Debug, Default)]
-pub struct Opening {
+pub struct RunAdditions {
     /// Messages after the message of the user.
     pub messages: Vec<CustomMessage>,
     /// Replacement for the system prompt.
@@ -39,19 +39,19 @@ pub struct Opening {
 
 /// Decision about a compaction.
 #[derive(Debug, Default)]
-pub enum Compacting {
+pub enum CompactionDecision {
     /// The model writes the summary.
     #[default]
-    Usual,
+    Proceed,
     /// The conversation is not compacted.
     Cancelled,
     /// The hook supplies the summary.
-    Given(Box<CompactionResult>),
+    Supplied(Box<CompactionResult>),
 }
 
 /// Reason for the use of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Selection {
+pub enum SelectionReason {
     /// Selection by name.
     Set,
     /// Selection of the next model.
@@ -69,13 +69,13 @@ pub trait Hooks: Send + Sync {
     }
 
     /// Returns `true` if another session may replace this one.
-    fn before_switch<'a>(&'a self, switch: Switch<'a>) -> BoxFuture<'a, bool> {
+    fn before_switch<'a>(&'a self, switch: SessionSwitch<'a>) -> BoxFuture<'a, bool> {
         let _ = switch;
         futures::future::ready(true).boxed()
     }
 
     /// Reports that another session has replaced the one with the file `previous`.
-    fn switched<'a>(&'a self, switch: Switch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
+    fn switched<'a>(&'a self, switch: SessionSwitch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
         let _ = (switch, previous);
         futures::future::ready(()).boxed()
     }
@@ -93,7 +93,7 @@ pub trait Hooks: Send + Sync {
     }
 
     /// Returns `true` if the hook handles compactions; otherwise the arguments for it are not built.
-    fn minds_compaction(&self) -> bool {
+    fn handles_compaction(&self) -> bool {
         false
     }
 
@@ -103,14 +103,14 @@ pub trait Hooks: Send + Sync {
         plan: CompactionPlan,
         entries: Vec<Value>,
         focus: Option<&'a str>,
-    ) -> BoxFuture<'a, Compacting> {
+    ) -> BoxFuture<'a, CompactionDecision> {
         let _ = (plan, entries, focus);
-        futures::future::ready(Compacting::Usual).boxed()
+        futures::future::ready(CompactionDecision::Proceed).boxed()
     }
 
     /// Reports a compaction with its entry. `given` is `true` if an extension supplied the summary.
-    fn compacted<'a>(&'a self, entry: Value, given: bool) -> BoxFuture<'a, ()> {
-        let _ = (entry, given);
+    fn compacted<'a>(&'a self, entry: Value, from_extension: bool) -> BoxFuture<'a, ()> {
+        let _ = (entry, from_extension);
         futures::future::ready(()).boxed()
     }
 
@@ -120,13 +120,13 @@ pub trait Hooks: Send + Sync {
         text: &'a str,
         images: &'a [ImageContent],
         system_prompt: &'a str,
-    ) -> BoxFuture<'a, Opening> {
+    ) -> BoxFuture<'a, RunAdditions> {
         let _ = (text, images, system_prompt);
-        futures::future::ready(Opening::default()).boxed()
+        futures::future::ready(RunAdditions::default()).boxed()
     }
 
     /// Returns `true` if the hook handles the messages for the model.
-    fn minds_context(&self) -> bool {
+    fn handles_context(&self) -> bool {
         false
     }
 
@@ -137,14 +137,14 @@ pub trait Hooks: Send + Sync {
 
     /// Reports the start of a turn in that session; `first` marks the first turn of a run. Must not block, and must not
     /// call the engine.
-    fn turn_begins(&self, session: &Session, first: bool) {
+    fn turn_started(&self, session: &Session, first: bool) {
         let _ = (session, first);
     }
 
     /// Returns `Some` if the answer is to be stopped now, with the matched rules for the client. The answer ends as
-    /// aborted, and the run with it; [`super::Afterwards`] decides about the work after it. `message` is the whole
+    /// aborted, and the run with it; [`super::PostRunPolicy`] decides about the work after it. `message` is the whole
     /// answer so far, `update` the new part. Must not block.
-    fn stops(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
+    fn should_stop(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
         let _ = (message, update);
         None
     }
@@ -169,13 +169,13 @@ pub trait Hooks: Send + Sync {
     /// Returns the hooks for a child of the engine in place of these, and adds their policies for the child's runs.
     /// Returns `None` if these hooks serve the child, too; several engines may then call them concurrently. Must not
     /// block.
-    fn for_child(&self, afterwards: &mut Vec<Arc<dyn Afterwards>>) -> Option<Arc<dyn Hooks>> {
-        let _ = afterwards;
+    fn for_child(&self, policies: &mut Vec<Arc<dyn PostRunPolicy>>) -> Option<Arc<dyn Hooks>> {
+        let _ = policies;
         None
     }
 
     /// Reports the use of another model. Must not block. The engine may be queried.
-    fn model_selected(&self, model: &Model, previous: Option<&Model>, selection: Selection) {
+    fn model_selected(&self, model: &Model, previous: Option<&Model>, selection: SelectionReason) {
         let _ = (model, previous, selection);
     }
 }

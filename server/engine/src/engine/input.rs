@@ -6,11 +6,11 @@ use agentese::types::{
 
 use super::error::PromptError;
 use crate::providers::is_blank;
-use crate::roles::mentions;
+use crate::roles::file_mention_message;
 
 /// The input of a user.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Input {
+pub struct UserInput {
     /// Text of the input; may be empty.
     pub text: String,
     /// Images of the input; [`Engine::prepare`](super::Engine::prepare) makes them acceptable for a model.
@@ -20,12 +20,12 @@ pub struct Input {
     /// `true` if the text is not searched for skills and templates.
     pub(super) verbatim: bool,
     /// Files that the text mentions; see [`Engine::read_mentions`](super::Engine::read_mentions).
-    pub(super) mentioned: Vec<MentionedFile>,
+    pub(super) mentioned_files: Vec<MentionedFile>,
     /// `true` if the input has no text and agents of the dialect accept that.
-    empty: bool,
+    accepts_empty: bool,
 }
 
-impl Input {
+impl UserInput {
     /// Creates an input of text only.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(text, Vec::new())
@@ -38,14 +38,14 @@ impl Input {
             images,
             notes: Vec::new(),
             verbatim: false,
-            mentioned: Vec::new(),
-            empty: false,
+            mentioned_files: Vec::new(),
+            accepts_empty: false,
         }
     }
 
     /// Returns the input, accepted without text if `empty` is `true`.
-    pub fn empty_if(mut self, empty: bool) -> Self {
-        self.empty = empty;
+    pub fn accept_empty(mut self, accepts_empty: bool) -> Self {
+        self.accepts_empty = accepts_empty;
         self
     }
 
@@ -57,19 +57,26 @@ impl Input {
 
     /// Returns `true` if the input has no visible content.
     fn is_blank(&self) -> bool {
-        is_blank(&self.text) && self.images.is_empty() && self.notes.is_empty() && self.mentioned.is_empty()
+        is_blank(&self.text)
+            && self.images.is_empty()
+            && self.notes.is_empty()
+            && self.mentioned_files.is_empty()
     }
 
     /// Fails if the input has no visible content, unless agents of the dialect accept that.
     pub(super) fn check(&self) -> Result<(), PromptError> {
-        if self.is_blank() && !self.empty { Err(PromptError::Blank) } else { Ok(()) }
+        if self.is_blank() && !self.accepts_empty { Err(PromptError::Blank) } else { Ok(()) }
     }
 
     /// Returns the original input, its message, and the message with its files.
-    pub(super) fn split(mut self, now: i64) -> (Said, AgentMessage, Option<AgentMessage>) {
-        let files = std::mem::take(&mut self.mentioned);
-        let files = (!files.is_empty()).then(|| mentions(files, now));
-        (Said { text: self.text.clone(), images: self.images.clone() }, self.message(now).into(), files)
+    pub(super) fn split(mut self, now: i64) -> (OriginalInput, AgentMessage, Option<AgentMessage>) {
+        let files = std::mem::take(&mut self.mentioned_files);
+        let files = (!files.is_empty()).then(|| file_mention_message(files, now));
+        (
+            OriginalInput { text: self.text.clone(), images: self.images.clone() },
+            self.message(now).into(),
+            files,
+        )
     }
 
     pub(super) fn message(self, now: i64) -> UserMessage {
@@ -83,7 +90,7 @@ impl Input {
 
 /// Moment of delivery for a prompt during a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum StreamingBehavior {
+pub enum InputQueue {
     /// The prompt interrupts the run.
     Steer,
     /// The prompt waits until the agent would stop.
@@ -91,14 +98,14 @@ pub enum StreamingBehavior {
 }
 
 /// Original input of a user that starts a run.
-pub(super) struct Said {
+pub(super) struct OriginalInput {
     pub text: String,
     pub images: Vec<ImageContent>,
 }
 
-impl Said {
+impl OriginalInput {
     /// Returns the content of an extension's message.
-    pub fn of(message: &AgentMessage) -> Self {
+    pub fn from_message(message: &AgentMessage) -> Self {
         let mut said = Self { text: String::new(), images: Vec::new() };
         let AgentMessage::Custom(custom) = message else { return said };
         match &custom.content {

@@ -1,6 +1,6 @@
 //! Invocations with `/name` in a prompt, and the list of their names.
 
-use super::input::Input;
+use super::input::UserInput;
 use super::{Engine, Event};
 use crate::resources::CommandInfo;
 
@@ -12,16 +12,16 @@ impl Engine {
     }
 
     /// Returns all commands that a prompt can invoke in the remote agent; `None` without a remote agent.
-    pub async fn commands_there(&self) -> Option<Vec<CommandInfo>> {
-        match &self.shared.led {
-            Some(led) => Some(led.lead.commands().await),
+    pub async fn remote_commands(&self) -> Option<Vec<CommandInfo>> {
+        match &self.shared.remote {
+            Some(remote) => Some(remote.agent.commands().await),
             None => None,
         }
     }
 
     /// Replaces the name of a skill or a template with its text. If its file cannot be read, the text stays unchanged,
     /// and an event reports the reason. Blocks for one small file, because messages must not overtake each other.
-    pub(super) fn expand(&self, input: &mut Input) {
+    pub(super) fn expand(&self, input: &mut UserInput) {
         match self.shared.resources().expand(&input.text) {
             Ok(Some(text)) => input.text = text,
             Ok(None) => {}

@@ -12,37 +12,37 @@ use agentese::types::{
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::StreamingBehavior;
+use super::InputQueue;
 use crate::providers::StreamEvent;
 use crate::resources::CommandInfo;
-use crate::session::{Elsewhere, Stats};
+use crate::session::{ExternalSession, Stats};
 use crate::tools::{RpcBashOutput, ToolOutput, ToolUpdate};
 use crate::ui::Ui;
 
 /// An event of the remote agent.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Deed {
+pub enum RemoteEvent {
     /// Start of a run.
-    RunBegan,
+    RunStarted,
     /// A new message of the conversation, of the user or of an extension.
-    Said(Box<AgentMessage>),
-    /// Start or growth of an answer. `Done` and `Error` have no effect here: [`Deed::Answered`] ends the answer.
-    Grew(StreamEvent),
+    MessageAdded(Box<AgentMessage>),
+    /// Start or growth of an answer. `Done` and `Error` have no effect here: [`RemoteEvent::AnswerEnded`] ends the answer.
+    AnswerUpdated(StreamEvent),
     /// End of an answer, with the whole answer.
-    Answered(Box<AssistantMessage>),
+    AnswerEnded(Box<AssistantMessage>),
     /// Start of a tool call. A call that is in no answer yet may be in the next one; the event is then repeated.
-    ToolBegan(ToolCall),
+    ToolStarted(ToolCall),
     /// Partial output of the tool of that call, which replaces the previous output.
-    ToolShowed(String, ToolUpdate),
+    ToolUpdated(String, ToolUpdate),
     /// End of the call with that id.
     ToolEnded(String, ToolOutput),
     /// End of the run.
-    RunOver {
+    RunEnded {
         /// `true` if the same request is repeated.
         will_retry: bool,
     },
     /// Start of a pause, after which another run tries again.
-    RetryBegan {
+    RetryStarted {
         /// Number of this retry, from 1.
         attempt: u64,
         /// Maximum number of retries.
@@ -53,7 +53,7 @@ pub enum Deed {
         error: String,
     },
     /// End of retrying.
-    RetryOver {
+    RetryEnded {
         /// `true` if an answer arrived.
         success: bool,
         /// Number of the last retry.
@@ -62,11 +62,11 @@ pub enum Deed {
         error: Option<String>,
     },
     /// Start of an automatic compaction.
-    CompactionBegan(CompactionReason),
+    CompactionStarted(CompactionReason),
     /// End of an automatic compaction.
-    CompactionOver {
+    CompactionEnded {
         /// The result; `None` if there is no result.
-        result: Option<Compacted>,
+        result: Option<RemoteCompaction>,
         /// `true` if the compaction was aborted.
         aborted: bool,
         /// `true` if the request that did not fit is repeated.
@@ -75,45 +75,45 @@ pub enum Deed {
         error: Option<String>,
     },
     /// End of all automatic work.
-    Rested {
+    Settled {
         /// `true` if the work was aborted.
         aborted: bool,
     },
     /// New name of the session.
-    Named(String),
+    SessionNamed(String),
     /// Model of the following requests.
-    Asks(Box<Model>),
+    ModelChanged(Box<Model>),
     /// New thinking level.
-    Thinks(ThinkingLevel),
+    ThinkingChanged(ThinkingLevel),
     /// Failure of an extension, or of another addition by the user in the remote agent.
-    Failed {
+    ExtensionFailed {
         /// Name of the failed part.
-        who: String,
+        extension: String,
         /// The event or action during which it failed.
-        doing: String,
+        event: String,
         /// Its error message.
         error: String,
     },
     /// The remote agent has disconnected, for that reason. No event follows.
-    Gone(String),
+    Disconnected(String),
 }
 
 /// A compacted conversation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Compacted {
+pub struct RemoteCompaction {
     /// The result for clients.
     pub result: CompactionResult,
     /// Number of the newest messages that stay unchanged.
-    pub kept: usize,
+    pub kept_messages: usize,
 }
 
 /// The session that the remote agent has opened, as far as known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Opened {
+pub struct RemoteSession {
     /// Name of the session.
     pub name: Option<String>,
     /// Location of the session.
-    pub elsewhere: Elsewhere,
+    pub location: ExternalSession,
     /// Provider and id of the model in use.
     pub model: Option<(String, String)>,
     /// Thinking level of the model.
@@ -122,16 +122,16 @@ pub struct Opened {
 
 /// Kind of delivery for input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum Delivery {
     /// As a prompt. If the agent is working, the value decides the moment of delivery.
-    Prompt(Option<StreamingBehavior>),
+    Prompt(Option<InputQueue>),
     /// Into that queue.
-    Queue(StreamingBehavior),
+    Queue(InputQueue),
 }
 
 /// Tokens and cost of the session, as the remote agent reports them.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Used {
+pub struct ReportedUsage {
     /// Number of input tokens without those from a cache.
     pub input: Option<u64>,
     /// Number of output tokens.
@@ -144,39 +144,43 @@ pub struct Used {
     pub cost: Option<f64>,
 }
 
-impl Used {
+impl ReportedUsage {
     /// Returns the observed numbers, replaced by the reported ones.
-    pub(super) fn over(self, seen: Stats) -> Stats {
+    pub(super) fn override_stats(self, observed: Stats) -> Stats {
         Stats {
-            input: self.input.unwrap_or(seen.input),
-            output: self.output.unwrap_or(seen.output),
-            cache_read: self.cache_read.unwrap_or(seen.cache_read),
-            cache_write: self.cache_write.unwrap_or(seen.cache_write),
-            cost: self.cost.unwrap_or(seen.cost),
-            ..seen
+            input: self.input.unwrap_or(observed.input),
+            output: self.output.unwrap_or(observed.output),
+            cache_read: self.cache_read.unwrap_or(observed.cache_read),
+            cache_write: self.cache_write.unwrap_or(observed.cache_write),
+            cost: self.cost.unwrap_or(observed.cost),
+            ..observed
         }
     }
 }
 
 #[cfg(test)]
 #[test]
-fn what_the_other_agent_does_not_tell_of_tokens_and_cost_is_as_it_was_seen() {
+fn unreported_usage_keeps_observed_values() {
     let seen = Stats { input: 1, output: 2, cache_read: 3, cache_write: 4, cost: 0.5, ..Stats::default() };
-    let told = Used { input: Some(10), output: Some(20), ..Used::default() };
-    let stats = told.over(seen);
+    let told = ReportedUsage { input: Some(10), output: Some(20), ..ReportedUsage::default() };
+    let stats = told.override_stats(seen);
     assert_eq!((stats.input, stats.output, stats.cache_read, stats.cache_write), (10, 20, 3, 4));
     assert!((stats.cost - 0.5).abs() < f64::EPSILON);
-    assert_eq!(Used { cache_read: Some(0), ..Used::default() }.over(seen).cache_read, 0, "0 is told");
+    assert_eq!(
+        ReportedUsage { cache_read: Some(0), ..ReportedUsage::default() }.override_stats(seen).cache_read,
+        0,
+        "0 is told"
+    );
 }
 
 /// Reason for a rejection by the remote agent: a sentence for the user.
-pub type Unwilling = String;
+pub type RemoteError = String;
 
 /// Does the work of an engine. Most methods have a default for implementations without the feature.
-pub trait Lead: Send + Sync {
-    /// Returns the next event. Dropping the future loses no event. After [`Deed::Gone`] the future never completes.
+pub trait RemoteAgent: Send + Sync {
+    /// Returns the next event. Dropping the future loses no event. After [`RemoteEvent::Disconnected`] the future never completes.
     /// Only one engine calls this.
-    fn next(&self) -> BoxFuture<'_, Deed>;
+    fn next_event(&self) -> BoxFuture<'_, RemoteEvent>;
 
     /// Connects the client that displays messages and questions of the remote agent. Called once, before any input is
     /// forwarded. Must not block.
@@ -185,15 +189,15 @@ pub trait Lead: Send + Sync {
     }
 
     /// Called after the engine has handled the disconnection; no further calls follow. Must not block.
-    fn parted(&self) {}
+    fn on_disconnected(&self) {}
 
     /// Delivers input of the user. Returns when the remote agent has accepted it.
-    fn say<'a>(
+    fn submit<'a>(
         &'a self,
         text: &'a str,
         images: &'a [ImageContent],
-        manner: Manner,
-    ) -> BoxFuture<'a, Result<(), Unwilling>>;
+        delivery: Delivery,
+    ) -> BoxFuture<'a, Result<(), RemoteError>>;
 
     /// Stops the current work. Returns when the remote agent has the request. The end of the work arrives as an event.
     fn abort(&self) -> BoxFuture<'_, ()>;
@@ -207,7 +211,7 @@ pub trait Lead: Send + Sync {
     fn clear_queues(&self) {}
 
     /// Sets the moment at which steering reaches the run. Must not block.
-    fn interrupt(&self, mode: InterruptMode) {
+    fn set_interrupt_mode(&self, mode: InterruptMode) {
         let _ = mode;
     }
 
@@ -222,14 +226,14 @@ pub trait Lead: Send + Sync {
     }
 
     /// Returns the usage of the session; `None` without a report.
-    fn used(&self) -> BoxFuture<'_, Option<Used>> {
+    fn usage(&self) -> BoxFuture<'_, Option<ReportedUsage>> {
         futures::future::ready(None).boxed()
     }
 
     /// Compacts the conversation.
-    fn compact<'a>(&'a self, focus: Option<&'a str>) -> BoxFuture<'a, Result<Compacted, Unwilling>> {
+    fn compact<'a>(&'a self, focus: Option<&'a str>) -> BoxFuture<'a, Result<RemoteCompaction, RemoteError>> {
         let _ = focus;
-        cannot("compact the conversation")
+        unsupported("compact the conversation")
     }
 
     /// Runs a command of the user; `shown` receives its output. Fails for a `hidden` command if the model of the remote
@@ -239,57 +243,57 @@ pub trait Lead: Send + Sync {
         command: &'a str,
         hidden: bool,
         shown: &'a mut (dyn FnMut(&str) + Send),
-    ) -> BoxFuture<'a, Result<RpcBashOutput, Unwilling>> {
+    ) -> BoxFuture<'a, Result<RpcBashOutput, RemoteError>> {
         let _ = (command, hidden, shown);
-        cannot("run commands of the user")
+        unsupported("run commands of the user")
     }
 
     /// Stops the commands of the user. Must not block.
     fn abort_bash(&self) {}
 
     /// Writes the conversation as a page and returns its file.
-    fn export<'a>(&'a self, path: Option<&'a str>) -> BoxFuture<'a, Result<PathBuf, Unwilling>> {
+    fn export<'a>(&'a self, path: Option<&'a str>) -> BoxFuture<'a, Result<PathBuf, RemoteError>> {
         let _ = path;
-        cannot("write pages")
+        unsupported("write pages")
     }
 
     /// Starts a fresh session. Returns `false` if the remote side cancelled it.
-    fn new_session(&self) -> BoxFuture<'_, Result<bool, Unwilling>> {
-        cannot("begin a fresh session")
+    fn new_session(&self) -> BoxFuture<'_, Result<bool, RemoteError>> {
+        unsupported("begin a fresh session")
     }
 
     /// Opens the session of a file. Returns `false` if the remote side cancelled it.
-    fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, Unwilling>> {
+    fn switch_session<'a>(&'a self, path: &'a Path) -> BoxFuture<'a, Result<bool, RemoteError>> {
         let _ = path;
-        cannot("open another session")
+        unsupported("open another session")
     }
 
     /// Returns the path that opens the session of that id in the remote agent; `None` if there is no such session.
     /// Fails if the remote agent does not report it.
-    fn kept<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<PathBuf>, Unwilling>> {
+    fn find_session<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<PathBuf>, RemoteError>> {
         let _ = id;
         futures::future::ready(Ok(None)).boxed()
     }
 
     /// Opens a fork that ends before a message of the user, with its number, from 0, and its text. Returns `false` if
     /// the remote side cancelled it.
-    fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, Unwilling>> {
+    fn fork<'a>(&'a self, number: usize, text: &'a str) -> BoxFuture<'a, Result<bool, RemoteError>> {
         let _ = (number, text);
-        cannot("fork the conversation")
+        unsupported("fork the conversation")
     }
 
-    /// Returns the details of the session that the remote agent has opened. Called before [`Lead::history`].
-    fn session(&self) -> BoxFuture<'_, Opened> {
-        futures::future::ready(Opened::default()).boxed()
+    /// Returns the details of the session that the remote agent has opened. Called before [`RemoteAgent::history`].
+    fn session(&self) -> BoxFuture<'_, RemoteSession> {
+        futures::future::ready(RemoteSession::default()).boxed()
     }
 
     /// Returns all messages of the conversation; `None` if they are not available.
-    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, Unwilling>> {
+    fn history(&self) -> BoxFuture<'_, Result<Option<Vec<AgentMessage>>, RemoteError>> {
         futures::future::ready(Ok(None)).boxed()
     }
 }
 
 /// Returns the error of a missing feature.
-pub(crate) fn cannot<T: Send + 'static>(what: &str) -> BoxFuture<'static, Result<T, Unwilling>> {
+pub(crate) fn unsupported<T: Send + 'static>(what: &str) -> BoxFuture<'static, Result<T, RemoteError>> {
     futures::future::ready(Err(format!("the agent behind this one cannot {what}"))).boxed()
 }

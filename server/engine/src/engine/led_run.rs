@@ -8,22 +8,22 @@ use agentese::types::{
 };
 
 use super::Hooks as _;
-use super::call::result;
-use super::run::ABORTED;
+use super::call::result_message;
+use super::run::REQUEST_ABORTED;
 use super::{Event, Shared};
-use crate::providers::{Assembler, Failure, FailureKind, StreamEvent};
+use crate::providers::{Assembler, ProviderError, ProviderErrorKind, StreamEvent};
 use crate::session::EntryId;
 use crate::tools::{ToolOutput, ToolUpdate};
 
 /// Result of a call for which the remote agent reported no result.
-const UNTOLD: &str = "The agent told no result of this call.";
+const NO_RESULT: &str = "The agent told no result of this call.";
 
 /// A run. Turns are inferred from the events: a turn ends with its answer and the results of all calls.
 #[derive(Default)]
-pub(super) struct LedRun {
+pub(super) struct RemoteRun {
     messages: Vec<Arc<AgentMessage>>,
     turn: Option<Turn>,
-    growing: Option<Growing>,
+    partial_answer: Option<PartialAnswer>,
 }
 
 /// An open turn.
@@ -31,28 +31,28 @@ pub(super) struct LedRun {
 struct Turn {
     answer: Option<Arc<AgentMessage>>,
     failed: bool,
-    calls: Vec<Called>,
+    calls: Vec<CallState>,
     results: Vec<ToolResultMessage>,
 }
 
 /// A call of the turn.
-struct Called {
+struct CallState {
     call: ToolCall,
     /// `true` if the call started before the answer that contains it.
     early: bool,
-    began: bool,
+    started: bool,
     ended: bool,
 }
 
 /// A growing answer.
-struct Growing {
+struct PartialAnswer {
     entry: EntryId,
     assembler: Assembler,
 }
 
-impl LedRun {
+impl RemoteRun {
     /// Starts a run and its first turn.
-    pub fn begin(shared: &Shared) -> Self {
+    pub fn start(shared: &Shared) -> Self {
         shared.sink.push(Event::RunStarted);
         let mut run = Self::default();
         run.open_turn(shared);
@@ -61,7 +61,7 @@ impl LedRun {
 
     fn open_turn(&mut self, shared: &Shared) -> &mut Turn {
         if self.turn.is_none() {
-            shared.options.hooks.turn_begins(&shared.state().session, self.messages.is_empty());
+            shared.options.hooks.turn_started(&shared.state().session, self.messages.is_empty());
             shared.sink.push(Event::TurnStarted);
         }
         self.turn.get_or_insert_default()
@@ -71,7 +71,7 @@ impl LedRun {
         let Some(turn) = self.turn.take() else { return };
         if let Some(answer) = &turn.answer {
             if let AgentMessage::Assistant(answer) = &**answer {
-                shared.options.ledger.answered(&answer.usage);
+                shared.options.usage_tracker.count_answer(&answer.usage);
             }
             shared.sink.push(Event::TurnEnded { message: answer, results: &turn.results });
         }
@@ -90,23 +90,23 @@ impl LedRun {
     }
 
     /// Adds a message that is complete from the start.
-    pub fn said(&mut self, shared: &Shared, message: AgentMessage) {
+    pub fn add_message(&mut self, shared: &Shared, message: AgentMessage) {
         self.next_turn(shared, false);
-        let message = tell(shared, message);
+        let message = emit_message(shared, message);
         self.messages.push(message);
     }
 
     /// Starts or extends an answer.
-    pub fn grew(&mut self, shared: &Shared, event: StreamEvent) {
-        if self.growing.is_none() {
+    pub fn update_answer(&mut self, shared: &Shared, event: StreamEvent) {
+        if self.partial_answer.is_none() {
             self.next_turn(shared, false);
         }
-        let growing = self.growing.get_or_insert_with(|| {
-            let entry = shared.state().session.reserve();
-            let assembler = assembler(shared).keeping_details(shared.options.customs.keeps_details);
+        let growing = self.partial_answer.get_or_insert_with(|| {
+            let entry = shared.state().session.reserve_id();
+            let assembler = assembler(shared).with_details(shared.options.profile.stores_provider_details);
             let message = &assembler.message().clone().into();
             shared.sink.push(Event::MessageStarted { entry: &entry, message });
-            Growing { entry, assembler }
+            PartialAnswer { entry, assembler }
         });
         if let Some(update) = growing.assembler.apply(event) {
             let (entry, message) = (&growing.entry, growing.assembler.message());
@@ -115,7 +115,7 @@ impl LedRun {
     }
 
     /// Completes an answer.
-    pub fn answered(&mut self, shared: &Shared, mut answer: AssistantMessage) {
+    pub fn end_answer(&mut self, shared: &Shared, mut answer: AssistantMessage) {
         let known = model(shared);
         for (said, known) in [
             (&mut answer.api, known.api),
@@ -126,34 +126,37 @@ impl LedRun {
                 *said = known;
             }
         }
-        if let Some(growing) = self.growing.take() {
+        if let Some(growing) = self.partial_answer.take() {
             // The answer began when its start was emitted.
             answer.timestamp = growing.assembler.message().timestamp;
             return self.complete(shared, growing.entry, answer);
         }
         // An answer that ended before its start was emitted is shown complete from the start.
         self.next_turn(shared, false);
-        let entry = shared.state().session.reserve();
+        let entry = shared.state().session.reserve_id();
         shared.sink.push(Event::MessageStarted { entry: &entry, message: &answer.clone().into() });
         self.complete(shared, entry, answer);
     }
 
     fn complete(&mut self, shared: &Shared, entry: EntryId, answer: AssistantMessage) {
         let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
-        let customs = &shared.options.customs;
+        let profile = &shared.options.profile;
         let calls = answer.content.iter().filter_map(|block| match block {
-            AssistantBlock::ToolCall(call) => {
-                Some(Called { call: customs.as_tools_see(call), early: false, began: false, ended: false })
-            }
+            AssistantBlock::ToolCall(call) => Some(CallState {
+                call: profile.without_purpose(call),
+                early: false,
+                started: false,
+                ended: false,
+            }),
             _ => None,
         });
         let mut calls: Vec<_> = calls.collect();
-        let message = keep(shared, entry, answer.into());
+        let message = store_message(shared, entry, answer.into());
         self.messages.push(message.clone());
         let turn = self.open_turn(shared);
         for early in turn.calls.drain(..).filter(|called| called.early) {
             match calls.iter_mut().find(|called| called.call.id == early.call.id) {
-                Some(called) => called.began = true,
+                Some(called) => called.started = true,
                 None => calls.push(early),
             }
         }
@@ -164,24 +167,24 @@ impl LedRun {
     }
 
     /// Starts a call.
-    pub fn tool_began(&mut self, shared: &Shared, call: &ToolCall) {
-        let call = shared.options.customs.as_tools_see(call);
+    pub fn tool_started(&mut self, shared: &Shared, call: &ToolCall) {
+        let call = shared.options.profile.without_purpose(call);
         let turn = self.open_turn(shared);
         let known = turn.calls.iter_mut().find(|known| known.call.id == call.id);
         match known {
-            Some(known) if known.began => return,
-            Some(known) => known.began = true,
+            Some(known) if known.started => return,
+            Some(known) => known.started = true,
             None => {
                 let early = turn.answer.is_some();
-                turn.calls.push(Called { call: call.clone(), early, began: true, ended: false });
+                turn.calls.push(CallState { call: call.clone(), early, started: true, ended: false });
             }
         }
-        shared.options.ledger.called();
+        shared.options.usage_tracker.count_tool_call();
         shared.sink.push(Event::ToolStarted(&call));
     }
 
     /// Emits partial output of a tool.
-    pub fn tool_showed(&mut self, shared: &Shared, id: &str, update: &ToolUpdate) {
+    pub fn tool_updated(&mut self, shared: &Shared, id: &str, update: &ToolUpdate) {
         let calls = self.turn.iter().flat_map(|turn| &turn.calls);
         if let Some(called) = calls.into_iter().find(|called| called.call.id == id && !called.ended) {
             shared.sink.push(Event::ToolUpdated(&called.call, update));
@@ -195,14 +198,14 @@ impl LedRun {
             return;
         };
         called.ended = true;
-        if !std::mem::replace(&mut called.began, true) {
+        if !std::mem::replace(&mut called.started, true) {
             shared.sink.push(Event::ToolStarted(&called.call));
         }
         shared.sink.push(Event::ToolEnded(&called.call, &output));
-        let message = result(&called.call, output, shared.options.clock.now_ms());
+        let message = result_message(&called.call, output, shared.options.clock.now_ms());
         turn.results.push(message.clone());
         let over = turn.answer.is_some() && turn.calls.iter().all(|called| called.ended);
-        self.messages.push(tell(shared, message.into()));
+        self.messages.push(emit_message(shared, message.into()));
         if over {
             self.close_turn(shared);
         }
@@ -212,36 +215,42 @@ impl LedRun {
     /// answer that did not start are skipped.
     fn close_calls(&mut self, shared: &Shared, aborted: bool) {
         let Some(turn) = &self.turn else { return };
-        let open = turn.calls.iter().filter(|called| !called.ended && (called.began || !turn.failed));
+        let open = turn.calls.iter().filter(|called| !called.ended && (called.started || !turn.failed));
         let open: Vec<_> = open.map(|called| called.call.id.clone()).collect();
         for id in open {
-            self.tool_ended(shared, &id, ToolOutput::error(if aborted { ABORTED } else { UNTOLD }));
+            self.tool_ended(
+                shared,
+                &id,
+                ToolOutput::error(if aborted { REQUEST_ABORTED } else { NO_RESULT }),
+            );
         }
     }
 
     /// Ends the current answer with a failure, for that reason.
     pub fn fail(&mut self, shared: &Shared, reason: &str) {
-        let failure = Failure::new(FailureKind::Network, reason);
-        match self.growing.take() {
-            Some(Growing { entry, assembler }) => {
+        let failure = ProviderError::new(ProviderErrorKind::Network, reason);
+        match self.partial_answer.take() {
+            Some(PartialAnswer { entry, assembler }) => {
                 self.complete(shared, entry, assembler.failed(failure).message);
             }
-            None => self.answered(shared, assembler(shared).failed(failure).message),
+            None => self.end_answer(shared, assembler(shared).failed(failure).message),
         }
     }
 
     /// Ends the run with its open parts, and returns its messages.
     pub fn close(mut self, shared: &Shared, aborted: bool) -> Vec<Arc<AgentMessage>> {
-        if let Some(Growing { entry, assembler }) = self.growing.take() {
+        if let Some(PartialAnswer { entry, assembler }) = self.partial_answer.take() {
             let answer = match aborted {
-                true => assembler.aborted(ABORTED),
-                false => assembler.failed(Failure::new(FailureKind::Network, super::ask::CUT_OFF)),
+                true => assembler.aborted(REQUEST_ABORTED),
+                false => {
+                    assembler.failed(ProviderError::new(ProviderErrorKind::Network, super::ask::CUT_OFF))
+                }
             };
             self.complete(shared, entry, answer.message);
         }
         // A run that is stopped before its answer gets an aborted answer, as every run does.
         if aborted && self.turn.as_ref().is_some_and(|turn| turn.answer.is_none()) {
-            self.answered(shared, assembler(shared).aborted(ABORTED).message);
+            self.end_answer(shared, assembler(shared).aborted(REQUEST_ABORTED).message);
         }
         self.close_calls(shared, aborted);
         self.close_turn(shared);
@@ -250,14 +259,14 @@ impl LedRun {
 }
 
 /// Emits and stores a message that is complete from the start.
-fn tell(shared: &Shared, message: AgentMessage) -> Arc<AgentMessage> {
-    let entry = shared.state().session.reserve();
+fn emit_message(shared: &Shared, message: AgentMessage) -> Arc<AgentMessage> {
+    let entry = shared.state().session.reserve_id();
     shared.sink.push(Event::MessageStarted { entry: &entry, message: &message });
-    keep(shared, entry, message)
+    store_message(shared, entry, message)
 }
 
 /// Stores a complete message and emits its end.
-fn keep(shared: &Shared, entry: EntryId, message: AgentMessage) -> Arc<AgentMessage> {
+fn store_message(shared: &Shared, entry: EntryId, message: AgentMessage) -> Arc<AgentMessage> {
     let message = Arc::new(message);
     shared.state().session.append_as(entry.clone(), message.clone());
     shared.sink.push(Event::MessageEnded { entry: &entry, message: &message });

@@ -1,4 +1,4 @@
-//! Limits of a run on turns, cost, time and repeated failures of a call. There is no I/O: the [`super::Ledger`] holds
+//! Limits of a run on turns, cost, time and repeated failures of a call. There is no I/O: the [`super::UsageTracker`] holds
 //! the meter and supplies the cost.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use crate::config::RunLimits;
 use crate::tools::{ToolContent, ToolOutput};
 
 /// Number of equal failures of a call from which on the model receives a notice.
-const NOTICE: u64 = 3;
+const NOTICE_THRESHOLD: u64 = 3;
 
 /// A limit that a run has reached.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -41,11 +41,11 @@ pub(super) enum RunLimitError {
 pub(super) struct RunMeter {
     limits: RunLimits,
     /// Start of the run, in milliseconds since the Unix epoch.
-    began: i64,
+    started_at_ms: i64,
     /// Cost before the run began, in US dollars.
     cost_before: f64,
     turns: u64,
-    repeats: Repeats,
+    failures: FailureCounts,
     /// The first reached limit.
     reached: Option<RunLimitError>,
 }
@@ -53,7 +53,7 @@ pub(super) struct RunMeter {
 impl RunMeter {
     /// Creates the meter of a run that starts now, with the cost before it in US dollars.
     pub fn new(limits: RunLimits, now_ms: i64, cost_before: f64) -> Self {
-        Self { limits, began: now_ms, cost_before, ..Self::default() }
+        Self { limits, started_at_ms: now_ms, cost_before, ..Self::default() }
     }
 
     /// Counts a turn that has its answer.
@@ -91,7 +91,7 @@ impl RunMeter {
     /// Returns the remaining time of the run; `None` without a limit.
     pub fn until_end(&self, now_ms: i64) -> Option<Duration> {
         let limit = Some(self.limits.max_time_ms).filter(|limit| *limit > 0)?;
-        let lasted = u64::try_from(now_ms.saturating_sub(self.began)).unwrap_or_default();
+        let lasted = u64::try_from(now_ms.saturating_sub(self.started_at_ms)).unwrap_or_default();
         Some(Duration::from_millis(limit.saturating_sub(lasted)))
     }
 
@@ -104,13 +104,13 @@ impl RunMeter {
     /// Records the result of a call. If the call has failed several times in the same way, adds a notice for the model
     /// to the result.
     pub fn count_result(&mut self, call: &ToolCall, output: &mut ToolOutput) {
-        let count = self.repeats.count(call, output);
+        let count = self.failures.count(call, output);
         let most = self.limits.max_equal_calls;
         let ends = most > 0 && count >= most;
         if ends && self.reached.is_none() {
             self.reached = Some(RunLimitError::EqualCalls { tool: call.name.clone(), count });
         }
-        if ends || count >= NOTICE {
+        if ends || count >= NOTICE_THRESHOLD {
             add_notice(output, count, most);
         }
     }
@@ -140,14 +140,14 @@ fn add_notice(output: &mut ToolOutput, count: u64, most: u64) {
 /// A successful call with a new result is progress: all counts start again. After any success of a call, the count of
 /// that call starts again.
 #[derive(Debug, Default)]
-struct Repeats {
+struct FailureCounts {
     /// Number of failures, by the hash of the call and the hash of its error.
     failures: HashMap<u64, HashMap<u64, u64>>,
     /// Hash of the last result of each call that succeeded, by the hash of the call.
     results: HashMap<u64, u64>,
 }
 
-impl Repeats {
+impl FailureCounts {
     /// Returns the number of equal failures of the call so far; 0 for a success.
     fn count(&mut self, call: &ToolCall, output: &ToolOutput) -> u64 {
         let (call, result) = (hash_of_call(call), hash_of_output(output));
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_failures_are_told_from_the_third_on_and_the_eighth_ends_the_run() {
+    fn equal_failures_get_a_notice_from_the_third_and_end_the_run_at_the_eighth() {
         let mut meter = meter(RunLimits::default());
         let told = failures(&mut meter, 7, &[]);
         assert_eq!(told[..2], ["no", "no"]);
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_order_of_arguments_is_the_same_call_and_other_arguments_are_another() {
-        let mut repeats = Repeats::default();
+        let mut repeats = FailureCounts::default();
         let error = ToolOutput::error("no");
         assert_eq!(repeats.count(&call("a", &json!({"x": 1, "y": 2})), &error), 1);
         assert_eq!(repeats.count(&call("a", &json!({"y": 2, "x": 1})), &error), 2);
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_that_alternate_are_counted_and_so_are_those_beside_a_success_that_says_nothing_new() {
+    fn alternating_failures_and_repeated_successes_do_not_reset_the_count() {
         let mut two = meter(RunLimits::default());
         // The first success of `c` is progress.
         failures(&mut two, 9, &[("b", ToolOutput::error("no")), ("c", ToolOutput::text("same"))]);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_limit_the_model_is_told_and_nothing_ends() {
+    fn without_a_limit_the_model_gets_a_notice_and_the_run_continues() {
         let mut endless = meter(RunLimits { max_equal_calls: 0, ..RunLimits::default() });
         let told = failures(&mut endless, 100, &[]);
         assert!(told[99].ends_with(

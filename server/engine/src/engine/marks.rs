@@ -4,13 +4,13 @@
 use xxhash_rust::xxh32::xxh32;
 
 /// The letters, by the value of four bits; the same as in omp 13.19.
-const LETTERS: &[u8; 16] = b"ZPMQVRWSNKTXJBYH";
+const HASH_LETTERS: &[u8; 16] = b"ZPMQVRWSNKTXJBYH";
 
 /// Returns the text with a mark before each of its first `count` lines, as in `3#KM:fn main() {`. Later lines have no
 /// mark: they are notes about the file, not part of it.
-pub fn marked(text: &str, count: u64) -> String {
+pub fn with_line_hashes(text: &str, count: u64) -> String {
     let line = |(line, number): (&str, u32)| match u64::from(number) <= count {
-        true => format!("{number}#{}:{line}", letters(number, line)),
+        true => format!("{number}#{}:{line}", line_hash(number, line)),
         false => line.to_owned(),
     };
     text.split('\n').zip(1..).map(line).collect::<Vec<_>>().join("\n")
@@ -18,12 +18,12 @@ pub fn marked(text: &str, count: u64) -> String {
 
 /// Returns the letters of a line. White space at its end is ignored. The number is included if the line has neither
 /// letters nor digits, because many such lines are equal.
-fn letters(number: u32, line: &str) -> String {
+fn line_hash(number: u32, line: &str) -> String {
     let line = line.replace('\r', "");
     let line = line.trim_end();
     let seed = if line.contains(char::is_alphanumeric) { 0 } else { number };
     let hash = xxh32(line.as_bytes(), seed);
-    [hash >> 4, hash].into_iter().map(|bits| char::from(LETTERS[(bits & 15) as usize])).collect()
+    [hash >> 4, hash].into_iter().map(|bits| char::from(HASH_LETTERS[(bits & 15) as usize])).collect()
 }
 
 #[cfg(test)]
@@ -31,14 +31,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_behind_the_lines_of_the_file_has_no_mark() {
-        assert_eq!(marked("alpha\n\n[more]", 1), "1#JN:alpha\n\n[more]");
-        assert_eq!(marked("[too long]", 0), "[too long]");
+    fn lines_after_the_file_have_no_hash() {
+        assert_eq!(with_line_hashes("alpha\n\n[more]", 1), "1#JN:alpha\n\n[more]");
+        assert_eq!(with_line_hashes("[too long]", 0), "[too long]");
     }
 
     #[test]
-    fn each_line_has_its_number_and_its_letters() {
-        let marked = |text| marked(text, 9);
+    fn each_line_has_its_number_and_its_hash() {
+        let marked = |text| with_line_hashes(text, 9);
         assert_eq!(marked("alpha\n"), "1#JN:alpha\n2#KM:");
         // White space at the end and a carriage return are ignored for the mark, and stay in the text.
         assert_eq!(marked("alpha \r"), "1#JN:alpha \r");

@@ -5,26 +5,26 @@ use std::path::Path;
 use agentese::types::{ImageContent, MentionedFile};
 use serde_json::json;
 
-use super::{Engine, Input, marks};
-use crate::tools::{Ls, Read, Tool, ToolContent, ToolContext, lines_of_file, resolve_existing_path};
+use super::{Engine, UserInput, marks};
+use crate::tools::{LsTool, ReadTool, Tool, ToolContent, ToolContext, lines_of_file, resolve_existing_path};
 
 /// Maximum length of a file, in bytes; larger files are not read.
-const LARGEST: u64 = 5 << 20;
+const MAX_FILE_BYTES: u64 = 5 << 20;
 
 /// Maximum number of files per prompt.
-const MOST: usize = 32;
+const MAX_FILES: usize = 32;
 
 impl Engine {
     /// Reads the files that a prompt mentions, if the customs enable it. A path that does not exist stays text. Text
     /// that the user did not write is not searched.
-    pub async fn read_mentions(&self, mut input: Input) -> Input {
-        if self.shared.options.customs.reads_mentions && !input.verbatim && input.text.contains('@') {
+    pub async fn read_mentions(&self, mut input: UserInput) -> UserInput {
+        if self.shared.options.profile.reads_mentions && !input.verbatim && input.text.contains('@') {
             let context = self.shared.context();
             let options = &self.shared.options;
             // Marks are useful only with the tool that edits by them.
-            let marked = options.customs.marks_mentions && options.tools.get("edit").is_some();
-            for path in mentioned(&input.text).into_iter().take(MOST) {
-                input.mentioned.extend(read(context, path, marked).await);
+            let marked = options.profile.hashes_mentioned_lines && options.tools.get("edit").is_some();
+            for path in mentioned_paths(&input.text).into_iter().take(MAX_FILES) {
+                input.mentioned_files.extend(read_file(context, path, marked).await);
             }
         }
         input
@@ -32,7 +32,7 @@ impl Engine {
 }
 
 /// Returns the paths after an `@` at the beginning of a word, each once, without the punctuation around them.
-fn mentioned(text: &str) -> Vec<&str> {
+fn mentioned_paths(text: &str) -> Vec<&str> {
     let mut paths = Vec::new();
     for (at, _) in text.match_indices('@') {
         let begins = text[..at].chars().next_back().is_none_or(|before| {
@@ -50,16 +50,16 @@ fn mentioned(text: &str) -> Vec<&str> {
     paths
 }
 
-async fn read(context: &ToolContext, path: &str, marked: bool) -> Option<MentionedFile> {
+async fn read_file(context: &ToolContext, path: &str, hash_lines: bool) -> Option<MentionedFile> {
     let full = resolve_existing_path(&context.cwd, path);
     let metadata = tokio::fs::metadata(&full).await.ok()?;
-    if metadata.is_file() && metadata.len() > LARGEST {
+    if metadata.is_file() && metadata.len() > MAX_FILE_BYTES {
         let mut file = MentionedFile::new(path, format!("(not read: it has {} bytes)", metadata.len()));
         file.byte_size = Some(metadata.len());
         file.skipped_reason = Some("tooLarge".to_owned());
         return Some(file);
     }
-    let tool: &dyn Tool = if metadata.is_dir() { &Ls } else { &Read };
+    let tool: &dyn Tool = if metadata.is_dir() { &LsTool } else { &ReadTool };
     let output = tool.execute(context, json!({"path": full.to_string_lossy()})).await;
     if output.is_error {
         return None;
@@ -71,20 +71,23 @@ async fn read(context: &ToolContext, path: &str, marked: bool) -> Option<Mention
         ToolContent::Text(_) => None,
     });
     if file.image.is_none() {
-        file.line_count =
-            if metadata.is_dir() { Some(lines(file.content.as_bytes())) } else { lines_of(&full).await };
-        if marked && metadata.is_file() {
-            file.content = marks::marked(&file.content, of_file);
+        file.line_count = if metadata.is_dir() {
+            Some(count_lines(file.content.as_bytes()))
+        } else {
+            count_file_lines(&full).await
+        };
+        if hash_lines && metadata.is_file() {
+            file.content = marks::with_line_hashes(&file.content, of_file);
         }
     }
     Some(file)
 }
 
-async fn lines_of(path: &Path) -> Option<u64> {
-    tokio::fs::read(path).await.ok().map(|bytes| lines(&bytes))
+async fn count_file_lines(path: &Path) -> Option<u64> {
+    tokio::fs::read(path).await.ok().map(|bytes| count_lines(&bytes))
 }
 
-fn lines(bytes: &[u8]) -> u64 {
+fn count_lines(bytes: &[u8]) -> u64 {
     memchr::memchr_iter(b'\n', bytes).count() as u64 + 1
 }
 
@@ -93,9 +96,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mentions_stand_at_the_beginning_of_a_word() {
-        assert_eq!(mentioned("see @a.txt, (@src/b.rs) and `@c d`. @a.txt again"), ["a.txt", "src/b.rs", "c"]);
-        assert_eq!(mentioned("mail me@home.org, @ nothing, @"), [""; 0]);
-        assert_eq!(mentioned("@~/x @\"y\" @@z"), ["~/x", "y"]);
+    fn mentions_start_at_word_boundaries() {
+        assert_eq!(
+            mentioned_paths("see @a.txt, (@src/b.rs) and `@c d`. @a.txt again"),
+            ["a.txt", "src/b.rs", "c"]
+        );
+        assert_eq!(mentioned_paths("mail me@home.org, @ nothing, @"), [""; 0]);
+        assert_eq!(mentioned_paths("@~/x @\"y\" @@z"), ["~/x", "y"]);
     }
 }

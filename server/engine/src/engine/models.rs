@@ -3,11 +3,11 @@
 use agentese::types::{Model, ThinkingLevel};
 
 use super::Hooks as _;
-use super::state::State;
-use super::{Engine, Event, Selection, Shared};
-use crate::config::Change;
-use crate::providers::Chosen;
-use crate::session::Restored;
+use super::state::EngineState;
+use super::{Engine, Event, SelectionReason, Shared};
+use crate::config::SettingsChange;
+use crate::providers::ModelSelection;
+use crate::session::BranchSettings;
 
 impl Engine {
     /// Returns the available models.
@@ -25,9 +25,9 @@ impl Engine {
         let model = self.shared.options.catalog.get_available(provider, id)?.clone();
         let mut state = self.shared.state();
         let (thinking, previous) = (state.thinking, state.model.clone());
-        self.shared.switch(&mut state, model.clone(), thinking);
+        self.shared.switch_model(&mut state, model.clone(), thinking);
         drop(state);
-        self.shared.selected(&model, previous.as_ref(), Selection::Set);
+        self.shared.notify_model_selected(&model, previous.as_ref(), SelectionReason::Set);
         Some(model)
     }
 
@@ -36,9 +36,9 @@ impl Engine {
     pub fn use_model(&self, model: Model) {
         let mut state = self.shared.state();
         let (thinking, previous) = (state.thinking, state.model.clone());
-        self.shared.switch(&mut state, model.clone(), thinking);
+        self.shared.switch_model(&mut state, model.clone(), thinking);
         drop(state);
-        self.shared.selected(&model, previous.as_ref(), Selection::Set);
+        self.shared.notify_model_selected(&model, previous.as_ref(), SelectionReason::Set);
     }
 
     /// Switches to the next model; if models were selected for cycling, to the next one of these. Returns the model,
@@ -51,9 +51,9 @@ impl Engine {
                 .catalog
                 .available()
                 .into_iter()
-                .map(|model| Chosen { model: model.clone(), thinking: None })
+                .map(|model| ModelSelection { model: model.clone(), thinking: None })
         };
-        let choices: Vec<Chosen> = if scoped { options.scope.clone() } else { all().collect() };
+        let choices: Vec<ModelSelection> = if scoped { options.scope.clone() } else { all().collect() };
         let mut state = self.shared.state();
         let current = choices.iter().position(|chosen| Some(&chosen.model) == state.model.as_ref());
         if choices.len() < 2 && (current.is_some() || choices.is_empty()) {
@@ -62,10 +62,10 @@ impl Engine {
         let next = &choices[current.map_or(0, |at| (at + 1) % choices.len())];
         let thinking = next.thinking.unwrap_or(state.thinking);
         let previous = state.model.clone();
-        self.shared.switch(&mut state, next.model.clone(), thinking);
+        self.shared.switch_model(&mut state, next.model.clone(), thinking);
         let thinking = state.thinking;
         drop(state);
-        self.shared.selected(&next.model, previous.as_ref(), Selection::Cycled);
+        self.shared.notify_model_selected(&next.model, previous.as_ref(), SelectionReason::Cycled);
         Some((next.model.clone(), thinking, scoped))
     }
 
@@ -73,7 +73,7 @@ impl Engine {
     pub fn set_thinking(&self, level: ThinkingLevel) {
         let mut state = self.shared.state();
         let level = self.shared.options.nearest_level(state.model.as_ref(), level);
-        self.shared.think(&mut state, level);
+        self.shared.set_thinking_level(&mut state, level);
     }
 
     /// Returns the levels of the model in use; only `off` without a model, and for a model without thinking.
@@ -92,14 +92,19 @@ impl Engine {
         }
         let current = levels.iter().position(|level| *level == state.thinking);
         let next = levels[current.map_or(0, |at| (at + 1) % levels.len())];
-        self.shared.think(&mut state, next);
+        self.shared.set_thinking_level(&mut state, next);
         Some(next)
     }
 }
 
 impl Shared {
     /// Reports the use of a model to the hooks, unless it was already in use, as in pi.
-    pub(super) fn selected(&self, model: &Model, previous: Option<&Model>, selection: Selection) {
+    pub(super) fn notify_model_selected(
+        &self,
+        model: &Model,
+        previous: Option<&Model>,
+        selection: SelectionReason,
+    ) {
         let is_it = |previous: &Model| previous.provider == model.provider && previous.id == model.id;
         if !previous.is_some_and(is_it) {
             self.options.hooks.model_selected(model, previous, selection);
@@ -107,50 +112,50 @@ impl Shared {
     }
 
     /// Switches to a model, with the nearest level to `wanted`. The session stores both.
-    fn switch(&self, state: &mut State, model: Model, wanted: ThinkingLevel) {
-        state.session.model_changed(&model.provider, &model.id);
-        state.session.linger();
+    fn switch_model(&self, state: &mut EngineState, model: Model, wanted: ThinkingLevel) {
+        state.session.record_model(&model.provider, &model.id);
+        state.session.wait_briefly();
         self.options
             .persist
-            .save(Change::DefaultModel { provider: model.provider.clone(), id: model.id.clone() });
+            .save(SettingsChange::DefaultModel { provider: model.provider.clone(), id: model.id.clone() });
         let level = self.options.catalog.nearest_level(&model, wanted);
         state.model = Some(model);
-        self.think(state, level);
+        self.set_thinking_level(state, level);
     }
 
     /// Sets the level. The session stores a changed level.
-    fn think(&self, state: &mut State, level: ThinkingLevel) {
+    fn set_thinking_level(&self, state: &mut EngineState, level: ThinkingLevel) {
         if state.thinking != level {
             state.thinking = level;
-            state.session.thinking_changed(level);
-            state.session.linger();
+            state.session.record_thinking_level(level);
+            state.session.wait_briefly();
             self.sink.push(Event::ThinkingChanged { level });
-            self.options.persist.save(Change::DefaultThinkingLevel(level));
+            self.options.persist.save(SettingsChange::DefaultThinkingLevel(level));
         }
     }
 
     /// Records a change of model by the remote agent.
-    pub(super) fn told_model(&self, model: Model) {
+    pub(super) fn record_remote_model(&self, model: Model) {
         let mut state = self.state();
         let is_it = |known: &Model| known.provider == model.provider && known.id == model.id;
         if !state.model.as_ref().is_some_and(is_it) {
-            state.session.model_changed(&model.provider, &model.id);
+            state.session.record_model(&model.provider, &model.id);
             state.model = Some(model);
         }
     }
 
     /// Records a change of the thinking level by the remote agent.
-    pub(super) fn told_thinking(&self, level: ThinkingLevel) {
+    pub(super) fn record_remote_thinking(&self, level: ThinkingLevel) {
         let mut state = self.state();
         if state.thinking != level {
             state.thinking = level;
-            state.session.thinking_changed(level);
+            state.session.record_thinking_level(level);
             self.sink.push(Event::ThinkingChanged { level });
         }
     }
 
     /// Adopts the model and the level that an opened session names, as far as available.
-    pub(super) fn restore(&self, state: &mut State, restored: Restored) {
+    pub(super) fn restore(&self, state: &mut EngineState, restored: BranchSettings) {
         if let Some((provider, id)) = &restored.model {
             match self.options.catalog.get_available(provider, id) {
                 Some(model) => state.model = Some(model.clone()),

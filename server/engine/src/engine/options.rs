@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use agentese::types::{Model, ThinkingLevel};
 
-use super::{Afterwards, Bounds, Chain, Customs, Fairness, Lead, Ledger, Unsaved};
-use crate::config::{Persist, Settings};
+use super::{
+    BehaviorProfile, Fairness, HookChain, PostRunPolicy, RemoteAgent, SubagentLimits, UnsavedState,
+    UsageTracker,
+};
+use crate::config::{Settings, SettingsStore};
 use crate::prompt::SystemPrompt;
-use crate::providers::{Catalog, Chosen};
+use crate::providers::{Catalog, ModelSelection};
 use crate::resources::{ExtensionCommands, Resources};
 use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
@@ -19,11 +22,11 @@ pub struct Options {
     /// The known models.
     pub catalog: Catalog,
     /// The initial model.
-    pub model: Option<Chosen>,
+    pub model: Option<ModelSelection>,
     /// Reason for the absence of a model: the end of a sentence for the user.
-    pub no_model: String,
+    pub no_model_reason: String,
     /// The models for cycling; empty for all models.
-    pub scope: Vec<Chosen>,
+    pub scope: Vec<ModelSelection>,
     /// Requested thinking level, which takes precedence over the level in the name of the model. The nearest level that
     /// the model supports applies.
     pub thinking: Option<ThinkingLevel>,
@@ -40,20 +43,20 @@ pub struct Options {
     /// The settings of the user.
     pub settings: Settings,
     /// Storage for settings that a client changes.
-    pub persist: Arc<dyn Persist>,
+    pub persist: Arc<dyn SettingsStore>,
     /// The hooks.
-    pub hooks: Chain,
+    pub hooks: HookChain,
     /// Differences of the agent from other agents.
-    pub customs: Customs,
+    pub profile: BehaviorProfile,
     /// Policies for the work after a run, besides retries and compactions, in call order.
-    pub afterwards: Vec<Arc<dyn Afterwards>>,
+    pub post_run_policies: Vec<Arc<dyn PostRunPolicy>>,
     /// Limits on subagents.
-    pub bounds: Bounds,
+    pub subagent_limits: SubagentLimits,
     /// The remote agent that does the work, if there is one. Models, tools and policies of these options are then
     /// unused.
-    pub lead: Option<Arc<dyn Lead>>,
+    pub remote_agent: Option<Arc<dyn RemoteAgent>>,
     /// Usage of the engine and its children.
-    pub ledger: Arc<Ledger>,
+    pub usage_tracker: Arc<UsageTracker>,
     /// The tools.
     pub tools: ToolSet,
     /// `true` if hooks add no tools.
@@ -68,7 +71,7 @@ pub struct Options {
     /// work.
     pub fairness: Fairness,
     /// Report of the data that the engine could not store, set at its end.
-    pub unsaved: Unsaved,
+    pub unsaved_state: UnsavedState,
 }
 
 impl Options {

@@ -4,33 +4,34 @@ use std::sync::Arc;
 
 use agentese::types::{AgentMessage, InputBlock, InputContent, Model, StopReason};
 
-use super::compaction::{Conversation as _, Snapshot, counted_tokens, estimate};
+use super::compaction::{ConversationSnapshot, MessageHistory as _, counted_tokens, estimate};
 use super::run::Run;
-use crate::providers::{Failure, FailureKind};
+use crate::providers::{ProviderError, ProviderErrorKind};
 
 /// Share of the context in percent. An unexplained error for a larger conversation is treated as an overflow.
 const NEARLY_FULL: u64 = 70;
 /// Maximum number of characters of a message in an error.
-const SHOWN: usize = 60;
+const MAX_EXCERPT: usize = 60;
 /// Average number of characters per token.
 const CHARACTERS_PER_TOKEN: usize = 4;
 
 impl Run {
     /// Returns the failure with its interpretation. An error without a known reason is an overflow if the conversation
     /// nearly fills the context. The text of an overflow names a message that is too large on its own.
-    pub(super) async fn judged(&self, failure: Failure) -> Failure {
-        if failure.kind != FailureKind::Overflow && !failure.unexplained {
+    pub(super) async fn classify_failure(&self, failure: ProviderError) -> ProviderError {
+        if failure.kind != ProviderErrorKind::Overflow && !failure.may_be_overflow {
             return failure;
         }
         // Tools lock the state, too, so this precedes the lock.
-        let besides = self.besides();
-        let (snapshot, model) = (Snapshot::of(&mut self.shared.state().session), self.model.clone());
+        let fixed_tokens = self.fixed_request_tokens();
+        let (snapshot, model) =
+            (ConversationSnapshot::of(&mut self.shared.state().session), self.model.clone());
         let is_long = snapshot.is_long();
-        beside(is_long, move || understood(failure, &snapshot, besides, &model)).await
+        spawn_blocking_if(is_long, move || classify(failure, &snapshot, fixed_tokens, &model)).await
     }
 
     /// Returns an estimate of the request without its messages, in tokens.
-    fn besides(&self) -> u64 {
+    fn fixed_request_tokens(&self) -> u64 {
         let tools = self.shared.tools();
         let tool = |tool: &Arc<dyn crate::tools::Tool>| {
             tool.description().len() + tool.parameters().to_string().len()
@@ -40,14 +41,19 @@ impl Run {
     }
 }
 
-fn understood(mut failure: Failure, snapshot: &Snapshot, besides: u64, model: &Model) -> Failure {
-    let estimated = || estimate(snapshot.back()).saturating_add(besides);
+fn classify(
+    mut failure: ProviderError,
+    snapshot: &ConversationSnapshot,
+    fixed_tokens: u64,
+    model: &Model,
+) -> ProviderError {
+    let estimated = || estimate(snapshot.newest_first()).saturating_add(fixed_tokens);
     let tokens = || counted_tokens(snapshot).unwrap_or_else(estimated);
-    if failure.unexplained && is_most(tokens(), model) {
-        failure.kind = FailureKind::Overflow;
+    if failure.may_be_overflow && nearly_fills_context(tokens(), model) {
+        failure.kind = ProviderErrorKind::Overflow;
     }
-    if failure.kind == FailureKind::Overflow
-        && let Some(note) = too_large(snapshot.back(), model)
+    if failure.kind == ProviderErrorKind::Overflow
+        && let Some(note) = oversized_message_note(snapshot.newest_first(), model)
     {
         failure.text = format!("{}\n{note}", failure.text);
     }
@@ -55,7 +61,10 @@ fn understood(mut failure: Failure, snapshot: &Snapshot, besides: u64, model: &M
 }
 
 /// Returns the result of work that reads a conversation. For a long conversation, the work runs on a blocking thread.
-pub(super) async fn beside<T: Send + 'static>(is_long: bool, work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) async fn spawn_blocking_if<T: Send + 'static>(
+    is_long: bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
     if !is_long {
         return work();
     }
@@ -63,14 +72,14 @@ pub(super) async fn beside<T: Send + 'static>(is_long: bool, work: impl FnOnce()
     done.unwrap_or_else(|failed| std::panic::resume_unwind(failed.into_panic()))
 }
 
-fn is_most(tokens: u64, model: &Model) -> bool {
+fn nearly_fills_context(tokens: u64, model: &Model) -> bool {
     let window = u128::from(model.context_window);
     window > 0 && u128::from(tokens) * 100 > window * u128::from(NEARLY_FULL)
 }
 
 /// Returns a note about a message that alone takes most of the context, with a remedy. Only messages after the last
 /// answer are considered: a compaction removes older ones.
-fn too_large(back: impl Iterator<Item = Arc<AgentMessage>>, model: &Model) -> Option<String> {
+fn oversized_message_note(back: impl Iterator<Item = Arc<AgentMessage>>, model: &Model) -> Option<String> {
     let is_answer = |message: &Arc<AgentMessage>| match &**message {
         AgentMessage::Assistant(answer) => {
             !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
@@ -80,14 +89,14 @@ fn too_large(back: impl Iterator<Item = Arc<AgentMessage>>, model: &Model) -> Op
     let newest = back.take_while(|message| !is_answer(message));
     let sized = newest.map(|message| (estimate(std::iter::once(message.clone())), message));
     let (tokens, message) = sized.max_by_key(|(tokens, _)| *tokens)?;
-    if !is_most(tokens, model) {
+    if !nearly_fills_context(tokens, model) {
         return None;
     }
     let what = match &*message {
         AgentMessage::ToolResult(result) => {
             format!("The result of {} ({})", result.tool_name, result.tool_call_id)
         }
-        AgentMessage::User(user) => match shown(&user.content) {
+        AgentMessage::User(user) => match excerpt(&user.content) {
             Some(beginning) => format!("The message \"{beginning}\""),
             None => "The message".to_owned(),
         },
@@ -101,7 +110,7 @@ fn too_large(back: impl Iterator<Item = Arc<AgentMessage>>, model: &Model) -> Op
 }
 
 /// Returns the beginning of a message on one line.
-fn shown(content: &InputContent) -> Option<String> {
+fn excerpt(content: &InputContent) -> Option<String> {
     let text = match content {
         InputContent::Text(text) => text.as_str(),
         InputContent::Blocks(blocks) => blocks.iter().find_map(|block| match block {
@@ -109,11 +118,11 @@ fn shown(content: &InputContent) -> Option<String> {
             _ => None,
         })?,
     };
-    let line = text.split_whitespace().take(SHOWN).collect::<Vec<_>>().join(" ");
+    let line = text.split_whitespace().take(MAX_EXCERPT).collect::<Vec<_>>().join(" ");
     if line.is_empty() {
         return None;
     }
-    match line.char_indices().nth(SHOWN) {
+    match line.char_indices().nth(MAX_EXCERPT) {
         Some((end, _)) => Some(format!("{}…", &line[..end])),
         None => Some(line),
     }
@@ -149,11 +158,11 @@ mod tests {
 
     fn named(messages: Value) -> Option<String> {
         let messages: Vec<AgentMessage> = serde_json::from_value(messages).unwrap();
-        too_large(messages.into_iter().map(Arc::new).rev(), &model())
+        oversized_message_note(messages.into_iter().map(Arc::new).rev(), &model())
     }
 
     #[test]
-    fn a_message_that_alone_fills_the_context_is_named_with_the_way_back() {
+    fn oversized_message_is_named_with_a_remedy() {
         let long = "word ".repeat(600);
         let result = json!({"role": "toolResult", "toolCallId": "c1", "toolName": "read", "isError": false,
                             "timestamp": 1, "content": [{"type": "text", "text": long}]});
@@ -172,14 +181,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_long_conversation_is_read_beside_the_runtime() {
+    async fn long_conversation_is_read_on_a_blocking_thread() {
         let here = std::thread::current().id();
-        let reader = |is_long| beside(is_long, || std::thread::current().id());
+        let reader = |is_long| spawn_blocking_if(is_long, || std::thread::current().id());
         assert!(reader(true).await != here && reader(false).await == here);
     }
 
     #[test]
-    fn nothing_is_named_that_a_compaction_makes_room_of_or_that_is_not_large() {
+    fn compactable_or_small_messages_are_not_named() {
         let long = "word ".repeat(600);
         assert_eq!(named(json!([user(&long), answer("stop"), user("hi")])), None);
         assert_eq!(named(json!([user(&"word ".repeat(500)), user(&"word ".repeat(500))])), None);

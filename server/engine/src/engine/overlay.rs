@@ -7,7 +7,7 @@ use crate::resources::Resources;
 use crate::tools::ToolContext;
 
 /// The replaced options.
-pub(super) struct Overlay {
+pub(super) struct ConfigOverlay {
     pub(super) context: ToolContext,
     pub(super) system_prompt: SystemPrompt,
     pub(super) resources: Arc<Resources>,

@@ -5,15 +5,15 @@ use std::collections::VecDeque;
 use agentese::types::{AgentMessage, InputBlock, InputContent, InterruptMode, QueueMode};
 
 /// Maximum size of the queues, in bytes of texts and images. A single message may be larger.
-pub const LARGEST_QUEUES: usize = 64 << 20;
+pub const MAX_QUEUE_BYTES: usize = 64 << 20;
 
 /// Error for a message that does not fit into the queues.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{waiting} messages of {} MiB wait already, and more than {} MiB are not kept; send it again when some of them are delivered",
-    .bytes.div_ceil(1 << 20), LARGEST_QUEUES >> 20
+    .bytes.div_ceil(1 << 20), MAX_QUEUE_BYTES >> 20
 )]
-pub struct QueuesFull {
+pub struct QueueFullError {
     /// Number of waiting messages.
     pub waiting: usize,
     /// Size of the waiting messages in bytes.
@@ -60,7 +60,7 @@ pub struct Queues {
     interrupt: InterruptMode,
     steering: Queue,
     follow_ups: Queue,
-    taken: VecDeque<(Source, AgentMessage)>,
+    taken: VecDeque<(QueueSource, AgentMessage)>,
     /// Size of the pending messages in bytes.
     bytes: usize,
     /// `true` after a change for which no event was emitted.
@@ -68,7 +68,7 @@ pub struct Queues {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum QueueSource {
     Steering,
     FollowUps,
 }
@@ -116,26 +116,26 @@ impl Queues {
     }
 
     /// Adds a message that interrupts. Fails, without adding it, if the queues are full.
-    pub fn steer(&mut self, message: impl Into<AgentMessage>) -> Result<(), QueuesFull> {
-        self.add(Source::Steering, message.into())
+    pub fn steer(&mut self, message: impl Into<AgentMessage>) -> Result<(), QueueFullError> {
+        self.add(QueueSource::Steering, message.into())
     }
 
     /// Adds a message for the moment at which the agent would stop. Fails, without adding it, if the queues are full.
-    pub fn follow_up(&mut self, message: impl Into<AgentMessage>) -> Result<(), QueuesFull> {
-        self.add(Source::FollowUps, message.into())
+    pub fn follow_up(&mut self, message: impl Into<AgentMessage>) -> Result<(), QueueFullError> {
+        self.add(QueueSource::FollowUps, message.into())
     }
 
     /// Fails if the queues have no room for the message.
-    pub fn fits(&self, message: &AgentMessage) -> Result<(), QueuesFull> {
+    pub fn check_capacity(&self, message: &AgentMessage) -> Result<(), QueueFullError> {
         let waiting = self.pending();
-        match waiting > 0 && self.bytes + size(message) > LARGEST_QUEUES {
-            true => Err(QueuesFull { waiting, bytes: self.bytes }),
+        match waiting > 0 && self.bytes + size(message) > MAX_QUEUE_BYTES {
+            true => Err(QueueFullError { waiting, bytes: self.bytes }),
             false => Ok(()),
         }
     }
 
-    fn add(&mut self, source: Source, message: AgentMessage) -> Result<(), QueuesFull> {
-        self.fits(&message)?;
+    fn add(&mut self, source: QueueSource, message: AgentMessage) -> Result<(), QueueFullError> {
+        self.check_capacity(&message)?;
         self.bytes += size(&message);
         self.changed = true;
         self.queue(source).waiting.push_back(message);
@@ -169,12 +169,12 @@ impl Queues {
 
     /// Takes steering messages for delivery, one or all. Returns `true` if there were any.
     pub fn take_steering(&mut self) -> bool {
-        self.take(Source::Steering)
+        self.take(QueueSource::Steering)
     }
 
     /// Takes follow-ups for delivery, one or all. Returns `true` if there were any.
     pub fn take_follow_ups(&mut self) -> bool {
-        self.take(Source::FollowUps)
+        self.take(QueueSource::FollowUps)
     }
 
     /// Returns `true` if taken messages wait for delivery.
@@ -191,9 +191,9 @@ impl Queues {
     }
 
     /// Removes and returns the first waiting message with the same text, which another component delivers.
-    pub fn take_like(&mut self, message: &AgentMessage) -> Option<AgentMessage> {
+    pub fn take_matching(&mut self, message: &AgentMessage) -> Option<AgentMessage> {
         let wanted = text(message);
-        let found = [Source::Steering, Source::FollowUps].into_iter().find_map(|source| {
+        let found = [QueueSource::Steering, QueueSource::FollowUps].into_iter().find_map(|source| {
             let waiting = &mut self.queue(source).waiting;
             let at = waiting.iter().position(|waits| text(waits) == wanted)?;
             waiting.remove(at)
@@ -220,19 +220,19 @@ impl Queues {
     }
 
     /// Empties the queues, and returns the texts of the steering messages and of the follow-ups.
-    pub fn give_back(&mut self) -> (Vec<String>, Vec<String>) {
+    pub fn drain_texts(&mut self) -> (Vec<String>, Vec<String>) {
         let mut empty = |source| -> Vec<String> {
             let messages: Vec<_> = self.queue(source).waiting.drain(..).collect();
             self.bytes = self.bytes.saturating_sub(messages.iter().map(size).sum());
             messages.iter().map(text).collect()
         };
-        let texts = (empty(Source::Steering), empty(Source::FollowUps));
+        let texts = (empty(QueueSource::Steering), empty(QueueSource::FollowUps));
         self.changed = true;
         texts
     }
 
     /// Returns the waiting texts if they have changed since the last call.
-    pub fn changes(&mut self) -> Option<(Vec<String>, Vec<String>)> {
+    pub fn take_changes(&mut self) -> Option<(Vec<String>, Vec<String>)> {
         if !std::mem::take(&mut self.changed) {
             return None;
         }
@@ -241,17 +241,17 @@ impl Queues {
                 self.taken.iter().filter(|(from, _)| *from == source).map(|(_, message)| text(message));
             taken.chain(queue.waiting.iter().map(text)).collect()
         };
-        Some((texts(Source::Steering, &self.steering), texts(Source::FollowUps, &self.follow_ups)))
+        Some((texts(QueueSource::Steering, &self.steering), texts(QueueSource::FollowUps, &self.follow_ups)))
     }
 
-    fn queue(&mut self, source: Source) -> &mut Queue {
+    fn queue(&mut self, source: QueueSource) -> &mut Queue {
         match source {
-            Source::Steering => &mut self.steering,
-            Source::FollowUps => &mut self.follow_ups,
+            QueueSource::Steering => &mut self.steering,
+            QueueSource::FollowUps => &mut self.follow_ups,
         }
     }
 
-    fn take(&mut self, source: Source) -> bool {
+    fn take(&mut self, source: QueueSource) -> bool {
         let queue = self.queue(source);
         let count = match queue.mode {
             QueueMode::All => queue.waiting.len(),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn taken_messages_count_until_they_are_delivered_and_go_back_in_order() {
+    fn taken_messages_are_pending_until_delivery_and_return_in_order() {
         let mut queues = filled();
         queues.set_steering_mode(QueueMode::All);
         queues.take_steering();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f58_more_than_the_limit_is_refused_until_something_is_delivered() {
+    fn fm_f58_messages_beyond_the_limit_are_rejected_until_a_delivery() {
         let mut queues = Queues::default();
         let large = "x".repeat(1 << 20);
         for _ in 0..64 {
@@ -354,20 +354,20 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_once_and_a_taken_message_waits_until_it_is_delivered() {
+    fn changes_are_reported_once_and_a_taken_message_is_listed_until_delivery() {
         let texts = |steering: &[&str], follow_ups: &[&str]| {
             let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
             (owned(steering), owned(follow_ups))
         };
         let mut queues = filled();
-        assert_eq!(queues.changes(), Some(texts(&["s1", "s2"], &["f1", "f2"])));
-        assert_eq!(queues.changes(), None);
+        assert_eq!(queues.take_changes(), Some(texts(&["s1", "s2"], &["f1", "f2"])));
+        assert_eq!(queues.take_changes(), None);
         queues.take_steering();
-        assert_eq!(queues.changes(), None);
+        assert_eq!(queues.take_changes(), None);
         queues.deliver();
-        assert_eq!(queues.changes(), Some(texts(&["s2"], &["f1", "f2"])));
-        assert_eq!(queues.give_back(), texts(&["s2"], &["f1", "f2"]));
-        assert_eq!(queues.changes(), Some(texts(&[], &[])));
+        assert_eq!(queues.take_changes(), Some(texts(&["s2"], &["f1", "f2"])));
+        assert_eq!(queues.drain_texts(), texts(&["s2"], &["f1", "f2"]));
+        assert_eq!(queues.take_changes(), Some(texts(&[], &[])));
         assert_eq!(queues.pending(), 0);
     }
 

@@ -12,66 +12,66 @@ use agentese::types::{
 };
 use serde_json::{Value, json};
 
-use super::{Afterwards, EventSink, GoOn, Hooks, RunOver};
+use super::{EventSink, FollowUpRun, Hooks, PostRunPolicy, RunSummary};
 use crate::config::{RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, Settings};
 use crate::providers::Update;
-use crate::resources::{Position, Resources, Rule, StreamPattern};
+use crate::resources::{Resources, Rule, SearchState, StreamPattern};
 use crate::session::{Body, Entry, Role, Session};
 use crate::world::Clock;
-use scope::{Scope, Stream, named};
+use scope::{OutputStream, RuleScope, named_files};
 
 /// Custom type of the messages that contain rules for a model.
 const INJECTION: &str = "ttsr-injection";
 
 /// Watches the output of a model.
-pub struct Rules {
+pub struct RuleWatcher {
     cwd: PathBuf,
     clock: Arc<dyn Clock>,
-    state: Mutex<State>,
+    state: Mutex<WatcherState>,
 }
 
 /// A rule with its compiled pattern and scope.
-struct Watched {
+struct CompiledRule {
     rule: Rule,
     pattern: StreamPattern,
-    scope: Scope,
+    scope: RuleScope,
 }
 
 /// A stream of one turn. All text blocks form one stream, and so do all thinking blocks. Each call is a stream of its
 /// own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Part {
+enum StreamKey {
     Text,
     Thinking,
     Call(usize),
 }
 
-struct State {
-    rules: Arc<[Watched]>,
+struct WatcherState {
+    rules: Arc<[CompiledRule]>,
     settings: RuleSettings,
     /// Position of each rule in the streams of the turn.
-    positions: HashMap<(Part, usize), Position>,
+    positions: HashMap<(StreamKey, usize), SearchState>,
     /// Indices of matched rules that the model has not received.
     pending: Vec<usize>,
     /// `true` if this hook stopped the answer.
     stopped: bool,
     /// Number of the turn in which the model received each rule, by name.
-    told: HashMap<String, u64>,
+    delivered_in_turn: HashMap<String, u64>,
     turns: u64,
 }
 
-impl Rules {
+impl RuleWatcher {
     /// Creates the hook for those rules. Paths in arguments of tools are relative to `cwd`.
     pub fn new(rules: &[Rule], settings: RuleSettings, cwd: PathBuf, clock: Arc<dyn Clock>) -> Self {
-        Self { cwd, clock, state: Mutex::new(State::new(watched(rules), settings)) }
+        Self { cwd, clock, state: Mutex::new(WatcherState::new(compile_rules(rules), settings)) }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WatcherState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the message that contains rules for a model.
-    fn injection(&self, all: &[Watched], indices: &[usize]) -> AgentMessage {
+    fn rule_message(&self, all: &[CompiledRule], indices: &[usize]) -> AgentMessage {
         let rules = || indices.iter().map(|index| &all[*index].rule);
         let text = rules().map(|rule| {
             format!(
@@ -97,41 +97,41 @@ impl Rules {
 }
 
 /// Returns the watching rules, compiled.
-fn watched(rules: &[Rule]) -> Arc<[Watched]> {
+fn compile_rules(rules: &[Rule]) -> Arc<[CompiledRule]> {
     let watched = |rule: &Rule| {
         let pattern = StreamPattern::new(&rule.conditions).ok()?;
-        Some(Watched { pattern, scope: Scope::new(&rule.scope, &rule.globs)?, rule: rule.clone() })
+        Some(CompiledRule { pattern, scope: RuleScope::new(&rule.scope, &rule.globs)?, rule: rule.clone() })
     };
     rules.iter().filter(|rule| rule.watches()).filter_map(watched).collect()
 }
 
-impl State {
-    fn new(rules: Arc<[Watched]>, settings: RuleSettings) -> Self {
-        let (positions, told) = (HashMap::new(), HashMap::new());
-        Self { rules, settings, positions, pending: Vec::new(), stopped: false, told, turns: 0 }
+impl WatcherState {
+    fn new(rules: Arc<[CompiledRule]>, settings: RuleSettings) -> Self {
+        let (positions, delivered_in_turn) = (HashMap::new(), HashMap::new());
+        Self { rules, settings, positions, pending: Vec::new(), stopped: false, delivered_in_turn, turns: 0 }
     }
 
     /// Returns `true` if a model may receive a rule, perhaps again.
-    fn may_tell(&self, name: &str) -> bool {
-        match (self.told.get(name), self.settings.repeat) {
+    fn may_deliver(&self, name: &str) -> bool {
+        match (self.delivered_in_turn.get(name), self.settings.repeat) {
             (None, _) => true,
             (Some(_), RuleRepeat::Once) => false,
             (Some(at), RuleRepeat::AfterGap) => self.turns.saturating_sub(*at) >= self.settings.repeat_gap,
         }
     }
 
-    fn interrupts(&self, rule: &Rule, stream: Stream<'_>) -> bool {
+    fn interrupts(&self, rule: &Rule, stream: OutputStream<'_>) -> bool {
         match rule.interrupt.unwrap_or(self.settings.interrupt) {
             RuleInterrupt::Always => true,
-            RuleInterrupt::ProseOnly => !matches!(stream, Stream::Tool(_)),
-            RuleInterrupt::ToolOnly => matches!(stream, Stream::Tool(_)),
+            RuleInterrupt::ProseOnly => !matches!(stream, OutputStream::Tool(_)),
+            RuleInterrupt::ToolOnly => matches!(stream, OutputStream::Tool(_)),
             RuleInterrupt::Never => false,
         }
     }
 }
 
 /// Returns the names of the rules that the model received in a session.
-fn told_in(session: &Session) -> impl Iterator<Item = String> {
+fn delivered_rules(session: &Session) -> impl Iterator<Item = String> {
     let may_be =
         |entry: &&Entry| matches!(entry.body(), Body::CustomMessage { .. } | Body::Message(Role::Other));
     session.path().into_iter().filter(may_be).flat_map(|entry| {
@@ -147,33 +147,33 @@ fn told_in(session: &Session) -> impl Iterator<Item = String> {
     })
 }
 
-impl Hooks for Rules {
-    fn turn_begins(&self, session: &Session, first: bool) {
+impl Hooks for RuleWatcher {
+    fn turn_started(&self, session: &Session, first: bool) {
         let mut state = self.state();
         state.positions.clear();
         state.turns += 1;
         if first {
             state.pending.clear();
             state.stopped = false;
-            let mut before = std::mem::take(&mut state.told);
-            let told = told_in(session).map(|name| {
+            let mut before = std::mem::take(&mut state.delivered_in_turn);
+            let told = delivered_rules(session).map(|name| {
                 let at = before.remove(&name).unwrap_or(0);
                 (name, at)
             });
-            state.told = told.collect();
+            state.delivered_in_turn = told.collect();
         }
     }
 
-    fn stops(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
+    fn should_stop(&self, message: &AssistantMessage, update: &Update) -> Option<Vec<StreamRule>> {
         let call = match message.content.get(update.index()) {
             Some(AssistantBlock::ToolCall(call)) => Some(call),
             _ => None,
         };
         let (part, stream, piece) = match (update, call) {
-            (Update::TextDelta { delta, .. }, _) => (Part::Text, Stream::Text, delta),
-            (Update::ThinkingDelta { delta, .. }, _) => (Part::Thinking, Stream::Thinking, delta),
+            (Update::TextDelta { delta, .. }, _) => (StreamKey::Text, OutputStream::Text, delta),
+            (Update::ThinkingDelta { delta, .. }, _) => (StreamKey::Thinking, OutputStream::Thinking, delta),
             (Update::ToolCallDelta { index, delta, .. }, Some(ToolCall { name, .. })) => {
-                (Part::Call(*index), Stream::Tool(name), delta)
+                (StreamKey::Call(*index), OutputStream::Tool(name), delta)
             }
             _ => return None,
         };
@@ -191,12 +191,12 @@ impl Hooks for Rules {
             }
         }
         let files = match call {
-            Some(call) if !met.is_empty() => named(&call.arguments, &self.cwd),
+            Some(call) if !met.is_empty() => named_files(&call.arguments, &self.cwd),
             _ => Vec::new(),
         };
         met.retain(|index| {
-            let Watched { rule, scope, .. } = &rules[*index];
-            state.may_tell(&rule.name) && scope.includes(stream, &files)
+            let CompiledRule { rule, scope, .. } = &rules[*index];
+            state.may_deliver(&rule.name) && scope.includes(stream, &files)
         });
         for index in &met {
             if !state.pending.contains(index) {
@@ -204,30 +204,34 @@ impl Hooks for Rules {
             }
         }
         state.stopped = met.iter().any(|index| state.interrupts(&rules[*index].rule, stream));
-        state.stopped.then(|| met.iter().map(|index| rules[*index].rule.shown()).collect())
+        state.stopped.then(|| met.iter().map(|index| rules[*index].rule.to_wire()).collect())
     }
 
     fn trusted(&self, settings: &Settings, resources: &Resources) {
         let mut state = self.state();
-        let told = std::mem::take(&mut state.told);
+        let delivered_in_turn = std::mem::take(&mut state.delivered_in_turn);
         let turns = state.turns;
-        *state = State { told, turns, ..State::new(watched(resources.rules()), settings.rules) };
+        *state = WatcherState {
+            delivered_in_turn,
+            turns,
+            ..WatcherState::new(compile_rules(resources.rules()), settings.rules)
+        };
     }
 
-    fn for_child(&self, afterwards: &mut Vec<Arc<dyn Afterwards>>) -> Option<Arc<dyn Hooks>> {
+    fn for_child(&self, policies: &mut Vec<Arc<dyn PostRunPolicy>>) -> Option<Arc<dyn Hooks>> {
         let state = {
             let state = self.state();
-            State::new(state.rules.clone(), state.settings)
+            WatcherState::new(state.rules.clone(), state.settings)
         };
         let own = Self { cwd: self.cwd.clone(), clock: self.clock.clone(), state: Mutex::new(state) };
         let own = Arc::new(own);
-        afterwards.push(own.clone());
+        policies.push(own.clone());
         Some(own)
     }
 }
 
-impl Afterwards for Rules {
-    fn after(&self, run: &RunOver<'_>, _: &dyn EventSink) -> Option<GoOn> {
+impl PostRunPolicy for RuleWatcher {
+    fn after_run(&self, run: &RunSummary<'_>, _: &dyn EventSink) -> Option<FollowUpRun> {
         let mut state = self.state();
         // An answer that another hook stopped is not handled here.
         if state.pending.is_empty() || run.stopped != state.stopped {
@@ -237,16 +241,16 @@ impl Afterwards for Rules {
         let turns = state.turns;
         for index in &pending {
             let name = state.rules[*index].rule.name.clone();
-            state.told.insert(name, turns);
+            state.delivered_in_turn.insert(name, turns);
         }
-        let injection = self.injection(&state.rules, &pending);
+        let injection = self.rule_message(&state.rules, &pending);
         Some(match run.stopped {
-            true => GoOn {
-                unseen: vec![injection],
-                forgets_answer: state.settings.context == RuleContext::Discard,
-                ..GoOn::default()
+            true => FollowUpRun {
+                silent_messages: vec![injection],
+                drops_answer: state.settings.context == RuleContext::Discard,
+                ..FollowUpRun::default()
             },
-            false => GoOn { messages: vec![injection], ..GoOn::default() },
+            false => FollowUpRun { messages: vec![injection], ..FollowUpRun::default() },
         })
     }
 }

@@ -8,18 +8,18 @@ use agentese::types::{
 use tokio_util::sync::CancellationToken;
 
 use super::Hooks as _;
-use super::agent_loop::{AgentLoop, Asked, Step};
-use super::input::Said;
+use super::agent_loop::{AgentLoop, RequestedCall, Step};
+use super::input::OriginalInput;
 use super::limits::RunLimitError;
-use super::retry::{too_long, with_retried_words};
-use super::state::State;
-use super::{Calls, CutAnswer, Event, Shared};
-use crate::providers::{Answer, Assembler, Failure, FailureKind, Provider};
+use super::retry::{classify_by_text, excessive_delay};
+use super::state::EngineState;
+use super::{CallOrder, Event, InterruptedAnswer, Shared};
+use crate::providers::{Answer, Assembler, Provider, ProviderError, ProviderErrorKind};
 use crate::roles;
 use crate::session::EntryId;
 
 /// Error text of an aborted answer, as in pi 0.55.
-pub(super) const ABORTED: &str = "Request was aborted.";
+pub(super) const REQUEST_ABORTED: &str = "Request was aborted.";
 
 /// One run, from its first event to the last but one. The caller emits its end, because it decides about the work after
 /// it.
@@ -34,25 +34,25 @@ pub(super) struct Run {
     pub(super) abort: CancellationToken,
     /// Results of the calls in the current turn.
     results: Vec<ToolResultMessage>,
-    outcome: Outcome,
+    outcome: RunOutcome,
     /// Original input of the user that starts the run.
-    said: Option<Said>,
+    original_input: Option<OriginalInput>,
     /// `true` before the first turn.
-    fresh: bool,
+    before_first_turn: bool,
 }
 
 /// Outcome of a run.
-pub(super) struct Outcome {
+pub(super) struct RunOutcome {
     /// All messages of the run.
     pub messages: Vec<Arc<AgentMessage>>,
     /// The last answer of the run.
     pub answer: Option<Arc<AgentMessage>>,
     /// Failure of the last answer, if it failed.
-    pub failure: Option<Failure>,
+    pub failure: Option<ProviderError>,
     /// Number of retries before this run that led to no answer yet.
     pub attempt: u64,
     /// `true` if a message of the user is among the messages.
-    pub user_spoke: bool,
+    pub has_user_input: bool,
     /// `true` if a hook stopped the last answer.
     pub stopped: bool,
     /// The model of the run.
@@ -63,18 +63,18 @@ impl Run {
     /// Creates a run with the current model and thinking level. Returns `None` without a model.
     pub fn new(
         shared: &Arc<Shared>,
-        state: &State,
+        state: &EngineState,
         steps: AgentLoop,
         abort: CancellationToken,
     ) -> Option<Self> {
         let model = state.model.clone()?;
         let provider = shared.options.catalog.provider_of(&model)?.clone();
-        let outcome = Outcome {
+        let outcome = RunOutcome {
             messages: Vec::new(),
             answer: None,
             failure: None,
             attempt: 0,
-            user_spoke: false,
+            has_user_input: false,
             stopped: false,
             model: model.clone(),
         };
@@ -88,72 +88,72 @@ impl Run {
             abort,
             results: Vec::new(),
             outcome,
-            said: None,
-            fresh: true,
+            original_input: None,
+            before_first_turn: true,
         })
     }
 
     /// Sets the original input of the user that starts the run.
-    pub fn begins_with(mut self, said: Option<Said>) -> Self {
-        self.said = said;
+    pub fn with_original_input(mut self, original_input: Option<OriginalInput>) -> Self {
+        self.original_input = original_input;
         self
     }
 
     /// Carries out all steps of the run. `attempt` is the number of retries before it.
-    pub async fn drive(mut self, attempt: u64) -> Outcome {
+    pub async fn drive(mut self, attempt: u64) -> RunOutcome {
         self.outcome.attempt = attempt;
         loop {
-            self.room().await;
+            self.wait_for_capacity().await;
             // A run that never waits would block all other work on its thread.
             tokio::task::consume_budget().await;
-            let stopped = self.abort.is_cancelled() || self.may_not_go_on();
+            let stopped = self.abort.is_cancelled() || self.is_stopped_by_limit();
             let step = self.steps.next(&mut self.shared.state().queues, stopped);
             match step {
                 Step::StartRun => {
-                    self.open().await;
+                    self.run_start_hooks().await;
                     self.push(Event::RunStarted);
                 }
                 Step::StartTurn => {
-                    let first = std::mem::take(&mut self.fresh);
+                    let first = std::mem::take(&mut self.before_first_turn);
                     self.outcome.answer = None;
                     self.results.clear();
-                    if !first && self.shared.options.customs.models_change_in_runs {
-                        self.follow_choice();
+                    if !first && self.shared.options.profile.switches_model_between_turns {
+                        self.adopt_selected_model();
                     }
-                    self.shared.options.hooks.turn_begins(&self.shared.state().session, first);
+                    self.shared.options.hooks.turn_started(&self.shared.state().session, first);
                     self.push(Event::TurnStarted);
                     if first {
-                        self.instruct().await;
+                        self.add_instructions().await;
                     }
                 }
                 Step::Inject(message) => {
-                    self.shared.tell_of_queues(&mut self.shared.state());
-                    self.outcome.user_spoke = true;
+                    self.shared.emit_queue_changes(&mut self.shared.state());
+                    self.outcome.has_user_input = true;
                     self.add(message).await;
                 }
-                Step::Ask => {
+                Step::RequestAnswer => {
                     let entry = self.reserve();
-                    let (answer, stopped) = self.ask(&entry).await;
+                    let (answer, stopped) = self.request_answer(&entry).await;
                     self.outcome.stopped = stopped;
-                    self.answered(entry, answer).await;
+                    self.finish_answer(entry, answer).await;
                 }
-                Step::AskNobody => {
+                Step::SkipRequest => {
                     let entry = self.reserve();
                     let answer = match self.limit_reached() {
-                        Some(failure) => self.unasked(&entry, failure),
-                        None => self.aborted_unasked(&entry),
+                        Some(failure) => self.answer_without_request(&entry, failure),
+                        None => self.aborted_without_request(&entry),
                     };
-                    self.answered(entry, answer).await;
+                    self.finish_answer(entry, answer).await;
                 }
-                Step::Call(calls) => self.calls(calls).await,
+                Step::Call(calls) => self.execute_calls(calls).await,
                 Step::EndTurn => {
                     if let Some(answer) = &self.outcome.answer {
                         // A turn is counted at its end.
                         if let AgentMessage::Assistant(answer) = &**answer {
-                            self.shared.options.ledger.answered(&answer.usage);
+                            self.shared.options.usage_tracker.count_answer(&answer.usage);
                         }
                         self.push(Event::TurnEnded { message: answer, results: &self.results });
-                        self.shared.tell_what_is_due();
+                        self.shared.emit_due_notices();
                     }
                 }
                 Step::EndRun => return self.outcome,
@@ -163,44 +163,44 @@ impl Run {
 
     /// Returns `true` if a limit prevents the next step of the run. Calls of a complete answer are still carried out,
     /// unless one of them has failed too often. A run that ends in its last permitted turn has reached no limit.
-    fn may_not_go_on(&self) -> bool {
-        let ledger = &self.shared.options.ledger;
+    fn is_stopped_by_limit(&self) -> bool {
+        let usage_tracker = &self.shared.options.usage_tracker;
         match self.steps.is_calling() {
-            true => ledger.reached().is_some(),
+            true => usage_tracker.reached().is_some(),
             false if !self.steps.needs_turn(&self.shared.state().queues) => false,
-            false => ledger.reached_before_turn(self.shared.options.clock.now_ms()).is_some(),
+            false => usage_tracker.reached_before_turn(self.shared.options.clock.now_ms()).is_some(),
         }
     }
 
     /// Returns the limit that ends the run, as the failure of its last answer. Returns `None` if the run continues or
     /// was aborted.
-    pub(super) fn limit_reached(&self) -> Option<Failure> {
-        let reached = self.shared.options.ledger.reached()?;
+    pub(super) fn limit_reached(&self) -> Option<ProviderError> {
+        let reached = self.shared.options.usage_tracker.reached()?;
         let is_its_end = !self.abort.is_cancelled() || matches!(reached, RunLimitError::Time(_));
-        is_its_end.then(|| Failure::new(FailureKind::Limit, reached.to_string()))
+        is_its_end.then(|| ProviderError::new(ProviderErrorKind::Limit, reached.to_string()))
     }
 
     /// Returns the empty answer of a run that was aborted before the request to the model, and emits its start.
-    fn aborted_unasked(&self, entry: &EntryId) -> Answer {
+    fn aborted_without_request(&self, entry: &EntryId) -> Answer {
         let assembler = Assembler::new(&self.model, self.shared.options.clock.now_ms());
         let begun = assembler.message().clone();
-        let answer = self.timed(assembler.aborted(ABORTED));
-        let told = self.shared.options.customs.notes_times;
+        let answer = self.with_timing(assembler.aborted(REQUEST_ABORTED));
+        let told = self.shared.options.profile.stores_durations;
         let message = &if told { answer.message.clone() } else { begun }.into();
         self.push(Event::MessageStarted { entry, message });
         answer
     }
 
     /// Ends an answer in the middle, after an abort or because the time of the run has elapsed.
-    pub(super) fn cut(&self, assembler: Assembler) -> Answer {
+    pub(super) fn end_early(&self, assembler: Assembler) -> Answer {
         match self.limit_reached() {
             Some(failure) => assembler.failed(failure),
-            None => assembler.aborted(ABORTED),
+            None => assembler.aborted(REQUEST_ABORTED),
         }
     }
 
     /// Adopts the model and the thinking level that a client has selected meanwhile.
-    fn follow_choice(&mut self) {
+    fn adopt_selected_model(&mut self) {
         let state = self.shared.state();
         let Some(model) = state.model.clone() else { return };
         let Some(provider) = self.shared.options.catalog.provider_of(&model).cloned() else { return };
@@ -211,8 +211,8 @@ impl Run {
     }
 
     /// Adds the messages and the system prompt of hooks, before the first event of the run.
-    async fn open(&mut self) {
-        let Some(said) = self.said.take() else { return };
+    async fn run_start_hooks(&mut self) {
+        let Some(said) = self.original_input.take() else { return };
         let opening = self.shared.options.hooks.before_run(&said.text, &said.images, &self.system_prompt);
         let Some(opening) = self.unless_aborted(opening).await else { return };
         let now = self.shared.options.clock.now_ms();
@@ -227,8 +227,8 @@ impl Run {
 
     /// Adds a message with the system prompt and the tools, if the customs enable it and the conversation has no such
     /// message.
-    async fn instruct(&mut self) {
-        if !self.shared.options.customs.tells_instructions {
+    async fn add_instructions(&mut self) {
+        if !self.shared.options.profile.declares_instructions {
             return;
         }
         if self.shared.state().session.instructions().is_some() {
@@ -245,20 +245,20 @@ impl Run {
             ToolDeclaration::new(tool.name(), tool.description(), parameters)
         });
         let now = self.shared.options.clock.now_ms();
-        self.add(roles::told_beforehand(sections, declared.collect(), now)).await;
+        self.add(roles::system_message(sections, declared.collect(), now)).await;
     }
 
     /// Returns the result of a hook; `None` if the run is aborted first.
     pub(super) async fn unless_aborted<T>(&self, hook: impl Future<Output = T>) -> Option<T> {
-        unless(&self.abort, hook).await
+        unless_cancelled(&self.abort, hook).await
     }
 
     /// Waits until events are wanted; an abort ends the wait.
-    pub(super) async fn room(&self) {
+    pub(super) async fn wait_for_capacity(&self) {
         tokio::select! {
             biased;
             () = self.abort.cancelled() => {}
-            () = self.shared.sink.room() => {}
+            () = self.shared.sink.wait_for_capacity() => {}
         }
     }
 
@@ -268,20 +268,20 @@ impl Run {
 
     /// Reserves the entry id of a future message.
     fn reserve(&self) -> EntryId {
-        self.shared.state().session.reserve()
+        self.shared.state().session.reserve_id()
     }
 
     /// Adds a message that is complete from the start.
     async fn add(&mut self, message: AgentMessage) {
-        let message = self.tell(message).await;
-        self.keep(None, message);
+        let message = self.emit_message(message).await;
+        self.record_message(None, message);
     }
 
     /// Emits a message that is complete from the start.
-    pub(super) async fn tell(&self, message: AgentMessage) -> Arc<AgentMessage> {
+    pub(super) async fn emit_message(&self, message: AgentMessage) -> Arc<AgentMessage> {
         let entry = self.reserve();
         self.push(Event::MessageStarted { entry: &entry, message: &message });
-        self.room().await;
+        self.wait_for_capacity().await;
         let message = Arc::new(message);
         self.commit(entry, &message).await;
         message
@@ -291,9 +291,9 @@ impl Run {
     /// run is aborted.
     async fn commit(&self, entry: EntryId, message: &Arc<AgentMessage>) {
         self.shared.state().session.append_as(entry.clone(), message.clone());
-        let _ = self.unless_aborted(self.shared.written()).await;
+        let _ = self.unless_aborted(self.shared.wait_until_written()).await;
         self.push(Event::MessageEnded { entry: &entry, message });
-        self.shared.tell_of_storage(&mut self.shared.state());
+        self.shared.emit_storage_status(&mut self.shared.state());
     }
 
     /// Marks the run as finished: no further request to the model follows.
@@ -302,14 +302,14 @@ impl Run {
     }
 
     /// Adds a message to the run, and its result, if it is one, to the turn.
-    pub(super) fn keep(&mut self, result: Option<ToolResultMessage>, message: Arc<AgentMessage>) {
+    pub(super) fn record_message(&mut self, result: Option<ToolResultMessage>, message: Arc<AgentMessage>) {
         self.results.extend(result);
         self.outcome.messages.push(message);
     }
 
     /// Returns the answer with its duration and thinking level, if the customs enable it.
-    pub(super) fn timed(&self, mut answer: Answer) -> Answer {
-        if self.shared.options.customs.notes_times {
+    pub(super) fn with_timing(&self, mut answer: Answer) -> Answer {
+        if self.shared.options.profile.stores_durations {
             let message = &mut answer.message;
             let took = self.shared.options.clock.now_ms().saturating_sub(message.timestamp).max(0);
             message.duration_ms = Some(took.into());
@@ -318,33 +318,37 @@ impl Run {
         answer
     }
 
-    async fn answered(&mut self, entry: EntryId, Answer { mut message, unusable, failure }: Answer) {
+    async fn finish_answer(
+        &mut self,
+        entry: EntryId,
+        Answer { mut message, unusable, error: failure }: Answer,
+    ) {
         let stop: StopReason = message.stop_reason;
-        let customs = &self.shared.options.customs;
-        let failure = failure.map(|failure| with_retried_words(failure, customs.behavior.retried_words));
+        let profile = &self.shared.options.profile;
+        let failure = failure.map(|failure| classify_by_text(failure, profile.behavior.retried_words));
         let tools = self.shared.tools();
-        let shared = |name: &str| match customs.calls {
-            Calls::OneByOne => false,
-            Calls::SideBySide => tools.get(name).is_some_and(|tool| tool.shared()),
-            Calls::Together => true,
+        let shared = |name: &str| match profile.call_order {
+            CallOrder::Sequential => false,
+            CallOrder::SharedInParallel => tools.get(name).is_some_and(|tool| tool.shared()),
+            CallOrder::AllInParallel => true,
         };
         let failed = matches!(stop, StopReason::Error | StopReason::Aborted);
-        let answers = !failed || customs.cut_answer == CutAnswer::WithResults;
+        let answers = !failed || profile.interrupted_answer == InterruptedAnswer::WithErrorResults;
         let calls: Vec<_> = message
             .content
             .iter()
             .filter(|_| answers)
             .filter_map(|block| match block {
-                AssistantBlock::ToolCall(call) => Some(Asked {
+                AssistantBlock::ToolCall(call) => Some(RequestedCall {
                     unusable: unusable.iter().find(|it| it.id == call.id).map(|it| it.reason.clone()),
                     shared: shared(&call.name),
-                    call: customs.as_tools_see(call),
+                    call: profile.without_purpose(call),
                 }),
                 _ => None,
             })
             .collect();
         if let Some(pause) =
-            failure.as_ref().and_then(|failure| too_long(&self.shared.state().retry, failure))
+            failure.as_ref().and_then(|failure| excessive_delay(&self.shared.state().retry, failure))
         {
             let text = message.error_message.get_or_insert_default();
             text.push_str(&format!(
@@ -352,14 +356,14 @@ impl Run {
                 pause.as_secs()
             ));
         }
-        self.room().await;
+        self.wait_for_capacity().await;
         let message = Arc::new(AgentMessage::from(message));
         self.outcome.answer = Some(message.clone());
         self.outcome.failure = failure;
         self.commit(entry, &message).await;
-        self.keep(None, message);
+        self.record_message(None, message);
         if !failed {
-            self.shared.options.ledger.count_turn();
+            self.shared.options.usage_tracker.count_turn();
         }
         if self.outcome.attempt > 0 && !failed {
             let attempt = std::mem::take(&mut self.outcome.attempt);
@@ -370,7 +374,10 @@ impl Run {
 }
 
 /// Returns the result of a hook; `None` if `stop` is cancelled first.
-pub(super) async fn unless<T>(stop: &CancellationToken, hook: impl Future<Output = T>) -> Option<T> {
+pub(super) async fn unless_cancelled<T>(
+    stop: &CancellationToken,
+    hook: impl Future<Output = T>,
+) -> Option<T> {
     tokio::select! {
         biased;
         () = stop.cancelled() => None,

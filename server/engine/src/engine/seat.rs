@@ -5,18 +5,18 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::shared::Work;
-use super::state::{Kind, Phase};
-use super::{Begun, Engine, Input, PromptError, Shared};
+use super::state::{WorkKind, WorkPhase};
+use super::{AcceptedPrompt, Engine, PromptError, Shared, UserInput};
 
 /// An engine reserved for a prompt: the previous work has ended, and no other work can start. Dropping the value ends
 /// the reservation.
 #[must_use = "the engine waits for a prompt"]
-pub struct Seat {
+pub struct EngineReservation {
     shared: Arc<Shared>,
     work: Work,
 }
 
-impl std::fmt::Debug for Seat {
+impl std::fmt::Debug for EngineReservation {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Seat").finish_non_exhaustive()
     }
@@ -25,7 +25,7 @@ impl std::fmt::Debug for Seat {
 impl Engine {
     /// Stops the current work and reserves the engine in the same moment. Returns after the closing events. From the
     /// call on, the engine is busy, and an abort applies to the work of the reservation. Fails during a shutdown.
-    pub async fn take_over(&self) -> Result<Seat, PromptError> {
+    pub async fn abort_and_reserve(&self) -> Result<EngineReservation, PromptError> {
         let (work, before) = {
             let mut state = self.shared.state();
             if state.closing {
@@ -35,27 +35,27 @@ impl Engine {
                 before.abort.cancel();
                 before.ended
             });
-            let working = state.begin(Kind::Prompt, Phase::Running);
+            let working = state.start_work(WorkKind::Prompt, WorkPhase::Running);
             (Work::new(self.shared.clone(), working), before)
         };
         if let Some(before) = before {
             before.cancelled().await;
         }
-        Ok(Seat { shared: self.shared.clone(), work })
+        Ok(EngineReservation { shared: self.shared.clone(), work })
     }
 }
 
-impl Seat {
+impl EngineReservation {
     /// Returns a token that an abort before the start cancels.
-    pub fn aborted(&self) -> CancellationToken {
-        self.work.aborted()
+    pub fn abort_token(&self) -> CancellationToken {
+        self.work.abort_token()
     }
 
     /// Accepts a prompt. Fails without a model or its key, and for a blank prompt.
-    pub fn begin(self, input: Input) -> Result<Begun, PromptError> {
+    pub fn accept_prompt(self, input: UserInput) -> Result<AcceptedPrompt, PromptError> {
         let Self { shared, work } = self;
         input.check()?;
         let (said, message, files) = input.split(shared.options.clock.now_ms());
-        shared.start(shared.state(), work, std::iter::once(message).chain(files).collect(), Some(said))
+        shared.accept_run(shared.state(), work, std::iter::once(message).chain(files).collect(), Some(said))
     }
 }

@@ -6,9 +6,9 @@ use std::sync::MutexGuard;
 use agentese::types::Model;
 
 use super::Hooks as _;
-use super::state::{Phase, State};
-use super::{Branching, Engine, Options, Selection, Switch};
-use crate::session::{EntryId, ForkError, OpenError, Session, Start};
+use super::state::{EngineState, WorkPhase};
+use super::{BranchEffect, Engine, Options, SelectionReason, SessionSwitch};
+use crate::session::{EntryId, ForkError, OpenError, Session, SessionOptions};
 
 impl Engine {
     /// Starts a fresh session. `parent` is the origin of the session, in the form of the client. Current work is
@@ -16,22 +16,22 @@ impl Engine {
     /// commands of the user stay, unless the customs end them. Returns `false` if a hook cancelled the change; the
     /// state is then unchanged.
     pub async fn new_session(&self, parent: Option<String>) -> bool {
-        if let Some(led) = &self.shared.led {
-            return self.new_session_there(led, parent).await;
+        if let Some(remote) = &self.shared.remote {
+            return self.new_remote_session(remote, parent).await;
         }
         let hooks = &self.shared.options.hooks;
-        if !hooks.before_switch(Switch::New).await {
+        if !hooks.before_switch(SessionSwitch::New).await {
             return false;
         }
         let (previous, left) = {
-            let mut state = self.idle().await;
+            let mut state = self.abort_and_lock().await;
             let previous = state.session.file().map(Path::to_owned);
             let mut session = self.shared.options.fresh_session(parent);
-            session.thinking_changed(state.thinking);
-            (previous, self.move_to(&mut state, session))
+            session.record_thinking_level(state.thinking);
+            (previous, self.replace_session(&mut state, session))
         };
-        self.shared.leave(left).await;
-        hooks.switched(Switch::New, previous.as_deref()).await;
+        self.shared.close_session(left).await;
+        hooks.switched(SessionSwitch::New, previous.as_deref()).await;
         true
     }
 
@@ -40,33 +40,33 @@ impl Engine {
     /// session; the state is then unchanged. Returns `false` if a hook cancelled the change; the state is then
     /// unchanged, too.
     pub async fn switch_session(&self, path: &Path) -> Result<bool, OpenError> {
-        if let Some(led) = &self.shared.led {
-            return self.switch_session_there(led, path).await.map_err(OpenError::Elsewhere);
+        if let Some(remote) = &self.shared.remote {
+            return self.switch_remote_session(remote, path).await.map_err(OpenError::Remote);
         }
         let hooks = &self.shared.options.hooks;
-        if !hooks.before_switch(Switch::Resume(path)).await {
+        if !hooks.before_switch(SessionSwitch::Resume(path)).await {
             return Ok(false);
         }
         let (previous, used) = {
             let state = self.shared.state();
             (state.session.file().map(Path::to_owned), state.model.clone())
         };
-        let restored = self.open(path).await?;
-        hooks.switched(Switch::Resume(path), previous.as_deref()).await;
+        let restored = self.open_session(path).await?;
+        hooks.switched(SessionSwitch::Resume(path), previous.as_deref()).await;
         if let Some(model) = restored {
-            self.shared.selected(&model, used.as_ref(), Selection::Restored);
+            self.shared.notify_model_selected(&model, used.as_ref(), SelectionReason::Restored);
         }
         Ok(true)
     }
 
     /// Opens the session of a file and returns the model in use.
-    async fn open(&self, path: &Path) -> Result<Option<Model>, OpenError> {
+    async fn open_session(&self, path: &Path) -> Result<Option<Model>, OpenError> {
         let is_open = self.shared.state().session.is_at(path);
         if blocking(is_open).await {
-            let mut state = self.idle().await;
-            state.forget_what_waits();
+            let mut state = self.abort_and_lock().await;
+            state.clear_pending();
             state.session.reload();
-            let restored = state.session.restored();
+            let restored = state.session.branch_settings();
             self.shared.restore(&mut state, restored);
             return Ok(state.model.clone());
         }
@@ -74,13 +74,13 @@ impl Engine {
         let (path, start) = (path.to_owned(), self.shared.options.start());
         let session = blocking(move || Session::open(&path, start)).await?;
         let (model, left) = {
-            let mut state = self.idle().await;
-            let restored = session.restored();
-            let left = self.move_to(&mut state, session);
+            let mut state = self.abort_and_lock().await;
+            let restored = session.branch_settings();
+            let left = self.replace_session(&mut state, session);
             self.shared.restore(&mut state, restored);
             (state.model.clone(), left)
         };
-        self.shared.leave(left).await;
+        self.shared.close_session(left).await;
         Ok(model)
     }
 
@@ -88,8 +88,8 @@ impl Engine {
     /// first, or continues in the fork, as the customs define; the queues are emptied. The model and the level stay
     /// unchanged. The second value is `false` if a hook cancelled the fork; the state is then unchanged.
     pub async fn fork(&self, entry: &str) -> Result<(String, bool), ForkError> {
-        if let Some(led) = &self.shared.led {
-            return self.fork_there(led, entry).await;
+        if let Some(remote) = &self.shared.remote {
+            return self.fork_remote(remote, entry).await;
         }
         // An unknown entry must change nothing.
         let said = self.fork_messages().into_iter().find(|(id, _)| id.as_str() == entry);
@@ -99,14 +99,14 @@ impl Engine {
             return Ok((said, false));
         }
         let (text, previous, left) = {
-            let mut state = self.ready_to_branch().await;
+            let mut state = self.lock_for_branch().await;
             let previous = state.session.file().map(Path::to_owned);
             let (mut session, text) = state.session.fork(entry, self.shared.options.store.as_ref())?;
             state.write_settings(&mut session);
-            (text, previous, self.move_to(&mut state, session))
+            (text, previous, self.replace_session(&mut state, session))
         };
-        self.shared.leave(left).await;
-        self.shared.written().await;
+        self.shared.close_session(left).await;
+        self.shared.wait_until_written().await;
         hooks.forked(previous.as_deref()).await;
         Ok((text, true))
     }
@@ -115,8 +115,8 @@ impl Engine {
     /// Returns `false` if a hook cancelled the copy; the state is then unchanged. Fails if the session has no messages,
     /// and with a remote agent.
     pub async fn copy(&self) -> Result<bool, ForkError> {
-        if self.is_led() {
-            return Err(ForkError::Elsewhere("the agent behind this one cannot copy its session".to_owned()));
+        if self.is_remote() {
+            return Err(ForkError::Remote("the agent behind this one cannot copy its session".to_owned()));
         }
         let leaf = {
             let state = self.shared.state();
@@ -126,18 +126,18 @@ impl Engine {
                 .leaf()
                 .filter(|_| said)
                 .map(|leaf| leaf.id().clone())
-                .ok_or(ForkError::NothingSaid)?
+                .ok_or(ForkError::NoMessages)?
         };
         let hooks = &self.shared.options.hooks;
         if !hooks.before_fork(leaf.as_str()).await {
             return Ok(false);
         }
         let previous = {
-            let mut state = self.idle().await;
+            let mut state = self.abort_and_lock().await;
             let previous = state.session.file().map(Path::to_owned);
             let mut session = state.session.copy(self.shared.options.store.as_ref());
             state.write_settings(&mut session);
-            self.move_to(&mut state, session);
+            self.replace_session(&mut state, session);
             previous
         };
         hooks.forked(previous.as_deref()).await;
@@ -151,16 +151,16 @@ impl Engine {
         if self.shared.state().session.entry(entry).is_none() {
             return Err(ForkError::Unknown);
         }
-        if let Some(led) = &self.shared.led {
-            return self.go_there(led, entry).await;
+        if let Some(remote) = &self.shared.remote {
+            return self.go_to_remote(remote, entry).await;
         }
         let hooks = &self.shared.options.hooks;
         if !hooks.before_fork(entry).await {
             return Ok(false);
         }
         let file = {
-            let mut state = self.idle().await;
-            state.forget_what_waits();
+            let mut state = self.abort_and_lock().await;
+            state.clear_pending();
             state.session.go_to(entry)?;
             state.session.file().map(Path::to_owned)
         };
@@ -174,19 +174,19 @@ impl Engine {
     }
 
     /// Returns the locked state, ready for a fork to replace the session.
-    async fn ready_to_branch(&self) -> MutexGuard<'_, State> {
-        if self.shared.options.customs.branching == Branching::TakesItAlong {
+    async fn lock_for_branch(&self) -> MutexGuard<'_, EngineState> {
+        if self.shared.options.profile.branch_effect == BranchEffect::MovesRun {
             let state = self.shared.state();
             // A summary in progress belongs to the previous session.
-            if state.phase() != Some(Phase::Compacting) {
+            if state.phase() != Some(WorkPhase::Compacting) {
                 return state;
             }
         }
-        self.idle().await
+        self.abort_and_lock().await
     }
 
     /// Aborts the current work, and returns the locked state of the idle engine.
-    pub(super) async fn idle(&self) -> MutexGuard<'_, State> {
+    pub(super) async fn abort_and_lock(&self) -> MutexGuard<'_, EngineState> {
         loop {
             self.abort().await;
             let state = self.shared.state();
@@ -200,47 +200,48 @@ impl Engine {
 
 impl Engine {
     /// Replaces the session, and returns the previous one.
-    fn move_to(&self, state: &mut State, session: Session) -> Session {
-        if self.shared.options.customs.commands_end_with_session {
-            std::mem::take(&mut state.bash).cancel();
+    fn replace_session(&self, state: &mut EngineState, session: Session) -> Session {
+        if self.shared.options.profile.shell_ends_with_session {
+            std::mem::take(&mut state.bash_abort).cancel();
         }
-        state.move_to(session)
+        state.replace_session(session)
     }
 }
 
-impl State {
+impl EngineState {
     /// Replaces the session, and returns the previous one, which receives the deferred messages.
-    pub(super) fn move_to(&mut self, session: Session) -> Session {
-        self.forget_what_waits();
-        self.told_of_storage = false;
+    pub(super) fn replace_session(&mut self, session: Session) -> Session {
+        self.clear_pending();
+        self.storage_error_reported = false;
         std::mem::replace(&mut self.session, session)
     }
 
     /// Writes the current settings to a session that names others. Opening the session later restores them.
     fn write_settings(&self, session: &mut Session) {
-        let said = session.restored();
+        let said = session.branch_settings();
         if let (Some((provider, id)), Some(model)) = (&said.model, &self.model)
             && (*provider != model.provider || *id != model.id)
         {
-            session.model_changed(&model.provider, &model.id);
+            session.record_model(&model.provider, &model.id);
         }
         if said.thinking != Some(self.thinking) {
-            session.thinking_changed(self.thinking);
+            session.record_thinking_level(self.thinking);
         }
     }
 
     /// Empties the queues. Commands that ended during a run join the session that is being left.
-    fn forget_what_waits(&mut self) {
+    fn clear_pending(&mut self) {
         self.queues.clear();
-        self.keep_deferred();
+        self.append_deferred();
     }
 }
 
 impl Options {
     /// Returns the initial values of a session.
-    pub(super) fn start(&self) -> Start {
-        let start = Start::new(&self.context.cwd, self.clock.clone(), self.ids.clone()).beside();
-        start.needing_directory(self.customs.needs_directory)
+    pub(super) fn start(&self) -> SessionOptions {
+        let start = SessionOptions::new(&self.context.cwd, self.clock.clone(), self.ids.clone())
+            .write_in_background();
+        start.require_directory(self.profile.requires_directory)
     }
 
     /// Creates a session without messages.

@@ -9,14 +9,14 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::event::{Event, EventSink};
-use super::extra::Extra;
+use super::extra::ExtensionResources;
 use super::hooks::Hooks as _;
-use super::lead::Lead;
+use super::lead::RemoteAgent;
 use super::ledger::Listener;
 use super::options::Options;
-use super::overlay::Overlay;
-use super::state::{State, Working};
-use crate::tools::{KeptShell, ToolSet};
+use super::overlay::ConfigOverlay;
+use super::state::{ActiveWork, EngineState};
+use crate::tools::{ShellSession, ToolSet};
 
 /// One agent with one conversation. Dropping it aborts its work.
 pub struct Engine {
@@ -29,26 +29,26 @@ pub struct Engine {
 pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) sink: Arc<dyn EventSink>,
-    pub(super) state: Mutex<State>,
+    pub(super) state: Mutex<EngineState>,
     /// Replacement for a part of the options, set once the working directory is trusted.
-    pub(super) overlay: OnceLock<Overlay>,
+    pub(super) overlay: OnceLock<ConfigOverlay>,
     /// Skills and templates of extensions.
-    pub(super) extra: Extra,
+    pub(super) extension_resources: ExtensionResources,
     /// Shell state that commands of the user leave for the next one.
-    pub(super) shell: KeptShell,
+    pub(super) shell: ShellSession,
     /// The state of the remote agent, if there is one.
-    pub(super) led: Option<Led>,
+    pub(super) remote: Option<RemoteState>,
 }
 
 impl Shared {
     /// Locks the state. Held only briefly, and never across an await.
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, EngineState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Emits the budget notices that are due after usage.
-    pub(super) fn tell_what_is_due(&self) {
-        self.options.ledger.tell_what_is_due(self.options.clock.now_ms());
+    pub(super) fn emit_due_notices(&self) {
+        self.options.usage_tracker.emit_due_notices(self.options.clock.now_ms());
     }
 
     /// Returns the current tools.
@@ -67,22 +67,22 @@ impl Listener for Shared {
 }
 
 /// The remote agent and its state.
-pub(super) struct Led {
-    pub lead: Arc<dyn Lead>,
+pub(super) struct RemoteState {
+    pub agent: Arc<dyn RemoteAgent>,
     /// The delivery lock, held while input is forwarded.
-    pub floor: Arc<tokio::sync::Mutex<()>>,
+    pub delivery_lock: Arc<tokio::sync::Mutex<()>>,
     /// Work of accepted input, until the task takes it.
-    pub(super) begun: Mutex<Option<(Work, Vec<AgentMessage>)>>,
+    pub(super) accepted_work: Mutex<Option<(Work, Vec<AgentMessage>)>>,
     /// Queued input with which the remote agent itself starts a run, and which it reports before that run.
-    pub(super) begins: Mutex<Vec<AgentMessage>>,
+    pub(super) reported_input: Mutex<Vec<AgentMessage>>,
     /// Notification about newly started work.
-    pub changed: Notify,
+    pub work_accepted: Notify,
     /// `true` while events of a run are emitted. Work without a run does not block other prompts: the remote agent
     /// decides about them.
-    pub(super) on: AtomicBool,
+    pub(super) run_active: AtomicBool,
     pub(super) task: Mutex<Option<AbortHandle>>,
     /// Reason for the disconnection of the remote agent.
-    pub(super) gone: Mutex<Option<String>>,
+    pub(super) disconnect_reason: Mutex<Option<String>>,
 }
 
 /// The current work.
@@ -90,35 +90,35 @@ pub(super) struct Work {
     pub(super) shared: Arc<Shared>,
     pub(super) abort: CancellationToken,
     /// Ends only the pause before a retry.
-    pub(super) give_up: CancellationToken,
+    pub(super) cancel_retry: CancellationToken,
     /// Number of retries since the last successful answer.
     pub(super) attempt: u64,
     /// `true` if the context was compacted because of an overflow since the last input of the user.
-    pub(super) made_room: bool,
+    pub(super) compacted_once: bool,
     /// The last field: its drop signals the end, after everything else has been dropped.
-    pub(super) end: End,
+    pub(super) end_guard: WorkEndGuard,
 }
 
 /// Marks the engine as idle when the work ends in any way.
-pub(super) struct End {
+pub(super) struct WorkEndGuard {
     pub(super) shared: Arc<Shared>,
     pub(super) number: u64,
     pub(super) ended: CancellationToken,
 }
 
-impl End {
-    pub fn new(shared: Arc<Shared>, working: &Working) -> Self {
+impl WorkEndGuard {
+    pub fn new(shared: Arc<Shared>, working: &ActiveWork) -> Self {
         Self { shared, number: working.number, ended: working.ended.clone() }
     }
 }
 
-impl Drop for End {
+impl Drop for WorkEndGuard {
     fn drop(&mut self) {
         let mut state = self.shared.state();
         // Work that ended regularly is no longer the current work, and other work may have started.
-        if state.working(self.number).is_some() {
+        if state.active_work(self.number).is_some() {
             state.queues.put_back();
-            state.end(self.number);
+            state.end_work(self.number);
         }
         drop(state);
         self.ended.cancel();

@@ -13,7 +13,7 @@ use crate::session::Session;
 
 /// Origin of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum WorkKind {
     /// A prompt.
     Prompt,
     /// A requested compaction.
@@ -22,34 +22,34 @@ pub(super) enum Kind {
 
 /// Phase of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(super) enum WorkPhase {
     /// A run is reserved or in progress.
     Running,
     /// The pause before a retry.
-    Waiting,
+    RetryPause,
     /// A summary is in progress.
     Compacting,
 }
 
 /// The current work, for other components.
-pub(super) struct Working {
+pub(super) struct ActiveWork {
     /// Number of the work, unique within the engine.
     pub number: u64,
-    pub kind: Kind,
-    pub phase: Phase,
+    pub kind: WorkKind,
+    pub phase: WorkPhase,
     /// Cancelled to stop the work.
     pub abort: CancellationToken,
     /// Cancelled to end the pause before a retry without the retry.
-    pub give_up: CancellationToken,
+    pub cancel_retry: CancellationToken,
     /// Cancelled when the work has ended.
     pub ended: CancellationToken,
     /// The task of the work, once started.
     pub task: Option<AbortHandle>,
 }
 
-impl Working {
+impl ActiveWork {
     /// Aborts the task at any stage.
-    pub fn detach(self) {
+    pub fn abort_task(self) {
         if let Some(task) = self.task {
             task.abort();
         }
@@ -57,41 +57,41 @@ impl Working {
 }
 
 /// The state of an engine.
-pub(super) struct State {
+pub(super) struct EngineState {
     pub session: Session,
     pub queues: Queues,
     pub model: Option<Model>,
     pub thinking: ThinkingLevel,
     pub retry: RetrySettings,
     pub compaction: CompactionSettings,
-    pub work: Option<Working>,
+    pub work: Option<ActiveWork>,
     /// Number of works so far.
-    pub works: u64,
+    pub work_count: u64,
     /// Messages of user commands that ended during a run. They join the session before the next prompt, so they never
     /// separate a call from its result.
     pub deferred: Vec<Arc<AgentMessage>>,
     /// Messages of extensions that are delivered with the next prompt.
-    pub next_prompt: Vec<AgentMessage>,
+    pub next_prompt_messages: Vec<AgentMessage>,
     /// Stops all running commands of the user.
-    pub bash: CancellationToken,
+    pub bash_abort: CancellationToken,
     pub closing: bool,
     /// `true` if an event reported that the session does not reach its file.
-    pub told_of_storage: bool,
+    pub storage_error_reported: bool,
     /// Reason why a part of a previous session is in no file.
-    pub lost: Option<String>,
+    pub lost_reason: Option<String>,
 }
 
-impl State {
+impl EngineState {
     /// Creates the state with a session or a fresh one. A fresh session contains the model and the level from its first
     /// entries on.
     pub fn new(options: &Options, session: Option<Session>) -> Self {
         let chosen = options.model.as_ref();
         let asked = options.thinking.or(chosen.and_then(|chosen| chosen.thinking));
-        let kept = || session.as_ref().and_then(|session| session.restored().thinking);
+        let kept = || session.as_ref().and_then(|session| session.branch_settings().thinking);
         let wanted = asked
             .or_else(kept)
             .or(options.settings.default_thinking_level)
-            .unwrap_or(options.customs.thinking);
+            .unwrap_or(options.profile.default_thinking);
         let thinking = options.nearest_level(chosen.map(|chosen| &chosen.model), wanted);
         // The name is the first entry of a fresh session, as in pi 1.5.
         let named = |mut session: Session| {
@@ -105,15 +105,15 @@ impl State {
         let session = session.map(named).unwrap_or_else(|| {
             let mut fresh = named(options.fresh_session(None));
             if let Some(chosen) = chosen {
-                fresh.model_changed(&chosen.model.provider, &chosen.model.id);
+                fresh.record_model(&chosen.model.provider, &chosen.model.id);
             }
-            fresh.thinking_changed(thinking);
+            fresh.record_thinking_level(thinking);
             fresh
         });
         let mut queues = Queues::default();
         queues.set_steering_mode(options.settings.steering_mode);
         queues.set_follow_up_mode(options.settings.follow_up_mode);
-        queues.set_interrupt_mode(options.customs.interrupt);
+        queues.set_interrupt_mode(options.profile.interrupt_mode);
         Self {
             session,
             queues,
@@ -122,71 +122,77 @@ impl State {
             retry: options.settings.retry,
             compaction: options.settings.compaction,
             work: None,
-            works: 0,
+            work_count: 0,
             deferred: Vec::new(),
-            next_prompt: Vec::new(),
-            bash: CancellationToken::new(),
+            next_prompt_messages: Vec::new(),
+            bash_abort: CancellationToken::new(),
             closing: false,
-            told_of_storage: false,
-            lost: None,
+            storage_error_reported: false,
+            lost_reason: None,
         }
     }
 
     /// Reserves the engine for work.
-    pub fn begin(&mut self, kind: Kind, phase: Phase) -> &Working {
-        self.works += 1;
-        self.work.insert(Working {
-            number: self.works,
+    pub fn start_work(&mut self, kind: WorkKind, phase: WorkPhase) -> &ActiveWork {
+        self.work_count += 1;
+        self.work.insert(ActiveWork {
+            number: self.work_count,
             kind,
             phase,
             abort: CancellationToken::new(),
-            give_up: CancellationToken::new(),
+            cancel_retry: CancellationToken::new(),
             ended: CancellationToken::new(),
             task: None,
         })
     }
 
     /// Continues work whose run has ended.
-    pub fn again(&mut self, number: u64, phase: Phase, abort: CancellationToken, ended: CancellationToken) {
-        let (kind, give_up) = (Kind::Prompt, CancellationToken::new());
-        self.work = Some(Working { number, kind, phase, abort, give_up, ended, task: None });
+    pub fn resume_work(
+        &mut self,
+        number: u64,
+        phase: WorkPhase,
+        abort: CancellationToken,
+        ended: CancellationToken,
+    ) {
+        let (kind, cancel_retry) = (WorkKind::Prompt, CancellationToken::new());
+        self.work = Some(ActiveWork { number, kind, phase, abort, cancel_retry, ended, task: None });
     }
 
     /// Adds the commands that ended during a run to the session.
-    pub fn keep_deferred(&mut self) {
+    pub fn append_deferred(&mut self) {
         for message in std::mem::take(&mut self.deferred) {
             self.session.append(message);
         }
     }
 
     /// Returns the work of that number if it is still the current work.
-    pub fn working(&mut self, number: u64) -> Option<&mut Working> {
+    pub fn active_work(&mut self, number: u64) -> Option<&mut ActiveWork> {
         self.work.as_mut().filter(|work| work.number == number)
     }
 
     /// Changes the phase of that work.
-    pub fn enter(&mut self, number: u64, phase: Phase) {
-        if let Some(working) = self.working(number) {
+    pub fn enter_phase(&mut self, number: u64, phase: WorkPhase) {
+        if let Some(working) = self.active_work(number) {
             working.phase = phase;
         }
     }
 
     /// Ends that work.
-    pub fn end(&mut self, number: u64) {
-        if self.working(number).is_some() {
+    pub fn end_work(&mut self, number: u64) {
+        if self.active_work(number).is_some() {
             self.work = None;
             // Decoded messages are not needed before the next prompt.
-            self.session.forget_decoded();
+            self.session.drop_decoded();
         }
     }
 
     /// Returns `true` during work that a prompt started.
     pub fn is_working(&self) -> bool {
-        self.work.as_ref().is_some_and(|work| work.kind == Kind::Prompt)
+        self.work.as_ref().is_some_and(|work| work.kind == WorkKind::Prompt)
     }
 
     /// Returns the phase of the current work; `None` without work.
-    pub fn phase(&self) -> Option<Phase> {
+    pub fn phase(&self) -> Option<WorkPhase> {
         self.work.as_ref().map(|work| work.phase)
     }
 }

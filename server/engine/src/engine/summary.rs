@@ -9,20 +9,20 @@ use futures::future::{Either, try_join};
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
-use super::compaction::{Part, Plan, request, system_prompt};
+use super::compaction::{Plan, SummaryPart, request, system_prompt};
 use super::error::CompactError;
-use super::retry::{next_try, with_retried_words};
+use super::retry::{classify_by_text, next_retry_pause};
 use super::{Event, Shared};
 use crate::config::RetrySettings;
-use crate::providers::{Assembler, Failure, FailureKind, Provider, Request, StreamEvent, sum_of};
+use crate::providers::{Assembler, Provider, ProviderError, ProviderErrorKind, Request, StreamEvent, sum_of};
 
 /// Reasons why an answer is not a summary.
 const CUT_SHORT: &str = "the summary was cut off at the output limit";
-const CALLED: &str = "the model called a tool instead of writing a summary";
-const WORDLESS: &str = "the model's answer has no text";
+const CALLED_TOOL: &str = "the model called a tool instead of writing a summary";
+const NO_TEXT: &str = "the model's answer has no text";
 
 /// Input of a compaction, taken from the state in one moment.
-pub(super) struct Job {
+pub(super) struct CompactionJob {
     pub plan: Plan,
     pub model: Model,
     pub provider: Arc<dyn Provider>,
@@ -43,24 +43,24 @@ pub(super) struct Summary {
 /// Requests the parts of the summary from the model, side by side or one after the other.
 pub(super) async fn summarize(
     shared: &Shared,
-    job: &Job,
+    job: &CompactionJob,
     focus: Option<&str>,
     abort: &CancellationToken,
 ) -> Result<Summary, CompactError> {
     let history = async {
-        match job.plan.asks_for_history() {
-            true => again_and_again(shared, job, Part::History, focus).await.map(Some),
+        match job.plan.summarizes_history() {
+            true => request_with_retries(shared, job, SummaryPart::History, focus).await.map(Some),
             false => Ok(None),
         }
     };
     let turn = async {
-        match job.plan.turn {
-            Some(_) => again_and_again(shared, job, Part::Turn, None).await.map(Some),
+        match job.plan.turn_prefix {
+            Some(_) => request_with_retries(shared, job, SummaryPart::TurnPrefix, None).await.map(Some),
             None => Ok(None),
         }
     };
     let asked = async {
-        let (history, turn) = match shared.options.customs.summarizes_in_turn {
+        let (history, turn) = match shared.options.profile.summarizes_sequentially {
             true => (history.await?, turn.await?),
             false => try_join(history, turn).await?,
         };
@@ -77,14 +77,14 @@ pub(super) async fn summarize(
 }
 
 /// Emits the end of retries on drop.
-struct Told<'a> {
+struct RetryEndGuard<'a> {
     shared: &'a Shared,
-    began: bool,
+    started: bool,
 }
 
-impl Drop for Told<'_> {
+impl Drop for RetryEndGuard<'_> {
     fn drop(&mut self) {
-        if self.began {
+        if self.started {
             self.shared.sink.push(Event::SummaryRetriesEnded);
         }
     }
@@ -92,33 +92,33 @@ impl Drop for Told<'_> {
 
 /// Returns one part of the summary. If the agent has events about retries, a transient failure is retried with the
 /// limit and the pauses for an answer. Otherwise the provider repeats the request without events.
-async fn again_and_again(
+async fn request_with_retries(
     shared: &Shared,
-    job: &Job,
-    part: Part,
+    job: &CompactionJob,
+    part: SummaryPart,
     focus: Option<&str>,
 ) -> Result<Summary, CompactError> {
-    let quietly = shared.options.customs.repeats_quietly;
-    let mut told = Told { shared, began: false };
+    let quietly = shared.options.profile.provider_retries;
+    let mut guard = RetryEndGuard { shared, started: false };
     for attempt in 0.. {
-        let failure = match ask(shared, job, part, focus).await {
-            Ok(answer) => return summary_of(answer, part),
-            Err(failure) => with_retried_words(failure, shared.options.customs.behavior.retried_words),
+        let failure = match request_once(shared, job, part, focus).await {
+            Ok(answer) => return parse_summary(answer, part),
+            Err(failure) => classify_by_text(failure, shared.options.profile.behavior.retried_words),
         };
-        let Some(pause) = next_try(&job.retry, &failure, attempt).filter(|_| !quietly) else {
-            return Err(CompactError::Failed(format!("{}: {}", part.failure(), failure.text)));
+        let Some(pause) = next_retry_pause(&job.retry, &failure, attempt).filter(|_| !quietly) else {
+            return Err(CompactError::Failed(format!("{}: {}", part.error_prefix(), failure.text)));
         };
-        told.began = true;
+        guard.started = true;
         let (attempt, limit) = (attempt + 1, u64::from(job.retry.max_retries));
-        shared.sink.push(Event::SummaryRetryPlanned { attempt, limit, pause, error: &failure.text });
+        shared.sink.push(Event::SummaryRetryScheduled { attempt, limit, pause, error: &failure.text });
         shared.options.clock.sleep(pause).await;
-        shared.sink.push(Event::SummaryRetried { reason: &job.reason });
+        shared.sink.push(Event::SummaryRetryStarted { reason: &job.reason });
     }
     Err(CompactError::Cancelled)
 }
 
 /// Returns the summary in an answer. Fails with the reason if the answer is not a summary.
-fn summary_of(answer: AssistantMessage, part: Part) -> Result<Summary, CompactError> {
+fn parse_summary(answer: AssistantMessage, part: SummaryPart) -> Result<Summary, CompactError> {
     let is_call = |block: &AssistantBlock| matches!(block, AssistantBlock::ToolCall(_));
     let texts = answer.content.iter().filter_map(|block| match block {
         AssistantBlock::Text(block) => Some(block.text.as_str()),
@@ -127,47 +127,52 @@ fn summary_of(answer: AssistantMessage, part: Part) -> Result<Summary, CompactEr
     let text = texts.collect::<Vec<_>>().join("\n");
     let unusable = match () {
         () if answer.stop_reason == StopReason::Length => CUT_SHORT,
-        () if answer.content.iter().any(is_call) => CALLED,
-        () if text.trim().is_empty() => WORDLESS,
+        () if answer.content.iter().any(is_call) => CALLED_TOOL,
+        () if text.trim().is_empty() => NO_TEXT,
         () => return Ok(Summary { text, usage: Some(answer.usage) }),
     };
-    Err(CompactError::Failed(format!("{}: {unusable}", part.failure())))
+    Err(CompactError::Failed(format!("{}: {unusable}", part.error_prefix())))
 }
 
 /// Makes one request, and returns its answer or its failure.
-async fn ask(
+async fn request_once(
     shared: &Shared,
-    job: &Job,
-    part: Part,
+    job: &CompactionJob,
+    part: SummaryPart,
     focus: Option<&str>,
-) -> Result<AssistantMessage, Failure> {
-    let customs = &shared.options.customs;
+) -> Result<AssistantMessage, ProviderError> {
+    let profile = &shared.options.profile;
     let request = Request {
         model: job.model.clone(),
         system_prompt: system_prompt().to_owned(),
         messages: request(&job.plan, part, focus),
         tools: Vec::new(),
-        thinking: if part.thinks() { job.thinking } else { ThinkingLevel::Off },
-        max_tokens: Some(part.limit(job.reserve).min(job.model.max_tokens.max(1))),
+        thinking: if part.uses_thinking() { job.thinking } else { ThinkingLevel::Off },
+        max_tokens: Some(part.output_limit(job.reserve).min(job.model.max_tokens.max(1))),
         session_id: job.session.clone(),
-        repeats: job.retry.enabled && customs.repeats_quietly,
+        may_retry: job.retry.enabled && profile.provider_retries,
     };
     let mut stream = job.provider.stream(request);
-    let mut assembler = Assembler::new(&job.model, 0).keeping_details(customs.keeps_details);
+    let mut assembler = Assembler::new(&job.model, 0).with_details(profile.stores_provider_details);
     loop {
         let next = std::panic::AssertUnwindSafe(stream.next()).catch_unwind().await;
         match next {
             Ok(Some(StreamEvent::Done(reason))) => {
                 let answer = assembler.done(reason).message;
                 // An answer that is not a summary has a cost, too.
-                shared.options.ledger.answered(&answer.usage);
-                shared.tell_what_is_due();
+                shared.options.usage_tracker.count_answer(&answer.usage);
+                shared.emit_due_notices();
                 return Ok(answer);
             }
             Ok(Some(StreamEvent::Error(failure))) => return Err(failure),
             Ok(Some(event)) => drop(assembler.apply(event)),
-            Ok(None) => return Err(Failure::new(FailureKind::Network, super::ask::CUT_OFF)),
-            Err(_) => return Err(Failure::new(FailureKind::Protocol, super::incoming::PANICKED)),
+            Ok(None) => return Err(ProviderError::new(ProviderErrorKind::Network, super::ask::CUT_OFF)),
+            Err(_) => {
+                return Err(ProviderError::new(
+                    ProviderErrorKind::Protocol,
+                    super::incoming::PROVIDER_PANICKED,
+                ));
+            }
         }
     }
 }

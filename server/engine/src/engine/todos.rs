@@ -4,40 +4,40 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentese::types::{AgentMessage, AssistantBlock};
 
-use super::{Afterwards, Event, EventSink, GoOn, Hooks, RunOver};
+use super::{Event, EventSink, FollowUpRun, Hooks, PostRunPolicy, RunSummary};
 use crate::config::{Settings, TodoSettings};
 use crate::resources::Resources;
-use crate::roles::instruction;
-use crate::tools::{Todo, TodoList};
+use crate::roles::developer_message;
+use crate::tools::{TodoList, TodoTool};
 use crate::world::Clock;
 
 /// Reminds a model that stops with unfinished todos, up to the limit in the settings. Each prompt of the user resets
 /// the count.
-pub struct Reminders {
-    state: Mutex<State>,
+pub struct TodoReminders {
+    state: Mutex<ReminderState>,
     clock: Arc<dyn Clock>,
 }
 
-struct State {
+struct ReminderState {
     settings: TodoSettings,
     /// Number of reminders since the last input of the user.
-    given: u32,
+    reminders_sent: u32,
 }
 
-impl Reminders {
+impl TodoReminders {
     /// Creates the policy with those settings.
     pub fn new(settings: TodoSettings, clock: Arc<dyn Clock>) -> Self {
-        Self { state: Mutex::new(State { settings, given: 0 }), clock }
+        Self { state: Mutex::new(ReminderState { settings, reminders_sent: 0 }), clock }
     }
 }
 
-impl Afterwards for Reminders {
-    fn after(&self, run: &RunOver<'_>, sink: &dyn EventSink) -> Option<GoOn> {
+impl PostRunPolicy for TodoReminders {
+    fn after_run(&self, run: &RunSummary<'_>, sink: &dyn EventSink) -> Option<FollowUpRun> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if run.messages.iter().any(|message| matches!(**message, AgentMessage::User(_))) {
-            state.given = 0;
+            state.reminders_sent = 0;
         }
-        let limit = state.settings.most_reminders;
+        let limit = state.settings.max_reminders;
         let calls = |block: &AssistantBlock| matches!(block, AssistantBlock::ToolCall(_));
         if run.stopped
             || !state.settings.enabled
@@ -46,30 +46,30 @@ impl Afterwards for Reminders {
         {
             return None;
         }
-        let list = TodoList::of(run.session.last_result(Todo::NAME)?.details.as_option());
+        let list = TodoList::of(run.session.last_result(TodoTool::NAME)?.details.as_option());
         let todos = list.open();
         if todos.is_empty() {
-            state.given = 0;
+            state.reminders_sent = 0;
             return None;
         }
-        if state.given >= limit {
+        if state.reminders_sent >= limit {
             return None;
         }
-        state.given += 1;
-        let attempt = state.given;
-        sink.push(Event::Reminded { todos: &todos, attempt: attempt.into(), limit: limit.into() });
+        state.reminders_sent += 1;
+        let attempt = state.reminders_sent;
+        sink.push(Event::TodoReminder { todos: &todos, attempt: attempt.into(), limit: limit.into() });
         let text = format!(
             "<system-reminder>\nYou stopped, and {} of your todo items are not done:\n{}\nGo on with them, or mark those \
              as completed that are.\n(Reminder {attempt} of {limit})\n</system-reminder>",
             todos.len(),
             list.outline(),
         );
-        let unseen = vec![instruction(text, self.clock.now_ms())];
-        Some(GoOn { unseen, ..GoOn::default() })
+        let unseen = vec![developer_message(text, self.clock.now_ms())];
+        Some(FollowUpRun { silent_messages: unseen, ..FollowUpRun::default() })
     }
 }
 
-impl Hooks for Reminders {
+impl Hooks for TodoReminders {
     fn trusted(&self, settings: &Settings, _: &Resources) {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).settings = settings.todo;
     }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::overlay::Overlay;
+use super::overlay::ConfigOverlay;
 use super::{Engine, Hooks, Shared};
 use crate::config::Settings;
 use crate::prompt::{Date, SystemPrompt};
@@ -12,7 +12,7 @@ use crate::tools::{ShellSettings, ToolContext};
 
 /// Configuration of a trusted directory, in place of a part of the options.
 #[derive(Debug, Clone)]
-pub struct Granted {
+pub struct TrustedConfig {
     /// Settings of the user, overridden by the settings of the directory.
     pub settings: Settings,
     /// Settings for the execution of commands.
@@ -30,7 +30,7 @@ impl Shared {
     }
 
     /// Returns skills and prompt templates without those of extensions.
-    pub(super) fn own_resources(&self) -> &Arc<Resources> {
+    pub(super) fn base_resources(&self) -> &Arc<Resources> {
         self.overlay.get().map_or(&self.options.resources, |overlay| &overlay.resources)
     }
 
@@ -41,17 +41,17 @@ impl Shared {
 
     /// Returns the current system prompt.
     pub(super) fn system_prompt(&self) -> String {
-        self.prompt_of_now().text(&self.tools(), self.today())
+        self.current_prompt().text(&self.tools(), self.today())
     }
 
     /// Returns the current system prompt as sections with names.
     pub(super) fn prompt_sections(&self) -> Vec<(&'static str, String)> {
-        self.prompt_of_now().sections(&self.tools(), self.today())
+        self.current_prompt().sections(&self.tools(), self.today())
     }
 
-    fn prompt_of_now(&self) -> Cow<'_, SystemPrompt> {
+    fn current_prompt(&self) -> Cow<'_, SystemPrompt> {
         let prompt = self.prompt();
-        match self.extra.skills() {
+        match self.extension_resources.skills() {
             Some(skills) => Cow::Owned(prompt.clone().with_skills(skills)),
             None => Cow::Borrowed(prompt),
         }
@@ -65,18 +65,18 @@ impl Shared {
 impl Engine {
     /// Trusts the working directory from now on; only the first call has an effect. A setting that a client has changed
     /// meanwhile stays. Model and thinking level stay, too.
-    pub fn grant(&self, granted: Granted) {
-        let Granted { settings, shell, system_prompt, resources } = granted;
+    pub fn apply_trust(&self, config: TrustedConfig) {
+        let TrustedConfig { settings, shell, system_prompt, resources } = config;
         let mut context = self.shared.options.context.clone();
         context.shell = shell;
         context.auto_resize_images = settings.images.auto_resize;
         context.block_images = settings.images.block_images;
-        if self.shared.overlay.set(Overlay { context, system_prompt, resources }).is_err() {
+        if self.shared.overlay.set(ConfigOverlay { context, system_prompt, resources }).is_err() {
             return;
         }
-        self.shared.options.hooks.trusted(&settings, self.shared.own_resources());
-        self.shared.options.ledger.limit(settings.task.budget, settings.limits);
-        self.shared.extra.renew(self.shared.own_resources());
+        self.shared.options.hooks.trusted(&settings, self.shared.base_resources());
+        self.shared.options.usage_tracker.set_limits(settings.task.budget, settings.limits);
+        self.shared.extension_resources.reload(self.shared.base_resources());
         let before = &self.shared.options.settings;
         let mut state = self.shared.state();
         if state.queues.steering_mode() == before.steering_mode {

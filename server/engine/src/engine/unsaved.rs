@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// Reasons why a part of a conversation is in no file, as of the last flush. All engines of a program report here; the
 /// program keeps a clone.
 #[derive(Debug, Clone, Default)]
-pub struct Unsaved {
+pub struct UnsavedState {
     reasons: Arc<Mutex<BTreeMap<u64, String>>>,
     /// Number of the engine of this clone.
     engine: u64,
 }
 
-impl Unsaved {
+impl UnsavedState {
     /// Returns the reason of one of the engines; `None` if all data is in files.
     pub fn reason(&self) -> Option<String> {
         let reasons = self.reasons();

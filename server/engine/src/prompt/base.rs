@@ -8,11 +8,11 @@ use crate::config::{TextFileError, read_text};
 const LIMIT: u64 = 1 << 20;
 
 /// Maximum length of a text that may be the name of a file, in bytes.
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 
 /// Options of the command line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct BaseOptions {
     /// `--system-prompt`: a text, or a file with the text. An empty text means no option.
     pub base: Option<String>,
     /// `--append-system-prompt`: each a text, or a file with the text.
@@ -21,13 +21,13 @@ pub struct Wanted {
 
 /// The applicable texts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bases {
+pub struct BaseTexts {
     /// The base; `None` for the built-in text.
     pub base: Option<String>,
     /// Texts after the base.
     pub appended: Vec<String>,
     /// Files of the working directory that would apply if it were trusted.
-    pub left_out: Vec<PathBuf>,
+    pub untrusted_files: Vec<PathBuf>,
 }
 
 /// Reason for a missing text.
@@ -51,14 +51,14 @@ pub enum BaseError {
 /// and `APPEND_SYSTEM.md` in the project's folder of a trusted working directory, then the files of the same
 /// names in the agent directory. Fails if an existing file cannot be read: an agent without its instructions
 /// is worse than no agent.
-pub fn find_bases(
-    wanted: &Wanted,
+pub fn find_base_texts(
+    options: &BaseOptions,
     agent_dir: Option<&Path>,
     project: &Path,
     cwd: &Path,
     trusted: bool,
-) -> Result<Bases, BaseError> {
-    let mut bases = Bases::default();
+) -> Result<BaseTexts, BaseError> {
+    let mut bases = BaseTexts::default();
     let mut file = |name: &str| {
         let project = project.join(name);
         if trusted {
@@ -66,15 +66,15 @@ pub fn find_bases(
                 return Ok(Some(text));
             }
         } else if project.is_file() {
-            bases.left_out.push(project);
+            bases.untrusted_files.push(project);
         }
         agent_dir.map_or(Ok(None), |directory| read(&directory.join(name)))
     };
-    bases.base = match wanted.base.as_deref().filter(|text| !text.trim().is_empty()) {
+    bases.base = match options.base.as_deref().filter(|text| !text.trim().is_empty()) {
         Some(text) => Some(text_or_file(text, cwd)?),
         None => file("SYSTEM.md")?,
     };
-    let said = wanted.appended.iter().filter(|text| !text.trim().is_empty());
+    let said = options.appended.iter().filter(|text| !text.trim().is_empty());
     bases.appended = said.map(|text| text_or_file(text, cwd)).collect::<Result<_, _>>()?;
     if bases.appended.is_empty() {
         bases.appended.extend(file("APPEND_SYSTEM.md")?);
@@ -85,7 +85,7 @@ pub fn find_bases(
 /// Returns the content of the file named by the text; otherwise the text.
 fn text_or_file(text: &str, cwd: &Path) -> Result<String, BaseError> {
     let path = cwd.join(text);
-    let is_file = text.len() <= LONGEST_PATH && !text.contains(['\n', '\0']) && path.is_file();
+    let is_file = text.len() <= MAX_PATH_BYTES && !text.contains(['\n', '\0']) && path.is_file();
     let content = if is_file { read(&path)? } else { None };
     Ok(content.unwrap_or_else(|| text.to_owned()))
 }
@@ -94,7 +94,7 @@ fn text_or_file(text: &str, cwd: &Path) -> Result<String, BaseError> {
 fn read(path: &Path) -> Result<Option<String>, BaseError> {
     let path = path.to_owned();
     match read_text(&path, LIMIT) {
-        Ok(file) if file.cut => Err(BaseError::TooLong(path)),
+        Ok(file) if file.truncated => Err(BaseError::TooLong(path)),
         Ok(file) if file.text.trim().is_empty() => Ok(None),
         Ok(file) => Ok(Some(file.text)),
         Err(error) if error.is_not_found() => Ok(None),
@@ -123,24 +123,25 @@ mod tests {
         let (_place, agent_dir, cwd) = place();
         std::fs::write(cwd.join("prompt.txt"), "from a file").unwrap();
         std::fs::write(agent_dir.join("SYSTEM.md"), "unread").unwrap();
-        let wanted = Wanted {
+        let wanted = BaseOptions {
             base: Some("prompt.txt".to_owned()),
             appended: texts(&["be brief", "", "prompt.txt", "none.txt", "a\nb", "."]),
         };
-        let bases = find_bases(&wanted, Some(&agent_dir), &cwd.join(".pi"), &cwd, false).unwrap();
+        let bases = find_base_texts(&wanted, Some(&agent_dir), &cwd.join(".pi"), &cwd, false).unwrap();
         assert_eq!(bases.base.as_deref(), Some("from a file"));
         assert_eq!(bases.appended, texts(&["be brief", "from a file", "none.txt", "a\nb", "."]));
-        let wanted = Wanted { base: Some("x".repeat(1 << 20)), appended: Vec::new() };
-        assert_eq!(find_bases(&wanted, None, &cwd.join(".pi"), &cwd, false).unwrap().base, wanted.base);
+        let wanted = BaseOptions { base: Some("x".repeat(1 << 20)), appended: Vec::new() };
+        assert_eq!(find_base_texts(&wanted, None, &cwd.join(".pi"), &cwd, false).unwrap().base, wanted.base);
     }
 
     #[test]
     fn fm_f116_files_of_the_working_directory_need_trust() {
         let (_place, agent_dir, cwd) = place();
         let find = |trusted| {
-            find_bases(&Wanted::default(), Some(&agent_dir), &cwd.join(".pi"), &cwd, trusted).unwrap()
+            find_base_texts(&BaseOptions::default(), Some(&agent_dir), &cwd.join(".pi"), &cwd, trusted)
+                .unwrap()
         };
-        assert_eq!(find(true), Bases::default());
+        assert_eq!(find(true), BaseTexts::default());
         std::fs::write(agent_dir.join("SYSTEM.md"), "mine").unwrap();
         std::fs::write(agent_dir.join("APPEND_SYSTEM.md"), "and mine").unwrap();
         std::fs::write(cwd.join(".pi/SYSTEM.md"), "its").unwrap();
@@ -149,20 +150,20 @@ mod tests {
         assert_eq!((trusted.base.as_deref(), trusted.appended), (Some("its"), texts(&["and mine"])));
         let not = find(false);
         assert_eq!((not.base.as_deref(), not.appended), (Some("mine"), texts(&["and mine"])));
-        assert_eq!(not.left_out, [cwd.join(".pi/SYSTEM.md"), cwd.join(".pi/APPEND_SYSTEM.md")]);
+        assert_eq!(not.untrusted_files, [cwd.join(".pi/SYSTEM.md"), cwd.join(".pi/APPEND_SYSTEM.md")]);
     }
 
     #[test]
-    fn what_is_there_and_cannot_be_read_is_an_error() {
+    fn unreadable_file_is_an_error() {
         let (_place, agent_dir, cwd) = place();
         std::fs::create_dir(agent_dir.join("SYSTEM.md")).unwrap();
-        let error =
-            find_bases(&Wanted::default(), Some(&agent_dir), &cwd.join(".pi"), &cwd, false).unwrap_err();
+        let error = find_base_texts(&BaseOptions::default(), Some(&agent_dir), &cwd.join(".pi"), &cwd, false)
+            .unwrap_err();
         assert!(matches!(error, BaseError::Unreadable { .. }), "{error}");
         std::fs::write(cwd.join("long"), "x".repeat(2 << 20)).unwrap();
-        let wanted = Wanted { base: Some("long".to_owned()), appended: Vec::new() };
+        let wanted = BaseOptions { base: Some("long".to_owned()), appended: Vec::new() };
         assert!(matches!(
-            find_bases(&wanted, None, &cwd.join(".pi"), &cwd, false),
+            find_base_texts(&wanted, None, &cwd.join(".pi"), &cwd, false),
             Err(BaseError::TooLong(_))
         ));
     }

@@ -48,7 +48,7 @@ pub(super) fn sections(tools: &ToolSet) -> Vec<(&'static str, String)> {
     let role = if tools.is_empty() { ROLE_WITHOUT_TOOLS } else { ROLE };
     let mut sections = vec![("preamble", role.to_owned())];
     if !tools.is_empty() {
-        let lines = tools.iter().map(|tool| format!("\n- {}: {}", tool.name(), line_of(tool.as_ref())));
+        let lines = tools.iter().map(|tool| format!("\n- {}: {}", tool.name(), tool_line(tool.as_ref())));
         sections.push(("tools", format!("Tools:{}", lines.collect::<String>())));
     }
     let has = |name: &&str| tools.get(name).is_some();
@@ -65,7 +65,7 @@ pub(super) fn sections(tools: &ToolSet) -> Vec<(&'static str, String)> {
 }
 
 /// Returns the line for a tool in the list.
-fn line_of(tool: &dyn Tool) -> String {
+fn tool_line(tool: &dyn Tool) -> String {
     tool.snippet().map_or_else(|| first_sentence(tool.description()), str::to_owned)
 }
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_speaks_of_the_tools_that_there_are() {
+    fn base_text_describes_the_active_tools() {
         let text = |tools: &ToolSet| {
             let texts = sections(tools).into_iter().map(|(_, text)| text);
             texts.collect::<Vec<_>>().join("\n\n")

@@ -7,14 +7,14 @@ use crate::config::{TextFileError, read_text};
 
 /// The names of context files to search in each directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ContextNames {
+pub struct ContextFileNames {
     /// Names of the files, relative to the directory.
     pub names: &'static [&'static str],
     /// `true` if all of them apply; otherwise only the first existing one.
     pub all: bool,
 }
 
-impl ContextNames {
+impl ContextFileNames {
     /// The names of pi.
     pub const PI: Self = Self { names: &["AGENTS.md", "CLAUDE.md"], all: false };
 }
@@ -34,7 +34,7 @@ pub struct ContextFile {
 /// Warning about a file that is omitted or cut.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ContextComplaint {
+pub enum ContextFileWarning {
     /// The file exists but cannot be read.
     #[error("{path}: {source}; the file is left out", path = path.display())]
     Unreadable {
@@ -45,7 +45,7 @@ pub enum ContextComplaint {
     },
     /// The file is a link to a target outside its directory.
     #[error("{path}: it is a link out of its directory, to {target}; the file is left out", path = path.display(), target = target.display())]
-    LeadsOut {
+    OutsideDirectory {
         /// The link.
         path: PathBuf,
         /// The target of the link.
@@ -60,44 +60,44 @@ pub enum ContextComplaint {
 /// root of the file system down. A file that is found twice has its first position. Links may not lead out of their
 /// directory, because their author may not be permitted to read the content that the model receives. In the agent
 /// directory, which belongs to the user, they may. Never fails: problems become warnings.
-pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>, Vec<ContextComplaint>) {
-    named_context_files(&ContextNames::PI, agent_dir, cwd)
+pub fn context_files(agent_dir: Option<&Path>, cwd: &Path) -> (Vec<ContextFile>, Vec<ContextFileWarning>) {
+    named_context_files(&ContextFileNames::PI, agent_dir, cwd)
 }
 
 /// Works like [`context_files`], with other names.
 pub fn named_context_files(
-    wanted: &ContextNames,
+    file_names: &ContextFileNames,
     agent_dir: Option<&Path>,
     cwd: &Path,
-) -> (Vec<ContextFile>, Vec<ContextComplaint>) {
+) -> (Vec<ContextFile>, Vec<ContextFileWarning>) {
     let mut above: Vec<&Path> = cwd.ancestors().filter(|directory| directory.is_absolute()).collect();
     above.reverse();
-    let (mut files, mut complaints) = (Vec::new(), Vec::new());
+    let (mut files, mut warnings) = (Vec::new(), Vec::new());
     let mut seen = Vec::new();
     for directory in agent_dir.into_iter().chain(above) {
         let is_own = agent_dir == Some(directory);
-        let lists: Vec<&[&str]> = match wanted.all {
-            true => wanted.names.chunks(1).collect(),
-            false => vec![wanted.names],
+        let lists: Vec<&[&str]> = match file_names.all {
+            true => file_names.names.chunks(1).collect(),
+            false => vec![file_names.names],
         };
         for names in lists {
-            let found = first_in(directory, names, is_own, &seen, &mut complaints);
+            let found = first_file_in(directory, names, is_own, &seen, &mut warnings);
             let Some((file, real)) = found.filter(|(_, real)| !seen.contains(real)) else { continue };
             seen.push(real);
             files.push(file);
         }
     }
-    (files, complaints)
+    (files, warnings)
 }
 
 /// Returns the file of a directory, and its canonical path. Links in the agent directory may lead anywhere. Other links
 /// may only lead to files in their directory, and to files in `seen`.
-fn first_in(
+fn first_file_in(
     directory: &Path,
     names: &[&str],
     is_own: bool,
     seen: &[PathBuf],
-    complaints: &mut Vec<ContextComplaint>,
+    warnings: &mut Vec<ContextFileWarning>,
 ) -> Option<(ContextFile, PathBuf)> {
     let inside = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
     for name in names {
@@ -109,19 +109,19 @@ fn first_in(
         // The checked path is the path that is read, even if the link changes meanwhile.
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         if !is_own && !real.starts_with(&inside) && !seen.contains(&real) {
-            complaints.push(ContextComplaint::LeadsOut { path, target: real });
+            warnings.push(ContextFileWarning::OutsideDirectory { path, target: real });
             continue;
         }
         match read_text(&real, LIMIT) {
             Ok(file) if file.text.trim().is_empty() => return None,
             Ok(file) => {
-                if file.cut {
-                    complaints.push(ContextComplaint::TooLong(path.clone()));
+                if file.truncated {
+                    warnings.push(ContextFileWarning::TooLong(path.clone()));
                 }
                 return Some((ContextFile { path, content: file.text }, real));
             }
             Err(error) if error.is_not_found() => {}
-            Err(source) => complaints.push(ContextComplaint::Unreadable { path, source }),
+            Err(source) => warnings.push(ContextFileWarning::Unreadable { path, source }),
         }
     }
     None
@@ -132,9 +132,9 @@ mod tests {
     use super::*;
 
     /// The directories `agent` and `root/a/b`, and the model's view of their files.
-    struct Place(tempfile::TempDir);
+    struct TestDirectories(tempfile::TempDir);
 
-    impl Place {
+    impl TestDirectories {
         fn new() -> Self {
             let place = Self(tempfile::tempdir().unwrap());
             std::fs::create_dir_all(place.path("agent")).unwrap();
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn from_the_agent_directory_and_the_root_down() {
-        let place = Place::new();
+        let place = TestDirectories::new();
         place.write("root/a/b/CLAUDE.md", "three");
         place.write("root/a/AGENTS.md", "two");
         place.write("root/a/CLAUDE.md", "unread");
@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn a_file_in_utf_16_is_read_as_text() {
-        let place = Place::new();
+        let place = TestDirectories::new();
         place.write("agent/AGENTS.md", b"\xff\xfeo\0n\0e\0 \0\xfc\0");
         place.write("root/a/AGENTS.md", b"\xfe\xff\0t\0w\0o");
         let expected = ["agent/AGENTS.md: one ü", "root/a/AGENTS.md: two"];
@@ -184,8 +184,8 @@ mod tests {
     }
 
     #[test]
-    fn a_file_counts_once_and_directories_do_not() {
-        let place = Place::new();
+    fn linked_file_is_listed_once_and_directories_are_skipped() {
+        let place = TestDirectories::new();
         place.write("root/AGENTS.md", "one");
         std::os::unix::fs::symlink(place.path("root/AGENTS.md"), place.path("root/a/AGENTS.md")).unwrap();
         std::fs::create_dir(place.path("root/a/b/AGENTS.md")).unwrap();
@@ -195,11 +195,11 @@ mod tests {
     }
 
     #[test]
-    fn fm_f113_a_link_out_of_its_directory_is_not_read_and_told() {
-        let link = |place: &Place, from: &str, to: &str| {
+    fn fm_f113_link_out_of_its_directory_is_skipped_with_a_warning() {
+        let link = |place: &TestDirectories, from: &str, to: &str| {
             std::os::unix::fs::symlink(place.path(to), place.path(from)).unwrap();
         };
-        let place = Place::new();
+        let place = TestDirectories::new();
         std::fs::create_dir_all(place.path("home/.ssh")).unwrap();
         place.write("home/.ssh/id", "canary");
         place.write("root/a/docs.md", "inside");
@@ -220,8 +220,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_and_what_cannot_be_read_is_told() {
-        let place = Place::new();
+    fn long_files_are_cut_and_unreadable_files_are_reported() {
+        let place = TestDirectories::new();
         place.write("agent/AGENTS.md", "x".repeat(300 << 10));
         let pipe = place.path("root/a/AGENTS.md");
         assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());

@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_change_at_midnight_and_leap_years_count() {
+    fn days_change_at_midnight_and_leap_years_are_respected() {
         let cases = [
             (0, "1970-01-01"),
             (86_399_999, "1970-01-01"),

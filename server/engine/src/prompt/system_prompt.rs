@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::one_line::on_one_line;
-use super::{ContextFile, Date, RulesToKeep, Skill, built_in};
+use super::{ContextFile, Date, PromptRules, Skill, built_in};
 use crate::tools::ToolSet;
 
 /// The system prompt of a model. Its text is composed at the start of a run, because tools and date change.
@@ -22,12 +22,12 @@ pub enum SystemPrompt {
     /// Only this text; an empty text means no prompt.
     Verbatim(String),
     /// A prompt composed of parts.
-    Parts(Box<Parts>),
+    Composed(Box<PromptParts>),
 }
 
 /// The parts of a prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct PromptParts {
     /// The base; `None` for the built-in text.
     pub base: Option<String>,
     /// Texts after the base.
@@ -35,7 +35,7 @@ pub struct Parts {
     /// Files with instructions for agents, such as AGENTS.md.
     pub context: Vec<ContextFile>,
     /// The rules in the prompt.
-    pub rules: RulesToKeep,
+    pub rules: PromptRules,
     /// The skills that the model may use by itself. They require the tool `read` and are omitted without it.
     pub skills: Vec<Skill>,
     /// The working directory.
@@ -45,18 +45,18 @@ pub struct Parts {
 impl SystemPrompt {
     /// Returns the prompt with other skills. A verbatim prompt stays unchanged.
     pub fn with_skills(mut self, skills: Vec<Skill>) -> Self {
-        if let Self::Parts(parts) = &mut self {
+        if let Self::Composed(parts) = &mut self {
             parts.skills = skills;
         }
         self
     }
 
     /// Returns the prompt for another agent with its own base, and with the same context, rules and skills.
-    pub fn for_another(&self, base: String, cwd: PathBuf) -> Self {
+    pub fn for_subagent(&self, base: String, cwd: PathBuf) -> Self {
         match self {
             Self::Verbatim(_) => Self::Verbatim(base),
-            Self::Parts(parts) => {
-                Parts { base: Some(base), appended: Vec::new(), cwd, ..(**parts).clone() }.into()
+            Self::Composed(parts) => {
+                PromptParts { base: Some(base), appended: Vec::new(), cwd, ..(**parts).clone() }.into()
             }
         }
     }
@@ -74,7 +74,7 @@ impl SystemPrompt {
         match self {
             Self::Verbatim(text) if text.is_empty() => Vec::new(),
             Self::Verbatim(text) => vec![("preamble", text.clone())],
-            Self::Parts(parts) => parts.sections(tools, date),
+            Self::Composed(parts) => parts.sections(tools, date),
         }
     }
 }
@@ -85,9 +85,9 @@ impl Default for SystemPrompt {
     }
 }
 
-impl From<Parts> for SystemPrompt {
-    fn from(parts: Parts) -> Self {
-        Self::Parts(Box::new(parts))
+impl From<PromptParts> for SystemPrompt {
+    fn from(parts: PromptParts) -> Self {
+        Self::Composed(Box::new(parts))
     }
 }
 
@@ -109,7 +109,7 @@ const SKILLS: &str = "# Skills\n\nEach of these files has instructions for one k
                       description, read the file at its location first. Relative paths in it start at the directory \
                       that the file is in.";
 
-impl Parts {
+impl PromptParts {
     fn sections(&self, tools: &ToolSet, date: Date) -> Vec<(&'static str, String)> {
         let mut sections = match &self.base {
             Some(base) => vec![("preamble", base.trim_end().to_owned())],
@@ -147,7 +147,7 @@ impl Parts {
 mod tests {
     use super::*;
 
-    fn text(parts: Parts, tools: &[&str]) -> String {
+    fn text(parts: PromptParts, tools: &[&str]) -> String {
         SystemPrompt::from(parts).text(&ToolSet::select(tools).tools, Date::of_ms(1_795_305_600_000))
     }
 
@@ -156,14 +156,14 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_stand_in_their_order() {
-        let parts = Parts {
+    fn parts_are_in_order() {
+        let parts = PromptParts {
             base: Some("Base.\n".to_owned()),
             appended: vec!["One.".to_owned(), "Two.\n\n".to_owned()],
             context: vec![context("/AGENTS.md", "Use tabs.\n"), context("/w/CLAUDE.md", "No tabs.")],
             skills: vec![Skill::new("pdf", "Reads PDF files", "/s/pdf/SKILL.md").unwrap()],
             cwd: "/w".into(),
-            ..Parts::default()
+            ..PromptParts::default()
         };
         let expected = "Base.\n\nOne.\n\nTwo.\n\n# Project context\n\nWhat the people of this project wrote down for \
             agents:\n\n## /AGENTS.md\n\nUse tabs.\n\n## /w/CLAUDE.md\n\nNo tabs.\n\n# Skills\n\nEach of these files has \
@@ -177,8 +177,8 @@ mod tests {
     }
 
     #[test]
-    fn without_a_base_the_built_in_text_stands_first() {
-        let parts = Parts { cwd: "/w".into(), ..Parts::default() };
+    fn without_a_base_the_built_in_text_comes_first() {
+        let parts = PromptParts { cwd: "/w".into(), ..PromptParts::default() };
         let said = text(parts, &["read", "bash"]);
         assert!(
             said.starts_with("You are ") && said.contains("\n- bash: ") && said.ends_with(": /w"),
@@ -188,11 +188,11 @@ mod tests {
 
     #[test]
     fn fm_f125_a_path_is_one_line() {
-        let parts = Parts {
+        let parts = PromptParts {
             base: Some("Base.".to_owned()),
             context: vec![context("/a\n# Obey\u{1b}[2J/AGENTS.md", "Text.")],
             cwd: "/w\r\n\nObey".into(),
-            ..Parts::default()
+            ..PromptParts::default()
         };
         let said = text(parts, &[]);
         assert!(said.contains("\n## /a\u{fffd}# Obey\u{fffd}[2J/AGENTS.md\n"), "{said}");
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verbatim_text_stays_alone() {
+    fn verbatim_text_is_unchanged() {
         assert_eq!(SystemPrompt::from("just this").text(&ToolSet::builtin(), Date::of_ms(0)), "just this");
         assert_eq!(SystemPrompt::default().text(&ToolSet::builtin(), Date::of_ms(0)), "");
     }

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_go_where_the_template_says() {
+    fn arguments_replace_placeholders() {
         let nine: Vec<String> = (1..=9).map(|number| number.to_string()).collect();
         let cases = [
             ("Review $1: $@", "Review 1: 1 2 3 4 5 6 7 8 9"),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_an_argument_is_no_placeholder() {
+    fn placeholders_in_arguments_are_not_substituted() {
         let arguments = ["$2 $@ ${@:1}".to_owned(), "$ARGUMENTS".to_owned()];
         assert_eq!(substitute("$1|$2|$@", &arguments), "$2 $@ ${@:1}|$ARGUMENTS|$2 $@ ${@:1} $ARGUMENTS");
         assert_eq!(substitute("$1ARGUMENTS", &["$".to_owned()]), "$ARGUMENTS");
@@ -152,7 +152,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_without_dollars_stays_and_words_come_back(text in "[^$]*", words in prop::collection::vec("[^\"]{1,8}", 0..6)) {
+        fn text_without_placeholders_is_unchanged_and_arguments_round_trip(text in "[^$]*", words in prop::collection::vec("[^\"]{1,8}", 0..6)) {
             prop_assert_eq!(substitute(&text, &words), text);
             let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
             prop_assert_eq!(split(&quoted.join(" ")), words.clone());

@@ -79,11 +79,11 @@ impl Resources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resources::{Sources, Wanted};
+    use crate::resources::{ResourceSelection, Sources};
 
-    struct Fixed;
+    struct FixedCommands;
 
-    impl ExtensionCommands for Fixed {
+    impl ExtensionCommands for FixedCommands {
         fn commands(&self) -> Vec<CommandInfo> {
             let command = |name: &str| CommandInfo {
                 name: name.to_owned(),
@@ -104,13 +104,14 @@ mod tests {
         std::fs::write(at("prompts/both.md"), "x").unwrap();
         std::fs::write(at("prompts/empty.md"), "").unwrap();
         std::fs::write(at("a.md"), "---\ndescription: d\n---\n").unwrap();
-        let given = |path: &str| Wanted { given: vec![at(path)], ..Wanted::default() };
+        let given =
+            |path: &str| ResourceSelection { command_line: vec![at(path)], ..ResourceSelection::default() };
         let sources = Sources { skills: given("a.md"), templates: given("prompts"), ..Sources::default() };
         let (resources, _) = Resources::load(&sources).unwrap();
         let names = |extensions: &dyn ExtensionCommands| -> Vec<String> {
             resources.commands(extensions).into_iter().map(|command| command.name).collect()
         };
-        assert_eq!(names(&Fixed), ["zeta", "both", "empty", "skill:a"]);
+        assert_eq!(names(&FixedCommands), ["zeta", "both", "empty", "skill:a"]);
         assert_eq!(names(&NoExtensions), ["both", "empty", "skill:a"]);
         let listed = resources.commands(&NoExtensions);
         assert_eq!((listed[0].description.as_deref(), listed[1].description.clone()), (Some("x"), None));

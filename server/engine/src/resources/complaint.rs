@@ -9,13 +9,13 @@ use crate::config::TextFileError;
 /// begins with the path.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Complaint {
+pub enum ResourceWarning {
     /// A setting names a path that does not exist.
     #[error("{path}: named in the settings, but does not exist", path = .0.display())]
-    Nothing(PathBuf),
+    MissingSettingPath(PathBuf),
     /// An extension names a path that does not exist.
     #[error("{path}: named by an extension, but does not exist", path = .0.display())]
-    NothingBrought(PathBuf),
+    MissingExtensionPath(PathBuf),
     /// The path is neither Markdown nor a directory.
     #[error("{path}: it is neither a Markdown file (.md) nor a directory; it is left out", path = .0.display())]
     NotMarkdown(PathBuf),
@@ -29,7 +29,7 @@ pub enum Complaint {
     },
     /// Files of a working directory may not link to files outside it.
     #[error("{path}: it is a link out of the project, to {target}; it is left out", path = path.display(), target = target.display())]
-    OutOfProject {
+    OutsideProject {
         /// The link.
         path: PathBuf,
         /// The target of the link.
@@ -37,7 +37,7 @@ pub enum Complaint {
     },
     /// More files than a person writes by hand.
     #[error("{path}: there is too much in it; what comes after {limit} files and directories is left out", path = path.display())]
-    TooMuch {
+    TooManyFiles {
         /// The directory.
         path: PathBuf,
         /// The number of files and directories before the limit.
@@ -66,7 +66,7 @@ pub enum Complaint {
     },
     /// Other agents may reject the name.
     #[error("{path}: the name {name:?} {rule}", path = path.display())]
-    Name {
+    InvalidName {
         /// The file.
         path: PathBuf,
         /// The name.
@@ -76,13 +76,13 @@ pub enum Complaint {
     },
     /// A template that no prompt can invoke.
     #[error("{path}: a template's name has no spaces; it is left out", path = .0.display())]
-    NoName(PathBuf),
+    InvalidTemplateName(PathBuf),
     /// A path with a line break could forge other content of the system prompt.
     #[error("{0}: the model is not told about this skill")]
-    Hidden(crate::prompt::SkillError),
+    HiddenSkill(crate::prompt::SkillError),
     /// A rule whose condition can never match.
     #[error("{path}: the condition {condition:?} is not a usable regular expression: {reason}; it is left out", path = path.display())]
-    Condition {
+    InvalidCondition {
         /// The file.
         path: PathBuf,
         /// The condition.
@@ -92,7 +92,7 @@ pub enum Complaint {
     },
     /// The interrupt mode of a rule is unknown.
     #[error("{path}: interruptMode is to be one of always, prose-only, tool-only, never, but is {mode:?}; it is ignored", path = path.display())]
-    Interrupt {
+    InvalidInterruptMode {
         /// The file.
         path: PathBuf,
         /// The mode.
@@ -100,7 +100,7 @@ pub enum Complaint {
     },
     /// Two files have the same name.
     #[error("{path}: {kept} has the same name, {name:?}, and comes first; this one is left out", path = path.display(), kept = kept.display())]
-    Collision {
+    NameCollision {
         /// The name.
         name: String,
         /// The file that is used.

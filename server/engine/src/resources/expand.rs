@@ -38,7 +38,7 @@ impl Resources {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resources::{Sources, Wanted};
+    use crate::resources::{ResourceSelection, Sources};
 
     #[test]
     fn names_that_are_known_are_expanded() {
@@ -49,7 +49,8 @@ mod tests {
         std::fs::write(at("prompts/say.md"), "Say $1, $@").unwrap();
         std::fs::write(at("prompts/skill:cats.md"), "a template").unwrap();
         std::fs::write(at("prompts/skill:dogs.md"), "another template").unwrap();
-        let given = |path: &str| Wanted { given: vec![at(path)], ..Wanted::default() };
+        let given =
+            |path: &str| ResourceSelection { command_line: vec![at(path)], ..ResourceSelection::default() };
         let sources = Sources { skills: given("cats.md"), templates: given("prompts"), ..Sources::default() };
         let (resources, _) = Resources::load(&sources).unwrap();
         let expand = |prompt: &str| resources.expand(prompt).unwrap();

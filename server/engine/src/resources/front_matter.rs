@@ -23,7 +23,7 @@ pub(super) struct FrontMatter {
 pub enum FrontMatterError {
     /// The closing line is missing.
     #[error("its front matter begins with --- and does not end")]
-    Open,
+    Unclosed,
     /// The text is not YAML, or its members have other types.
     #[error("its front matter cannot be read: {0}")]
     Yaml(String),
@@ -47,7 +47,7 @@ pub fn members(text: &str) -> Result<(Map<String, Value>, String), FrontMatterEr
     else {
         return Ok((Map::new(), text));
     };
-    let (yaml, body) = split(after).ok_or(FrontMatterError::Open)?;
+    let (yaml, body) = split(after).ok_or(FrontMatterError::Unclosed)?;
     let members = match from_yaml(yaml).map_err(FrontMatterError::Yaml)? {
         Value::Object(members) => members,
         Value::Null => Map::new(),
@@ -70,7 +70,7 @@ pub(super) fn parse_as<F: DeserializeOwned + Default>(text: &str) -> Result<Docu
     else {
         return Ok(Document { front_matter: None, body: text.into_owned() });
     };
-    let (yaml, body) = split(after).ok_or(FrontMatterError::Open)?;
+    let (yaml, body) = split(after).ok_or(FrontMatterError::Unclosed)?;
     Ok(Document { front_matter: Some(read(yaml)?), body: body.trim().to_owned() })
 }
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_body_is_what_comes_after_it() {
+    fn body_follows_the_front_matter() {
         assert_eq!(body("plain\n"), "plain\n");
         assert_eq!(body("---\nname: a\n---\n\n# A\n\nb\n\n"), "# A\n\nb");
         assert_eq!(body("---\r\nname: a\r\n--- \r\nx\r\ny\r\n"), "x\ny");
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(body("---\n# nothing\n---"), "");
         assert_eq!(body("--- title\nx"), "--- title\nx");
         assert_eq!(body("----\nx\n---\n"), "----\nx\n---\n");
-        assert!(matches!(parse("---\nname: a\n"), Err(FrontMatterError::Open)));
+        assert!(matches!(parse("---\nname: a\n"), Err(FrontMatterError::Unclosed)));
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f122_what_is_none_is_refused_in_one_line() {
+    fn fm_f122_invalid_front_matter_is_rejected_in_one_line() {
         let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
         for level in 1..12 {
             let one = format!("*a{}", level - 1);

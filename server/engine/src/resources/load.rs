@@ -3,13 +3,13 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::complaint::Complaint;
-use super::place::{Location, Place, Sources, named};
+use super::complaint::ResourceWarning;
+use super::place::{Location, SearchRoot, Sources, explicit_root};
 use super::rule::Rule;
 use super::skill::SkillFile;
 use super::template::Template;
 use super::walk::{rule_files, skill_files, template_files};
-use crate::prompt::{RuleAtHand, RulesToKeep, Skill};
+use crate::prompt::{AvailableRule, PromptRules, Skill};
 
 /// The available skills, prompt templates and rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub struct Resources {
 /// The command line names a path that does not exist.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("{option} {path}: there is no such file or directory", path = path.display())]
-pub struct MissingPath {
+pub struct MissingPathError {
     /// The option.
     pub option: &'static str,
     /// The path.
@@ -33,34 +33,40 @@ impl Resources {
     /// Loads all resources. Of several with one name the first one applies: the user's, the project's, those
     /// from settings, those from the command line. Blocks. Fails if the command line names a path that does
     /// not exist. Any other problem becomes a warning.
-    pub fn load(sources: &Sources) -> Result<(Self, Vec<Complaint>), MissingPath> {
+    pub fn load(sources: &Sources) -> Result<(Self, Vec<ResourceWarning>), MissingPathError> {
         let given = |option, paths: &[PathBuf]| match paths.iter().find(|path| !path.exists()) {
-            Some(path) => Err(MissingPath { option, path: path.clone() }),
+            Some(path) => Err(MissingPathError { option, path: path.clone() }),
             None => Ok(()),
         };
-        given("--skill", &sources.skills.given)?;
-        given("--prompt-template", &sources.templates.given)?;
-        let (mut resources, mut complaints) = (Self::default(), Vec::new());
-        resources.add(sources.skill_places(), sources.template_places(), &mut complaints);
-        load(&mut resources.rules, sources.rule_places(), rule_files, Rule::read, &mut complaints);
-        Ok((resources, complaints))
+        given("--skill", &sources.skills.command_line)?;
+        given("--prompt-template", &sources.templates.command_line)?;
+        let (mut resources, mut warnings) = (Self::default(), Vec::new());
+        resources.add(sources.skill_roots(), sources.template_roots(), &mut warnings);
+        load(&mut resources.rules, sources.rule_roots(), rule_files, Rule::read, &mut warnings);
+        Ok((resources, warnings))
     }
 
     /// Returns these resources together with the resources at further paths. Of several with one name these
     /// apply. Blocks. Problems become warnings.
-    pub fn extended(&self, skills: &[PathBuf], templates: &[PathBuf]) -> (Self, Vec<Complaint>) {
-        let (mut resources, mut complaints) = (self.clone(), Vec::new());
+    pub fn extended(&self, skills: &[PathBuf], templates: &[PathBuf]) -> (Self, Vec<ResourceWarning>) {
+        let (mut resources, mut warnings) = (self.clone(), Vec::new());
         let gone = skills.iter().chain(templates).filter(|path| !path.exists());
-        complaints.extend(gone.map(|path| Complaint::NothingBrought(path.clone())));
-        let there =
-            |paths: &[PathBuf]| paths.iter().filter(|path| path.exists()).map(|path| named(path)).collect();
-        resources.add(there(skills), there(templates), &mut complaints);
-        (resources, complaints)
+        warnings.extend(gone.map(|path| ResourceWarning::MissingExtensionPath(path.clone())));
+        let there = |paths: &[PathBuf]| {
+            paths.iter().filter(|path| path.exists()).map(|path| explicit_root(path)).collect()
+        };
+        resources.add(there(skills), there(templates), &mut warnings);
+        (resources, warnings)
     }
 
-    fn add(&mut self, skills: Vec<Place>, templates: Vec<Place>, complaints: &mut Vec<Complaint>) {
-        load(&mut self.skills, skills, skill_files, SkillFile::read, complaints);
-        load(&mut self.templates, templates, template_files, Template::read, complaints);
+    fn add(
+        &mut self,
+        skills: Vec<SearchRoot>,
+        templates: Vec<SearchRoot>,
+        warnings: &mut Vec<ResourceWarning>,
+    ) {
+        load(&mut self.skills, skills, skill_files, SkillFile::read, warnings);
+        load(&mut self.templates, templates, template_files, Template::read, warnings);
     }
 
     /// Returns the skills, in the order for clients: those of the project, of the user, then those from
@@ -80,12 +86,12 @@ impl Resources {
     }
 
     /// Returns the rules for the system prompt. The model receives a watching rule when the rule matches.
-    pub fn rules_for_model(&self) -> RulesToKeep {
-        let mut told = RulesToKeep::default();
+    pub fn rules_for_model(&self) -> PromptRules {
+        let mut told = PromptRules::default();
         for rule in self.rules.iter().filter(|rule| !rule.watches()) {
             match &rule.description {
                 _ if rule.always => told.always.push(rule.content.clone()),
-                description => told.at_hand.push(RuleAtHand {
+                description => told.available.push(AvailableRule {
                     description: description.clone().unwrap_or_default(),
                     globs: rule.globs.clone(),
                     path: rule.path.clone(),
@@ -96,16 +102,16 @@ impl Resources {
     }
 
     /// Returns the skills for models, and warnings about skills that are hidden from them.
-    pub fn for_model(&self) -> (Vec<Skill>, Vec<Complaint>) {
-        let mut complaints = Vec::new();
+    pub fn for_model(&self) -> (Vec<Skill>, Vec<ResourceWarning>) {
+        let mut warnings = Vec::new();
         let told = self.skills.iter().filter_map(|skill| match skill.for_model()? {
             Ok(skill) => Some(skill),
             Err(complaint) => {
-                complaints.push(complaint);
+                warnings.push(complaint);
                 None
             }
         });
-        (told.collect(), complaints)
+        (told.collect(), warnings)
     }
 }
 
@@ -155,10 +161,10 @@ impl Resource for Template {
 /// Adds the resources of those places.
 fn load<R: Resource>(
     all: &mut Vec<R>,
-    places: Vec<Place>,
-    files: impl Fn(&Place, &mut Vec<Complaint>) -> Vec<PathBuf>,
-    read: impl Fn(PathBuf, Location, &mut Vec<Complaint>) -> Option<R>,
-    complaints: &mut Vec<Complaint>,
+    places: Vec<SearchRoot>,
+    files: impl Fn(&SearchRoot, &mut Vec<ResourceWarning>) -> Vec<PathBuf>,
+    read: impl Fn(PathBuf, Location, &mut Vec<ResourceWarning>) -> Option<R>,
+    warnings: &mut Vec<ResourceWarning>,
 ) {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let mut seen: HashSet<PathBuf> = all.iter().map(|resource| real(resource.path())).collect();
@@ -166,17 +172,17 @@ fn load<R: Resource>(
     let mut names: HashMap<String, PathBuf> = all.iter().map(known).collect();
     for place in places {
         if place.location == Location::Path && !place.path.exists() {
-            complaints.push(Complaint::Nothing(place.path));
+            warnings.push(ResourceWarning::MissingSettingPath(place.path));
             continue;
         }
-        for path in files(&place, complaints) {
+        for path in files(&place, warnings) {
             // A file that is found in two ways is loaded once.
             if !seen.insert(real(&path)) {
                 continue;
             }
-            let Some(resource) = read(path, place.location, complaints) else { continue };
+            let Some(resource) = read(path, place.location, warnings) else { continue };
             match names.get(resource.name()) {
-                Some(kept) => complaints.push(Complaint::Collision {
+                Some(kept) => warnings.push(ResourceWarning::NameCollision {
                     name: resource.name().to_owned(),
                     kept: kept.clone(),
                     path: resource.path().to_owned(),
@@ -196,7 +202,7 @@ fn load<R: Resource>(
 mod tests {
     use super::*;
     use crate::config::ResourceFolders;
-    use crate::resources::Wanted;
+    use crate::resources::ResourceSelection;
 
     fn write(path: PathBuf, content: &str) {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -206,7 +212,7 @@ mod tests {
     const SKILL: &str = "---\ndescription: d\n---\n";
 
     #[test]
-    fn the_first_of_a_name_counts_and_the_project_is_listed_first() {
+    fn first_resource_of_a_name_applies_and_the_project_is_listed_first() {
         let place = tempfile::tempdir().unwrap();
         let at = |path: &str| place.path().join(path);
         for path in [
@@ -226,10 +232,10 @@ mod tests {
         ] {
             write(at(path), "text");
         }
-        let wanted = |settings: &[&str], given: &[&str]| Wanted {
-            only_given: false,
+        let wanted = |settings: &[&str], given: &[&str]| ResourceSelection {
+            only_command_line: false,
             settings: settings.iter().map(|path| at(path)).collect(),
-            given: given.iter().map(|path| at(path)).collect(),
+            command_line: given.iter().map(|path| at(path)).collect(),
         };
         let sources = Sources {
             folders: ResourceFolders::PI,
@@ -239,7 +245,7 @@ mod tests {
             agent_dir: Some(at("agent")),
             // The same directory is named twice, once as the user's own.
             skills: wanted(&["extra", "lost"], &["extra/given/SKILL.md", "agent/skills"]),
-            templates: Wanted::default(),
+            templates: ResourceSelection::default(),
         };
         let (resources, complaints) = Resources::load(&sources).unwrap();
         let skills: Vec<_> =
@@ -268,12 +274,12 @@ mod tests {
             ]
         );
         let mut only = sources.clone();
-        only.skills.only_given = true;
-        only.templates.only_given = true;
+        only.skills.only_command_line = true;
+        only.templates.only_command_line = true;
         let (resources, _) = Resources::load(&only).unwrap();
         let skills: Vec<_> = resources.skills().iter().map(|skill| skill.name.as_str()).collect();
         assert_eq!((skills, resources.templates().len()), (vec!["given", "both", "mine"], 0));
-        only.templates.given = vec![at("nothing.md")];
+        only.templates.command_line = vec![at("nothing.md")];
         let error = Resources::load(&only).unwrap_err().to_string().replace(&root, "");
         assert_eq!(error, "--prompt-template /nothing.md: there is no such file or directory");
     }

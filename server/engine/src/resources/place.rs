@@ -29,120 +29,122 @@ pub struct Sources {
     /// The directory with the user's settings.
     pub agent_dir: Option<PathBuf>,
     /// The selection of skills.
-    pub skills: Wanted,
+    pub skills: ResourceSelection,
     /// The selection of prompt templates.
-    pub templates: Wanted,
+    pub templates: ResourceSelection,
 }
 
 /// The selection of resources of one kind.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct ResourceSelection {
     /// True if only the paths from the command line are used.
-    pub only_given: bool,
+    pub only_command_line: bool,
     /// The paths from settings, absolute.
     pub settings: Vec<PathBuf>,
     /// The paths from the command line, absolute. They must exist.
-    pub given: Vec<PathBuf>,
+    pub command_line: Vec<PathBuf>,
 }
 
 /// A file or directory to search.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SearchRoot {
     pub path: PathBuf,
     pub location: Location,
     /// True if Markdown files directly in the place are skills, independent of their names.
     pub loose_files: bool,
     /// The directory that links may not leave.
-    pub inside: Option<PathBuf>,
+    pub boundary: Option<PathBuf>,
 }
 
 impl Sources {
     /// Returns the places of skills, by precedence.
-    pub(super) fn skill_places(&self) -> Vec<Place> {
+    pub(super) fn skill_roots(&self) -> Vec<SearchRoot> {
         let mut places = Vec::new();
-        if !self.skills.only_given {
+        if !self.skills.only_command_line {
             let root = project_root(&self.cwd);
-            let project = |path: PathBuf, loose_files| Place {
+            let project = |path: PathBuf, loose_files| SearchRoot {
                 path,
                 location: Location::Project,
                 loose_files,
-                inside: Some(root.to_owned()),
+                boundary: Some(root.to_owned()),
             };
             let ResourceFolders { project: of_project, home: of_home, loose_skills: loose_files, .. } =
                 self.folders;
-            places.extend(self.agent_dir.iter().map(|directory| user(directory.join("skills"), loose_files)));
+            places.extend(
+                self.agent_dir.iter().map(|directory| user_root(directory.join("skills"), loose_files)),
+            );
             let own = of_home.iter().chain(&[".agents"]);
             places.extend(
-                self.home
-                    .iter()
-                    .flat_map(|home| own.clone().map(|name| user(home.join(name).join("skills"), false))),
+                self.home.iter().flat_map(|home| {
+                    own.clone().map(|name| user_root(home.join(name).join("skills"), false))
+                }),
             );
             let folders = of_project.iter();
             places.extend(folders.map(|name| project(self.cwd.join(name).join("skills"), loose_files)));
             let above = self.cwd.ancestors().take_while(|directory| directory.starts_with(root));
             places.extend(above.map(|directory| project(directory.join(".agents/skills"), false)));
         }
-        places.extend(self.skills.named());
+        places.extend(self.skills.explicit_roots());
         places
     }
 
     /// Returns the places of templates, by precedence.
-    pub(super) fn template_places(&self) -> Vec<Place> {
+    pub(super) fn template_roots(&self) -> Vec<SearchRoot> {
         let mut places = Vec::new();
-        if !self.templates.only_given {
-            places.extend(self.text_places(self.folders.templates));
+        if !self.templates.only_command_line {
+            places.extend(self.text_roots(self.folders.templates));
         }
-        places.extend(self.templates.named());
+        places.extend(self.templates.explicit_roots());
         places
     }
 
     /// Returns the places of rules, by precedence: the project's before the user's, as in omp. Rules may stop
     /// a model or override rules that protect the user. So the project's rules apply only if the directory is
     /// trusted.
-    pub(super) fn rule_places(&self) -> Vec<Place> {
-        let mut places = self.text_places(self.folders.rules);
+    pub(super) fn rule_roots(&self) -> Vec<SearchRoot> {
+        let mut places = self.text_roots(self.folders.rules);
         places.retain(|place| self.trusted || place.location != Location::Project);
         places.sort_by_key(|place| place.location);
         places
     }
 
     /// Returns the folders that are ignored because the directory is not trusted.
-    pub fn left_out(&self) -> Vec<PathBuf> {
-        let places = self.text_places(self.folders.rules).into_iter();
+    pub fn untrusted_folders(&self) -> Vec<PathBuf> {
+        let places = self.text_roots(self.folders.rules).into_iter();
         let own = places.filter(|place| !self.trusted && place.location == Location::Project);
         own.map(|place| place.path).filter(|path| path.is_dir()).collect()
     }
 
     /// Returns the folders of the user and the project with those names, the user's first.
-    fn text_places(&self, names: &[&str]) -> Vec<Place> {
+    fn text_roots(&self, names: &[&str]) -> Vec<SearchRoot> {
         let root = project_root(&self.cwd);
         let users = self.agent_dir.iter().flat_map(|directory| names.iter().map(|name| directory.join(name)));
         let own = self.folders.project.iter().flat_map(|folder| names.iter().map(move |name| (folder, name)));
-        let own = own.map(|(folder, name)| Place {
+        let own = own.map(|(folder, name)| SearchRoot {
             path: self.cwd.join(folder).join(name),
             location: Location::Project,
             loose_files: true,
-            inside: Some(root.to_owned()),
+            boundary: Some(root.to_owned()),
         });
-        users.map(|path| user(path, true)).chain(own).collect()
+        users.map(|path| user_root(path, true)).chain(own).collect()
     }
 }
 
-impl Wanted {
+impl ResourceSelection {
     /// Returns the places from settings and the command line.
-    fn named(&self) -> impl Iterator<Item = Place> {
-        let settings = if self.only_given { &[] } else { self.settings.as_slice() };
-        settings.iter().chain(&self.given).map(|path| named(path))
+    fn explicit_roots(&self) -> impl Iterator<Item = SearchRoot> {
+        let settings = if self.only_command_line { &[] } else { self.settings.as_slice() };
+        settings.iter().chain(&self.command_line).map(|path| explicit_root(path))
     }
 }
 
 /// Returns the place of an explicitly named path.
-pub(super) fn named(path: &Path) -> Place {
-    Place { path: path.to_owned(), location: Location::Path, loose_files: true, inside: None }
+pub(super) fn explicit_root(path: &Path) -> SearchRoot {
+    SearchRoot { path: path.to_owned(), location: Location::Path, loose_files: true, boundary: None }
 }
 
-fn user(path: PathBuf, loose_files: bool) -> Place {
-    Place { path, location: Location::User, loose_files, inside: None }
+fn user_root(path: PathBuf, loose_files: bool) -> SearchRoot {
+    SearchRoot { path, location: Location::User, loose_files, boundary: None }
 }
 
 /// Returns the root of the repository around a directory, or the directory itself without a repository.
@@ -155,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_user_has_comes_first_and_the_command_line_last() {
+    fn user_roots_come_first_and_the_command_line_last() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         std::fs::create_dir_all(root.join("repo/.git")).unwrap();
@@ -166,18 +168,22 @@ mod tests {
             trusted: true,
             home: Some(root.join("home")),
             agent_dir: Some(root.join("home/.pi/agent")),
-            skills: Wanted { settings: vec!["/s".into()], given: vec!["/g".into()], ..Wanted::default() },
-            templates: Wanted::default(),
+            skills: ResourceSelection {
+                settings: vec!["/s".into()],
+                command_line: vec!["/g".into()],
+                ..ResourceSelection::default()
+            },
+            templates: ResourceSelection::default(),
         };
-        let shown = |places: Vec<Place>| -> Vec<String> {
-            let shown = |place: Place| {
+        let shown = |places: Vec<SearchRoot>| -> Vec<String> {
+            let shown = |place: SearchRoot| {
                 let path = place.path.strip_prefix(root).unwrap_or(&place.path).display().to_string();
                 format!("{:?} {path}{}", place.location, if place.loose_files { "" } else { " strict" })
             };
             places.into_iter().map(shown).collect()
         };
         assert_eq!(
-            shown(sources.skill_places()),
+            shown(sources.skill_roots()),
             [
                 "User home/.pi/agent/skills",
                 "User home/.agents/skills strict",
@@ -191,7 +197,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            shown(sources.template_places()),
+            shown(sources.template_roots()),
             [
                 "User home/.pi/agent/prompts",
                 "Project repo/a/b/.pi/prompts",
@@ -206,7 +212,7 @@ mod tests {
         };
         let of_omp = Sources { folders: omp, ..sources.clone() };
         assert_eq!(
-            shown(of_omp.template_places()),
+            shown(of_omp.template_roots()),
             [
                 "User home/.pi/agent/commands",
                 "User home/.pi/agent/prompts",
@@ -214,19 +220,19 @@ mod tests {
                 "Project repo/a/b/.omp/prompts"
             ]
         );
-        assert_eq!(shown(of_omp.rule_places()), ["Project repo/a/b/.omp/rules", "User home/.pi/agent/rules"]);
-        assert_eq!(shown(sources.rule_places()), [""; 0]);
+        assert_eq!(shown(of_omp.rule_roots()), ["Project repo/a/b/.omp/rules", "User home/.pi/agent/rules"]);
+        assert_eq!(shown(sources.rule_roots()), [""; 0]);
         let stranger = Sources { trusted: false, ..of_omp.clone() };
-        assert_eq!(shown(stranger.rule_places()), ["User home/.pi/agent/rules"]);
-        assert_eq!(stranger.left_out(), [""; 0].map(PathBuf::from));
+        assert_eq!(shown(stranger.rule_roots()), ["User home/.pi/agent/rules"]);
+        assert_eq!(stranger.untrusted_folders(), [""; 0].map(PathBuf::from));
         let rules = root.join("repo/a/b/.omp/rules");
         std::fs::create_dir_all(&rules).unwrap();
-        assert_eq!((stranger.left_out(), of_omp.left_out()), (vec![rules], Vec::new()));
-        let inside = |sources: &Sources| sources.skill_places()[2].inside.clone();
+        assert_eq!((stranger.untrusted_folders(), of_omp.untrusted_folders()), (vec![rules], Vec::new()));
+        let inside = |sources: &Sources| sources.skill_roots()[2].boundary.clone();
         assert_eq!(inside(&sources), Some(root.join("repo")));
         std::fs::remove_dir(root.join("repo/.git")).unwrap();
         assert_eq!(inside(&sources), Some(sources.cwd.clone()));
-        sources.skills.only_given = true;
-        assert_eq!(shown(sources.skill_places()), ["Path /g"]);
+        sources.skills.only_command_line = true;
+        assert_eq!(shown(sources.skill_roots()), ["Path /g"]);
     }
 }

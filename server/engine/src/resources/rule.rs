@@ -7,7 +7,7 @@ use agentese::types::StreamRule;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::complaint::Complaint;
+use super::complaint::ResourceWarning;
 use super::front_matter::parse_as;
 use super::place::Location;
 use super::stream_pattern::StreamPattern;
@@ -83,37 +83,41 @@ struct Head {
 
 impl Rule {
     /// Reads a file. Returns `None` if the file is unusable or never applies.
-    pub(super) fn read(path: PathBuf, location: Location, complaints: &mut Vec<Complaint>) -> Option<Self> {
+    pub(super) fn read(
+        path: PathBuf,
+        location: Location,
+        warnings: &mut Vec<ResourceWarning>,
+    ) -> Option<Self> {
         let text = match read_text(&path, LIMIT) {
-            Ok(file) if !file.cut => file.text,
+            Ok(file) if !file.truncated => file.text,
             Ok(_) => {
                 let reason = std::io::Error::other(format!("it is longer than {LIMIT} bytes"));
-                complaints.push(Complaint::Unreadable { path, source: reason.into() });
+                warnings.push(ResourceWarning::Unreadable { path, source: reason.into() });
                 return None;
             }
             Err(source) => {
-                complaints.push(Complaint::Unreadable { path, source });
+                warnings.push(ResourceWarning::Unreadable { path, source });
                 return None;
             }
         };
         let document = match parse_as::<Head>(&text) {
             Ok(document) => document,
             Err(source) => {
-                complaints.push(Complaint::FrontMatter { path, source });
+                warnings.push(ResourceWarning::FrontMatter { path, source });
                 return None;
             }
         };
         let head = document.front_matter.unwrap_or_default();
         let looked_for = head.condition.or(head.trigger).or(head.ttsr_trigger).unwrap_or_default().all();
         let (files, mut conditions): (Vec<_>, Vec<_>) =
-            looked_for.into_iter().partition(|condition| names_files(condition));
+            looked_for.into_iter().partition(|condition| is_file_glob(condition));
         // If all conditions are invalid, the rule watches nothing.
         let any = conditions.is_empty() && !files.is_empty();
         conditions.retain(|condition| match StreamPattern::new(&[condition]) {
             Ok(_) => true,
             Err(reason) => {
                 let (path, condition) = (path.clone(), condition.clone());
-                complaints.push(Complaint::Condition { path, condition, reason });
+                warnings.push(ResourceWarning::InvalidCondition { path, condition, reason });
                 false
             }
         });
@@ -131,9 +135,9 @@ impl Rule {
             return None;
         }
         let interrupt = head.interrupt_mode.and_then(|mode| {
-            let named = RuleInterrupt::named(&mode);
+            let named = RuleInterrupt::from_name(&mode);
             if named.is_none() {
-                complaints.push(Complaint::Interrupt { path: path.clone(), mode });
+                warnings.push(ResourceWarning::InvalidInterruptMode { path: path.clone(), mode });
             }
             named
         });
@@ -157,7 +161,7 @@ impl Rule {
     }
 
     /// Returns the rule in the form for clients. The document names no members; omp sends these.
-    pub fn shown(&self) -> StreamRule {
+    pub fn to_wire(&self) -> StreamRule {
         let mut shown = StreamRule::new(&self.name);
         shown.path = Some(self.path.to_string_lossy().into_owned());
         shown.content = Some(self.content.clone());
@@ -191,7 +195,7 @@ fn unique(words: impl Iterator<Item = String>) -> Vec<String> {
 }
 
 /// Returns true if a condition is a glob of files, as in `*.rs` or `src/**`, and not a regular expression.
-fn names_files(condition: &str) -> bool {
+fn is_file_glob(condition: &str) -> bool {
     let regular = condition.contains(['\\', '^', '$', '+', '|', '(', ')']);
     let wild = condition.contains(['?', '*', '[', ']', '{', '}']);
     let ending = |rest: &str| !rest.is_empty() && !rest.contains(char::is_whitespace);
@@ -236,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn the_front_matter_says_what_to_look_for_and_where() {
+    fn front_matter_defines_conditions_and_scope() {
         let found = rule(
             "description: d\ncondition: \"print!\"\nscope: text, tool:edit(*.{rs,toml})\nglobs: ['*.rs']",
         );
@@ -253,12 +257,12 @@ mod tests {
         );
         assert_eq!(rule("ttsr_trigger: a").conditions, ["a"]);
         assert_eq!(rule("ttsrTrigger: a").conditions, ["a"]);
-        let shown = serde_json::to_value(rule("condition: a").shown()).unwrap();
+        let shown = serde_json::to_value(rule("condition: a").to_wire()).unwrap();
         assert_eq!((&shown["alwaysApply"], shown.get("scope")), (&false.into(), None));
     }
 
     #[test]
-    fn a_condition_that_names_files_is_about_tools_that_write_them() {
+    fn file_condition_applies_to_writing_tools() {
         let found = rule("condition: '*.rs'");
         assert_eq!(found.conditions, [".*"]);
         assert_eq!(found.scope, ["tool:edit(*.rs)", "tool:write(*.rs)"]);
@@ -267,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_that_looks_for_nothing_is_for_the_prompt() {
+    fn rule_without_conditions_belongs_to_the_prompt() {
         let always = rule("alwaysApply: true");
         assert!(always.always && !always.watches());
         let at_hand = rule("description: d\nglobs: '*.rs'");
@@ -276,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_for_nothing_is_no_rule_and_what_is_wrong_is_told() {
+    fn inapplicable_rules_are_skipped_and_errors_are_reported() {
         assert_eq!(read("Always be kind."), (None, Vec::new()));
         assert_eq!(read("---\nglobs: '*.rs'\n---\nText"), (None, Vec::new()));
         assert_eq!(read("---\ncondition: a\n---\n"), (None, Vec::new()));

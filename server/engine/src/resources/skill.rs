@@ -2,21 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use super::complaint::Complaint;
+use super::complaint::ResourceWarning;
 use super::front_matter::{Document, parse};
 use super::place::Location;
 use crate::config::{TextFileError, read_text};
 use crate::prompt::Skill;
 
 /// The file that makes a directory a skill.
-pub(super) const FILE: &str = "SKILL.md";
+pub(super) const SKILL_FILE: &str = "SKILL.md";
 
 /// The maximum length of a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
 /// The maximum lengths of name and description in the standard, in characters.
-const LONGEST_NAME: usize = 64;
-const LONGEST_DESCRIPTION: usize = 1024;
+const MAX_NAME_LENGTH: usize = 64;
+const MAX_DESCRIPTION_LENGTH: usize = 1024;
 
 /// A skill from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,37 +35,41 @@ pub struct SkillFile {
 
 impl SkillFile {
     /// Reads and checks a file. Returns `None` if the file is unusable.
-    pub(super) fn read(path: PathBuf, location: Location, complaints: &mut Vec<Complaint>) -> Option<Self> {
+    pub(super) fn read(
+        path: PathBuf,
+        location: Location,
+        warnings: &mut Vec<ResourceWarning>,
+    ) -> Option<Self> {
         let text = match read_text(&path, LIMIT) {
             Ok(file) => file.text,
             Err(source) => {
-                complaints.push(Complaint::Unreadable { path, source });
+                warnings.push(ResourceWarning::Unreadable { path, source });
                 return None;
             }
         };
         let front_matter = match parse(&text) {
             Ok(document) => document.front_matter.unwrap_or_default(),
             Err(source) => {
-                complaints.push(Complaint::FrontMatter { path, source });
+                warnings.push(ResourceWarning::FrontMatter { path, source });
                 return None;
             }
         };
         let description = front_matter.description.unwrap_or_default().trim().to_owned();
         if description.is_empty() {
-            complaints.push(Complaint::NoDescription(path));
+            warnings.push(ResourceWarning::NoDescription(path));
             return None;
         }
         let length = description.chars().count();
-        if length > LONGEST_DESCRIPTION {
-            let limit = LONGEST_DESCRIPTION;
-            complaints.push(Complaint::LongDescription { path: path.clone(), length, limit });
+        if length > MAX_DESCRIPTION_LENGTH {
+            let limit = MAX_DESCRIPTION_LENGTH;
+            warnings.push(ResourceWarning::LongDescription { path: path.clone(), length, limit });
         }
-        let usual = usual_name(&path);
+        let usual = default_name(&path);
         let name = front_matter.name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
         let name = name.unwrap_or_else(|| usual.clone());
-        let is_directory = path.file_name().is_some_and(|name| name == FILE);
+        let is_directory = path.file_name().is_some_and(|name| name == SKILL_FILE);
         let broken = broken_rules(&name, is_directory.then_some(usual.as_str()));
-        complaints.extend(broken.into_iter().map(|rule| Complaint::Name {
+        warnings.extend(broken.into_iter().map(|rule| ResourceWarning::InvalidName {
             path: path.clone(),
             name: name.clone(),
             rule,
@@ -76,16 +80,17 @@ impl SkillFile {
 
     /// Returns the skill in the form for the system prompt. Returns `None` if the skill is hidden from
     /// models.
-    pub(super) fn for_model(&self) -> Option<Result<Skill, Complaint>> {
-        self.is_for_models
-            .then(|| Skill::new(&self.name, &self.description, &self.path).map_err(Complaint::Hidden))
+    pub(super) fn for_model(&self) -> Option<Result<Skill, ResourceWarning>> {
+        self.is_for_models.then(|| {
+            Skill::new(&self.name, &self.description, &self.path).map_err(ResourceWarning::HiddenSkill)
+        })
     }
 
     /// Returns the instructions for a prompt that invokes the skill with those arguments, in the form of pi.
     /// Reads the file again, because it may have changed.
     pub(super) fn text(&self, words: &str) -> Result<String, TextFileError> {
         let file = read_text(&self.path, LIMIT)?;
-        if file.cut {
+        if file.truncated {
             let reason = format!("it is longer than {LIMIT} bytes");
             return Err(std::io::Error::other(reason).into());
         }
@@ -104,9 +109,9 @@ impl SkillFile {
 }
 
 /// Returns the default name: of the directory of a SKILL.md, or of the file.
-fn usual_name(path: &Path) -> String {
+fn default_name(path: &Path) -> String {
     let name = match path.file_name() {
-        Some(name) if name == FILE => path.parent().and_then(Path::file_name),
+        Some(name) if name == SKILL_FILE => path.parent().and_then(Path::file_name),
         _ => path.file_stem(),
     };
     name.unwrap_or_default().to_string_lossy().into_owned()
@@ -119,8 +124,8 @@ fn broken_rules(name: &str, directory: Option<&str>) -> Vec<String> {
     let directory = directory.filter(|directory| *directory != name);
     let rules = [
         directory.map(|directory| format!("is not that of its directory, {directory:?}")),
-        (length > LONGEST_NAME)
-            .then(|| format!("has {length} characters; a skill's name has at most {LONGEST_NAME}")),
+        (length > MAX_NAME_LENGTH)
+            .then(|| format!("has {length} characters; a skill's name has at most {MAX_NAME_LENGTH}")),
         (!name.chars().all(is_allowed)).then(|| "has other characters than a-z, 0-9 and -".to_owned()),
         (name.starts_with('-') || name.ends_with('-')).then(|| "begins or ends with -".to_owned()),
         name.contains("--").then(|| "has -- in it".to_owned()),
@@ -140,7 +145,7 @@ mod tests {
     /// Returns the skill of a file in the directory `named`, and the warnings without the file's path.
     fn read(content: &str) -> (Option<SkillFile>, Vec<String>) {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("named").join(FILE);
+        let path = directory.path().join("named").join(SKILL_FILE);
         std::fs::create_dir(path.parent().unwrap()).unwrap();
         std::fs::write(&path, content).unwrap();
         let mut complaints = Vec::new();
@@ -153,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn names_have_rules_and_count_all_the_same() {
+    fn invalid_names_are_reported_and_still_used() {
         let long = "a".repeat(65);
         let cases: [(&str, &[&str]); 6] = [
             ("named", &[]),
@@ -195,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_told_unless_the_skill_says_no() {
+    fn skill_is_listed_for_models_unless_disabled() {
         let told = |more: &str| {
             let (skill, _) = read(&format!("---\ndescription: d\n{more}\n---\n"));
             skill.unwrap().for_model().is_some()

@@ -9,10 +9,10 @@ use regex_automata::{Anchored, MatchKind};
 use regex_syntax::hir::{Capture, Hir, HirKind, Look, Repetition};
 
 /// The maximum size of a compiled pattern, in bytes.
-const LARGEST: usize = 1 << 20;
+const MAX_PATTERN_BYTES: usize = 1 << 20;
 
 /// The memory of a search, in bytes. A search that needs more becomes slower, not larger.
-const CACHE: usize = 1 << 20;
+const CACHE_BYTES: usize = 1 << 20;
 
 /// One or several regular expressions, of which one must match. `\b` is an ASCII word boundary, as in
 /// JavaScript. Backreferences and look-ahead are not supported.
@@ -21,12 +21,12 @@ pub struct StreamPattern(DFA);
 
 /// The state of a search in a text.
 #[derive(Debug)]
-pub struct Position {
+pub struct SearchState {
     cache: Cache,
     state: LazyStateID,
-    met: bool,
+    matched: bool,
     /// The search has failed and cannot continue.
-    lost: bool,
+    failed: bool,
 }
 
 impl StreamPattern {
@@ -37,40 +37,40 @@ impl StreamPattern {
         });
         let parsed: Vec<Hir> = parsed.collect::<Result<_, _>>()?;
         let nfa = NFA::compiler()
-            .configure(thompson::Config::new().nfa_size_limit(Some(LARGEST)))
+            .configure(thompson::Config::new().nfa_size_limit(Some(MAX_PATTERN_BYTES)))
             .build_many_from_hir(&parsed)
             .map_err(|error| in_one_line(&error))?;
         let config = DFA::config()
             .match_kind(MatchKind::All)
-            .cache_capacity(CACHE)
+            .cache_capacity(CACHE_BYTES)
             .skip_cache_capacity_check(true)
             .minimum_cache_clear_count(None);
         DFA::builder().configure(config).build_from_nfa(nfa).map(Self).map_err(|error| in_one_line(&error))
     }
 
     /// Returns the state before the first piece of a text.
-    pub fn start(&self) -> Position {
+    pub fn start(&self) -> SearchState {
         let mut cache = self.0.create_cache();
         let begun = self.0.start_state(&mut cache, &start::Config::new().anchored(Anchored::No));
-        let (state, lost) = begun.map_or((LazyStateID::default(), true), |state| (state, false));
-        Position { cache, state, met: false, lost }
+        let (state, failed) = begun.map_or((LazyStateID::default(), true), |state| (state, false));
+        SearchState { cache, state, matched: false, failed }
     }
 
     /// Reads the next piece. Returns true if the text so far has a match.
-    pub fn feed(&self, position: &mut Position, piece: &str) -> bool {
-        let Position { cache, state, met, lost } = position;
-        if *met || *lost {
-            return *met;
+    pub fn feed(&self, position: &mut SearchState, piece: &str) -> bool {
+        let SearchState { cache, state, matched, failed } = position;
+        if *matched || *failed {
+            return *matched;
         }
         for byte in piece.bytes() {
             match self.0.next_state(cache, *state, byte) {
                 Ok(next) => *state = next,
-                Err(_) => *lost = true,
+                Err(_) => *failed = true,
             }
             // The automaton reports a match one byte late.
-            if *lost || state.is_match() {
-                *met |= state.is_match();
-                return *met;
+            if *failed || state.is_match() {
+                *matched |= state.is_match();
+                return *matched;
             }
         }
         // Checks for a match that needs the end of the text. Such a match is not stored, because `$` may
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     /// Returns the number of bytes after which a match is found, piece by piece.
-    fn seen(patterns: &[&str], pieces: &[&str]) -> Option<usize> {
+    fn match_length(patterns: &[&str], pieces: &[&str]) -> Option<usize> {
         let pattern = StreamPattern::new(patterns).unwrap();
         let mut position = pattern.start();
         let mut length = 0;
@@ -130,21 +130,21 @@ mod tests {
     }
 
     #[test]
-    fn a_match_is_seen_with_the_piece_that_completes_it() {
-        assert_eq!(seen(&["forbidden[a-z]*"], &["y forbid", "denword ", "more"]), Some(16));
-        assert_eq!(seen(&["forbidden"], &["y forbid", "den"]), Some(11));
-        assert_eq!(seen(&["forbidden"], &["forbid", " den"]), None);
-        assert_eq!(seen(&["a", "b"], &["x", "yb"]), Some(3));
-        assert_eq!(seen(&["(?i)ÜBER"], &["ü", "ber"]), Some(5));
-        assert_eq!(seen(&["^x"], &["ax", "x"]), None);
-        assert_eq!(seen(&["x$"], &["xa", "ax", "b"]), Some(4));
-        assert_eq!(seen(&["\\bcat\\b"], &["con", "cat", " c", "at", "s cat"]), Some(10));
-        assert_eq!(seen(&[".*"], &[""]), Some(0));
-        assert_eq!(seen(&["a\\/b"], &["a/b"]), Some(3));
+    fn match_is_found_with_the_piece_that_completes_it() {
+        assert_eq!(match_length(&["forbidden[a-z]*"], &["y forbid", "denword ", "more"]), Some(16));
+        assert_eq!(match_length(&["forbidden"], &["y forbid", "den"]), Some(11));
+        assert_eq!(match_length(&["forbidden"], &["forbid", " den"]), None);
+        assert_eq!(match_length(&["a", "b"], &["x", "yb"]), Some(3));
+        assert_eq!(match_length(&["(?i)ÜBER"], &["ü", "ber"]), Some(5));
+        assert_eq!(match_length(&["^x"], &["ax", "x"]), None);
+        assert_eq!(match_length(&["x$"], &["xa", "ax", "b"]), Some(4));
+        assert_eq!(match_length(&["\\bcat\\b"], &["con", "cat", " c", "at", "s cat"]), Some(10));
+        assert_eq!(match_length(&[".*"], &[""]), Some(0));
+        assert_eq!(match_length(&["a\\/b"], &["a/b"]), Some(3));
     }
 
     #[test]
-    fn what_is_none_is_refused_in_one_line() {
+    fn invalid_pattern_is_rejected_in_one_line() {
         for pattern in ["(", "a(?=b)", "(a)\\1", "[z-a]", "(?:a{1000}){1000}"] {
             let reason = StreamPattern::new(&[pattern]).unwrap_err();
             assert!(!reason.contains('\n'), "{reason}");

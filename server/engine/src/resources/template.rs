@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::arguments;
-use super::complaint::Complaint;
+use super::complaint::ResourceWarning;
 use super::front_matter::parse;
 use super::place::Location;
 use crate::config::read_text;
@@ -12,7 +12,7 @@ use crate::config::read_text;
 const LIMIT: u64 = 1 << 20;
 
 /// The length of a description from the first line of a template, in characters.
-const SHOWN: usize = 60;
+const MAX_DESCRIPTION: usize = 60;
 
 /// A template from a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,30 +30,34 @@ pub struct Template {
 
 impl Template {
     /// Reads a file. Returns `None` if the file is unusable.
-    pub(super) fn read(path: PathBuf, location: Location, complaints: &mut Vec<Complaint>) -> Option<Self> {
+    pub(super) fn read(
+        path: PathBuf,
+        location: Location,
+        warnings: &mut Vec<ResourceWarning>,
+    ) -> Option<Self> {
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         if name.is_empty()
             || name.contains(|character: char| character.is_whitespace() || character.is_control())
         {
-            complaints.push(Complaint::NoName(path));
+            warnings.push(ResourceWarning::InvalidTemplateName(path));
             return None;
         }
         let text = match read_text(&path, LIMIT) {
-            Ok(file) if file.cut => {
+            Ok(file) if file.truncated => {
                 let reason = std::io::Error::other(format!("it is longer than {LIMIT} bytes"));
-                complaints.push(Complaint::Unreadable { path, source: reason.into() });
+                warnings.push(ResourceWarning::Unreadable { path, source: reason.into() });
                 return None;
             }
             Ok(file) => file.text,
             Err(source) => {
-                complaints.push(Complaint::Unreadable { path, source });
+                warnings.push(ResourceWarning::Unreadable { path, source });
                 return None;
             }
         };
         let document = match parse(&text) {
             Ok(document) => document,
             Err(source) => {
-                complaints.push(Complaint::FrontMatter { path, source });
+                warnings.push(ResourceWarning::FrontMatter { path, source });
                 return None;
             }
         };
@@ -72,7 +76,7 @@ impl Template {
 /// Returns the first line that is not blank, cut.
 fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    match line.char_indices().nth(SHOWN) {
+    match line.char_indices().nth(MAX_DESCRIPTION) {
         Some((end, _)) => format!("{}...", &line[..end]),
         None => line.to_owned(),
     }
@@ -104,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_keeps_its_end_where_there_is_no_front_matter() {
+    fn text_without_front_matter_keeps_its_end() {
         // As recorded from pi.
         assert_eq!(read("t.md", "Plain.\nSecond.\n").unwrap().text(""), "Plain.\nSecond.\n");
         let template = read("t.md", "---\ndescription: d\n---\nReview $1. Rest: ${@:2}\n").unwrap();
@@ -113,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_told() {
+    fn unusable_template_is_reported() {
         assert!(read("two words.md", "x").unwrap_err().contains("name has no spaces"));
         assert!(read("t.md", "---\nopen").unwrap_err().contains("does not end"));
         assert!(read("t.md", &"x".repeat(2 << 20)).unwrap_err().contains("longer than"));

@@ -8,79 +8,85 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ignore::{DirEntry, WalkBuilder};
 
-use super::complaint::Complaint;
-use super::place::Place;
-use super::skill::FILE;
+use super::complaint::ResourceWarning;
+use super::place::SearchRoot;
+use super::skill::SKILL_FILE;
 
 /// The maximum depth of skills below a place.
-const DEPTH: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// The maximum number of files and directories in one place.
-const MOST: usize = 10_000;
+const MAX_ENTRIES: usize = 10_000;
 
 /// Returns the skill files of a place, sorted by path. A directory with a SKILL.md is one skill, and other
 /// directories are searched. Hidden files, `node_modules`, and files excluded by ignore files in the place
 /// are skipped. Links are followed, and each directory is entered only once. Returns an empty list if the
 /// place does not exist.
-pub(super) fn skill_files(place: &Place, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
+pub(super) fn skill_files(place: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
     if place.path.is_file() {
-        return one_file(place, complaints);
+        return one_file(place, warnings);
     }
-    let borders = Arc::new(Borders::new(place));
+    let borders = Arc::new(WalkLimits::new(place));
     if !borders.may_enter(&place.path) {
-        complaints.extend(borders.complaints());
+        warnings.extend(borders.take_warnings());
         return Vec::new();
     }
-    let own = place.path.join(FILE);
+    let own = place.path.join(SKILL_FILE);
     if own.is_file() {
         let files = if borders.may_enter(&own) { vec![own] } else { Vec::new() };
-        complaints.extend(borders.complaints());
+        warnings.extend(borders.take_warnings());
         return files;
     }
     let mut files = Vec::new();
     for (count, entry) in walk(&place.path, borders.clone()).enumerate() {
-        if count >= MOST {
-            complaints.push(Complaint::TooMuch { path: place.path.clone(), limit: MOST });
+        if count >= MAX_ENTRIES {
+            warnings.push(ResourceWarning::TooManyFiles { path: place.path.clone(), limit: MAX_ENTRIES });
             break;
         }
         let entry = match entry {
             Ok(entry) => entry,
             Err(error) => {
-                complaints.extend(unreadable(&place.path, error));
+                warnings.extend(unreadable(&place.path, error));
                 continue;
             }
         };
         let is_loose = entry.depth() == 1 && place.loose_files && is_markdown(entry.path());
-        if entry.file_type().is_some_and(|kind| kind.is_file()) && (entry.file_name() == FILE || is_loose) {
+        if entry.file_type().is_some_and(|kind| kind.is_file())
+            && (entry.file_name() == SKILL_FILE || is_loose)
+        {
             files.push(entry.into_path());
         }
     }
-    complaints.extend(borders.complaints());
+    warnings.extend(borders.take_warnings());
     files
 }
 
 /// Returns the Markdown files directly in a place, or the place itself if it is a file.
-pub(super) fn template_files(place: &Place, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
+pub(super) fn template_files(place: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
     if place.path.is_file() {
-        return one_file(place, complaints);
+        return one_file(place, warnings);
     }
-    files(place, is_markdown, complaints)
+    files(place, is_markdown, warnings)
 }
 
 /// Returns the rule files of a folder: Markdown files, including `.mdc` files of other programs.
-pub(super) fn rule_files(place: &Place, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
+pub(super) fn rule_files(place: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
     let is_rule =
         |path: &Path| is_markdown(path) || path.extension().is_some_and(|extension| extension == "mdc");
-    files(place, is_rule, complaints)
+    files(place, is_rule, warnings)
 }
 
 /// Returns the files of a kind directly in a folder.
-fn files(place: &Place, is_one: impl Fn(&Path) -> bool, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
-    let borders = Borders::new(place);
+fn files(
+    place: &SearchRoot,
+    is_one: impl Fn(&Path) -> bool,
+    warnings: &mut Vec<ResourceWarning>,
+) -> Vec<PathBuf> {
+    let borders = WalkLimits::new(place);
     let entries = if borders.may_enter(&place.path) {
         std::fs::read_dir(&place.path)
     } else {
-        return borders.end(complaints);
+        return borders.reject(warnings);
     };
     let entries = match entries {
         Ok(entries) => entries,
@@ -90,24 +96,24 @@ fn files(place: &Place, is_one: impl Fn(&Path) -> bool, complaints: &mut Vec<Com
             return Vec::new();
         }
         Err(error) => {
-            complaints.push(Complaint::Unreadable { path: place.path.clone(), source: error.into() });
+            warnings.push(ResourceWarning::Unreadable { path: place.path.clone(), source: error.into() });
             return Vec::new();
         }
     };
     let mut files: Vec<PathBuf> =
-        entries.take(MOST).filter_map(Result::ok).map(|entry| entry.path()).collect();
+        entries.take(MAX_ENTRIES).filter_map(Result::ok).map(|entry| entry.path()).collect();
     files.retain(|path| is_one(path) && !is_hidden(path) && path.is_file() && borders.may_enter(path));
     files.sort();
-    complaints.extend(borders.complaints());
+    warnings.extend(borders.take_warnings());
     files
 }
 
 /// Returns a place that is a file.
-fn one_file(place: &Place, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
+fn one_file(place: &SearchRoot, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
     if is_markdown(&place.path) {
         return vec![place.path.clone()];
     }
-    complaints.push(Complaint::NotMarkdown(place.path.clone()));
+    warnings.push(ResourceWarning::NotMarkdown(place.path.clone()));
     Vec::new()
 }
 
@@ -119,9 +125,9 @@ fn is_hidden(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."))
 }
 
-fn walk(root: &Path, borders: Arc<Borders>) -> ignore::Walk {
+fn walk(root: &Path, borders: Arc<WalkLimits>) -> ignore::Walk {
     let mut builder = WalkBuilder::new(root);
-    builder.hidden(true).follow_links(true).max_depth(Some(DEPTH)).sort_by_file_name(OsStr::cmp);
+    builder.hidden(true).follow_links(true).max_depth(Some(MAX_DEPTH)).sort_by_file_name(OsStr::cmp);
     // Ignore files beside the skills apply; ignore files of the project are about its code.
     builder.parents(false).git_global(false).git_exclude(false).require_git(false);
     builder.add_custom_ignore_filename(".fdignore");
@@ -130,10 +136,10 @@ fn walk(root: &Path, borders: Arc<Borders>) -> ignore::Walk {
 }
 
 /// Returns the warning about an unreadable entry. Returns `None` for circular and broken links.
-fn unreadable(root: &Path, error: ignore::Error) -> Option<Complaint> {
+fn unreadable(root: &Path, error: ignore::Error) -> Option<ResourceWarning> {
     let path = path_of(&error).unwrap_or(root).to_owned();
     let source = error.into_io_error().filter(|error| error.kind() != std::io::ErrorKind::NotFound)?;
-    Some(Complaint::Unreadable { path, source: source.into() })
+    Some(ResourceWarning::Unreadable { path, source: source.into() })
 }
 
 fn path_of(error: &ignore::Error) -> Option<&Path> {
@@ -145,18 +151,18 @@ fn path_of(error: &ignore::Error) -> Option<&Path> {
 }
 
 /// The limits of a walk.
-struct Borders {
-    inside: Option<PathBuf>,
+struct WalkLimits {
+    boundary: Option<PathBuf>,
     /// The entered directories, as canonical paths.
     entered: Mutex<HashSet<PathBuf>>,
-    complaints: Mutex<Vec<Complaint>>,
+    warnings: Mutex<Vec<ResourceWarning>>,
 }
 
-impl Borders {
-    fn new(place: &Place) -> Self {
-        let inside =
-            place.inside.as_ref().map(|inside| inside.canonicalize().unwrap_or_else(|_| inside.clone()));
-        Self { inside, entered: Mutex::default(), complaints: Mutex::default() }
+impl WalkLimits {
+    fn new(place: &SearchRoot) -> Self {
+        let boundary =
+            place.boundary.as_ref().map(|inside| inside.canonicalize().unwrap_or_else(|_| inside.clone()));
+        Self { boundary, entered: Mutex::default(), warnings: Mutex::default() }
     }
 
     fn is_wanted(&self, entry: &DirEntry) -> bool {
@@ -167,40 +173,42 @@ impl Borders {
         }
         // The other content of a skill's directory belongs to the skill.
         let directory = path.parent().filter(|_| entry.depth() > 1);
-        if entry.file_name() != FILE && directory.is_some_and(|directory| directory.join(FILE).is_file()) {
+        if entry.file_name() != SKILL_FILE
+            && directory.is_some_and(|directory| directory.join(SKILL_FILE).is_file())
+        {
             return false;
         }
         if entry.path_is_symlink() && !self.may_enter(path) {
             return false;
         }
-        !is_directory || self.is_first(path)
+        !is_directory || self.mark_entered(path)
     }
 
     /// Returns true if a path may be entered. A broken path is harmless.
     fn may_enter(&self, path: &Path) -> bool {
-        let Some(inside) = &self.inside else { return true };
+        let Some(inside) = &self.boundary else { return true };
         match path.canonicalize() {
             Ok(target) if !target.starts_with(inside) => {
-                let complaint = Complaint::OutOfProject { path: path.to_owned(), target };
-                self.complaints.lock().unwrap_or_else(PoisonError::into_inner).push(complaint);
+                let complaint = ResourceWarning::OutsideProject { path: path.to_owned(), target };
+                self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(complaint);
                 false
             }
             _ => true,
         }
     }
 
-    fn is_first(&self, directory: &Path) -> bool {
+    fn mark_entered(&self, directory: &Path) -> bool {
         let real = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         self.entered.lock().unwrap_or_else(PoisonError::into_inner).insert(real)
     }
 
-    fn complaints(&self) -> Vec<Complaint> {
-        std::mem::take(&mut self.complaints.lock().unwrap_or_else(PoisonError::into_inner))
+    fn take_warnings(&self) -> Vec<ResourceWarning> {
+        std::mem::take(&mut self.warnings.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Adds the warnings and returns no files.
-    fn end(&self, complaints: &mut Vec<Complaint>) -> Vec<PathBuf> {
-        complaints.extend(self.complaints());
+    fn reject(&self, warnings: &mut Vec<ResourceWarning>) -> Vec<PathBuf> {
+        warnings.extend(self.take_warnings());
         Vec::new()
     }
 }
@@ -233,13 +241,13 @@ mod tests {
             fs::write(self.path(name), content).unwrap();
         }
 
-        fn place(&self, name: &str, loose_files: bool, inside: Option<&str>) -> Place {
+        fn place(&self, name: &str, loose_files: bool, inside: Option<&str>) -> SearchRoot {
             let inside = inside.map(|name| self.path(name));
-            Place { path: self.path(name), location: Location::Project, loose_files, inside }
+            SearchRoot { path: self.path(name), location: Location::Project, loose_files, boundary: inside }
         }
 
         /// Returns files and warnings, without the path of the tree.
-        fn shown(&self, files: Vec<PathBuf>, complaints: &[Complaint]) -> (Vec<String>, Vec<String>) {
+        fn shown(&self, files: Vec<PathBuf>, complaints: &[ResourceWarning]) -> (Vec<String>, Vec<String>) {
             let root = format!("{}/", self.0.path().display());
             let files = files.iter().map(|path| path.display().to_string().replace(&root, ""));
             let complaints = complaints.iter().map(|complaint| complaint.to_string().replace(&root, ""));
@@ -277,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn ignore_files_count() {
+    fn ignore_files_apply() {
         let names = ["a", "b", "c", "d", "e"];
         let tree =
             Tree::new(&names.map(|name| format!("skills/{name}/SKILL.md")).each_ref().map(String::as_str));
@@ -334,9 +342,9 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_cut_off_and_told() {
+    fn too_many_files_are_cut_off_and_reported() {
         let tree = Tree::new(&["skills/zz/SKILL.md"]);
-        for number in 0..MOST {
+        for number in 0..MAX_ENTRIES {
             fs::write(tree.path(&format!("skills/{number}")), "").unwrap();
         }
         let (files, complaints) = tree.skills(true, None);
@@ -345,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_stand_in_the_directory_itself() {
+    fn templates_are_directly_in_the_directory() {
         let tree = Tree::new(&[
             "prompts/b.md",
             "prompts/a.md",

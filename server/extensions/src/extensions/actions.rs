@@ -4,24 +4,24 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentese::types::{
-    Cancellation, CustomMessageBuilder, DeliverAs, DoSendMessage, DoSendUserMessage, ExtensionFrame,
-    FoundResult, InputBlock, InputContent, InputSource, OfferedExtension, SessionEntries,
+    Cancellation, CustomMessageBuilder, DeliverAs, ExtensionFrame, InputBlock, InputContent, InputSource,
+    OfferedExtension, SendMessageAction, SendUserMessageAction, SessionEntries, SetModelResult,
 };
 use serde_json::Value;
 
-use super::guards::guards;
-use super::hooks::{GIVEN_UP, Heard};
+use super::guards::subscribes_to_tool_calls;
+use super::hooks::{CANCELLED, InputHookResult};
 use super::host::Host;
 use super::process::Process;
-use super::response::{answer, refuse};
+use super::response::{reject, respond};
 use super::watch;
 use super::wire::{object, type_of};
-use crate::engine::{Delivery, Engine, Input, StreamingBehavior};
+use crate::engine::{Engine, ExtensionDelivery, InputQueue, UserInput};
 
 /// Result of an action, or the reason for its rejection.
 type ActionResult = Result<Value, String>;
 
-fn done() -> ActionResult {
+fn no_result() -> ActionResult {
     Ok(Value::Null)
 }
 
@@ -39,12 +39,12 @@ fn cancelled(done: bool) -> ActionResult {
 
 impl Host {
     /// Carries out an action. A slow action continues in the background.
-    pub(super) fn act(&self, process: &Arc<Process>, action: ExtensionFrame) {
+    pub(super) fn handle_action(&self, process: &Arc<Process>, action: ExtensionFrame) {
         use ExtensionFrame as Do;
         let Some(engine) = self.engine() else { return };
         let kind = action.tag().to_owned();
         let end = |id: Option<String>, extension: Option<String>, ended: ActionResult| {
-            self.end(process, id.as_deref(), extension.as_deref(), &kind, ended);
+            self.finish_action(process, id.as_deref(), extension.as_deref(), &kind, ended);
         };
         match action {
             Do::SendMessage(action) => {
@@ -54,7 +54,7 @@ impl Host {
             Do::SendUserMessage(action) => self.send_user_message(process, action),
             Do::AppendEntry(action) => {
                 engine.append_entry(&action.custom_type, action.data.as_option());
-                end(action.id, action.extension, done());
+                end(action.id, action.extension, no_result());
             }
             Do::SetSessionName(action) => {
                 end(
@@ -66,41 +66,41 @@ impl Host {
             Do::SetLabel(action) => {
                 let found = engine.label(&action.entry_id, action.label.as_option().map(String::as_str));
                 let missing = || format!("unknown entry {}", action.entry_id);
-                end(action.id, None, if found { done() } else { Err(missing()) });
+                end(action.id, None, if found { no_result() } else { Err(missing()) });
             }
             Do::SetActiveTools(action) => {
-                self.state().active = Some(action.tools);
-                end(action.id, None, done());
+                self.registry().active = Some(action.tools);
+                end(action.id, None, no_result());
             }
             Do::SetModel(action) => {
                 let found = engine.set_model(&action.provider, &action.model_id).is_some();
-                end(action.id, None, value(FoundResult::new(found)));
+                end(action.id, None, value(SetModelResult::new(found)));
             }
             Do::SetThinkingLevel(action) => {
                 engine.set_thinking(action.level);
-                end(action.id, None, done());
+                end(action.id, None, no_result());
             }
             Do::Abort(action) => {
-                self.give_up();
+                self.cancel_pending();
                 tokio::spawn(async move { engine.abort().await });
-                end(action.id, None, done());
+                end(action.id, None, no_result());
             }
             Do::Shutdown(action) => {
-                end(action.id, None, done());
+                end(action.id, None, no_result());
                 self.end_agent(process);
             }
-            Do::GetState(action) => end(Some(action.id), None, value(watch::state(self, &engine))),
+            Do::GetState(action) => end(Some(action.id), None, value(watch::host_state(self, &engine))),
             Do::GetEntries(action) => end(Some(action.id), None, value(entries(&engine))),
             Do::Register(action) => end(action.id, None, self.register(process, action.offered)),
-            Do::WaitForIdle(action) if engine.is_idle() => end(Some(action.id), None, done()),
-            later => self.act_later(process, later),
+            Do::WaitForIdle(action) if engine.is_idle() => end(Some(action.id), None, no_result()),
+            later => self.handle_slow_action(process, later),
         }
-        self.changed();
+        self.schedule_refresh();
     }
 
     /// Carries out a slow action in the background. A command that requests such an action is treated as
     /// accepted.
-    fn act_later(&self, process: &Arc<Process>, action: ExtensionFrame) {
+    fn handle_slow_action(&self, process: &Arc<Process>, action: ExtensionFrame) {
         use ExtensionFrame as Do;
         let (Some(me), Some(engine)) = (self.me.upgrade(), self.engine()) else { return };
         accept_all(process);
@@ -113,7 +113,7 @@ impl Host {
                 }
                 Do::WaitForIdle(action) => {
                     engine.wait_until_idle().await;
-                    (Some(action.id), done())
+                    (Some(action.id), no_result())
                 }
                 Do::NewSession(action) => {
                     (action.id, cancelled(engine.new_session(action.parent_session).await))
@@ -129,12 +129,12 @@ impl Host {
                 _ => return,
             };
             me.refresh(&process);
-            me.end(&process, id.as_deref(), None, &kind, ended);
+            me.finish_action(&process, id.as_deref(), None, &kind, ended);
         });
     }
 
     /// Sends the response if the action has an id. Without an id only a rejection is reported, to the client.
-    fn end(
+    fn finish_action(
         &self,
         process: &Process,
         id: Option<&str>,
@@ -143,14 +143,14 @@ impl Host {
         ended: ActionResult,
     ) {
         match (id, ended) {
-            (Some(id), Ok(result)) => answer(process, id, &result),
-            (Some(id), Err(error)) => refuse(process, id, error),
+            (Some(id), Ok(result)) => respond(process, id, &result),
+            (Some(id), Err(error)) => reject(process, id, error),
             (None, Ok(_)) => {}
-            (None, Err(error)) => self.fail(extension.unwrap_or(&process.name()), kind, &error),
+            (None, Err(error)) => self.report_failure(extension.unwrap_or(&process.name()), kind, &error),
         }
     }
 
-    fn send_message(&self, process: &Process, engine: &Engine, action: DoSendMessage) -> ActionResult {
+    fn send_message(&self, process: &Process, engine: &Engine, action: SendMessageAction) -> ActionResult {
         let said = action.message;
         let mut message = CustomMessageBuilder {
             custom_type: said.custom_type,
@@ -161,9 +161,9 @@ impl Host {
         .build();
         message.details = said.details;
         let delivery = match action.deliver_as {
-            Some(DeliverAs::FollowUp) => Delivery::FollowUp,
-            Some(DeliverAs::NextTurn) => Delivery::NextTurn,
-            Some(DeliverAs::Steer) | None => Delivery::Steer,
+            Some(DeliverAs::FollowUp) => ExtensionDelivery::FollowUp,
+            Some(DeliverAs::NextTurn) => ExtensionDelivery::NextTurn,
+            Some(DeliverAs::Steer) | None => ExtensionDelivery::Steer,
         };
         let begun =
             engine.custom_message(message, delivery, action.trigger_turn == Some(true)).map_err(text)?;
@@ -172,29 +172,29 @@ impl Host {
             accept_all(process);
             begun.start();
         }
-        done()
+        no_result()
     }
 
-    fn send_user_message(&self, process: &Arc<Process>, action: DoSendUserMessage) {
+    fn send_user_message(&self, process: &Arc<Process>, action: SendUserMessageAction) {
         let (Some(me), Some(engine)) = (self.me.upgrade(), self.engine()) else { return };
         accept_all(process);
-        let (process, kind) = (process.clone(), type_of::<DoSendUserMessage>());
+        let (process, kind) = (process.clone(), type_of::<SendUserMessageAction>());
         tokio::spawn(async move {
-            let ended = me.say(&engine, action.content, action.deliver_as).await;
-            me.end(&process, action.id.as_deref(), action.extension.as_deref(), kind, ended);
+            let ended = me.submit_input(&engine, action.content, action.deliver_as).await;
+            me.finish_action(&process, action.id.as_deref(), action.extension.as_deref(), kind, ended);
         });
     }
 
     /// Submits input on behalf of the user.
-    async fn say(
+    async fn submit_input(
         &self,
         engine: &Engine,
         content: InputContent,
         deliver_as: Option<DeliverAs>,
     ) -> ActionResult {
         let streaming = match deliver_as {
-            Some(DeliverAs::Steer) => Some(StreamingBehavior::Steer),
-            Some(DeliverAs::FollowUp) => Some(StreamingBehavior::FollowUp),
+            Some(DeliverAs::Steer) => Some(InputQueue::Steer),
+            Some(DeliverAs::FollowUp) => Some(InputQueue::FollowUp),
             Some(DeliverAs::NextTurn) => {
                 return Err("a message of the user cannot wait for the next one".to_owned());
             }
@@ -214,30 +214,30 @@ impl Host {
             }
         }
         match self.input(words.join("\n"), images, InputSource::Extension).await {
-            Heard::Handled => done(),
-            Heard::Refused(reason) => Err(reason),
-            Heard::GivenUp => Err(GIVEN_UP.to_owned()),
-            Heard::Words(text_, images) => {
-                let input = engine.prepare(Input::new(text_, images)).await.map_err(text)?;
-                engine.begin(input, streaming).map_err(text)?.start();
-                done()
+            InputHookResult::Handled => no_result(),
+            InputHookResult::Rejected(reason) => Err(reason),
+            InputHookResult::Cancelled => Err(CANCELLED.to_owned()),
+            InputHookResult::Input(text_, images) => {
+                let input = engine.prepare(UserInput::new(text_, images)).await.map_err(text)?;
+                engine.accept_prompt(input, streaming).map_err(text)?.start();
+                no_result()
             }
         }
     }
 
     /// Replaces the registered contents of an extension.
     fn register(&self, process: &Arc<Process>, offered: OfferedExtension) -> ActionResult {
-        let offered = self.usable(offered);
-        let mut state = self.state();
+        let offered = self.drop_invalid_tools(offered);
+        let mut state = self.registry();
         let member = state
-            .members
+            .loaded
             .iter_mut()
             .find(|member| Arc::ptr_eq(&member.process, process) && member.path == offered.path);
         match member {
             Some(member) => {
-                self.guards.says(&member.path, guards(&offered));
+                self.guards.record_report(&member.path, subscribes_to_tool_calls(&offered));
                 member.offered = offered;
-                done()
+                no_result()
             }
             None => Err(format!("{} is not an extension of this process", offered.path)),
         }

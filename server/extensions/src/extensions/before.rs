@@ -6,30 +6,30 @@ use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::host::Host;
-use super::pending::Coming;
+use super::pending::PendingPromptGuard;
 
 impl Host {
     /// Waits as [`Host::ready`]; returns false if the pending actions are cancelled first.
-    pub async fn ready_to_begin(&self) -> bool {
-        self.before.unless_given_up(self.ready()).await.is_some()
+    pub async fn ready_unless_cancelled(&self) -> bool {
+        self.pre_hooks.unless_cancelled(self.ready()).await.is_some()
     }
 
     /// Records a prompt on its way to the engine.
-    pub fn coming(&self) -> Coming {
-        self.before.coming.send_modify(|coming| *coming += 1);
-        Coming(self.before.coming.clone())
+    pub fn register_prompt(&self) -> PendingPromptGuard {
+        self.pre_hooks.pending_prompts.send_modify(|coming| *coming += 1);
+        PendingPromptGuard(self.pre_hooks.pending_prompts.clone())
     }
 
     /// Waits for extensions that are still loading, and then at most `patience` for the waiting prompts to
     /// start and for commands of extensions to end. Returns at once if no prompt waits.
-    pub async fn let_begin(&self, patience: Duration) {
+    pub async fn start_pending_prompts(&self, patience: Duration) {
         // A waiting prompt may still be on its way when the extensions have just loaded.
-        if *self.before.coming.borrow() == 0 {
+        if *self.pre_hooks.pending_prompts.borrow() == 0 {
             return;
         }
         self.ready().await;
         let begun = async {
-            let mut coming = self.before.coming.subscribe();
+            let mut coming = self.pre_hooks.pending_prompts.subscribe();
             let _ = coming.wait_for(|coming| *coming == 0).await;
             self.wait_until_idle(patience).await;
         };
@@ -38,8 +38,8 @@ impl Host {
 
     /// Cancels all pending actions, as after an abort: requests to extensions are withdrawn, together with
     /// their open dialogs.
-    pub fn give_up(&self) {
-        std::mem::take(&mut *self.before.stop.lock().unwrap_or_else(PoisonError::into_inner)).cancel();
+    pub fn cancel_pending(&self) {
+        std::mem::take(&mut *self.pre_hooks.cancel.lock().unwrap_or_else(PoisonError::into_inner)).cancel();
     }
 
     /// Runs an action of the user until another action replaces it. A dialog that delays the start of the
@@ -50,7 +50,7 @@ impl Host {
         work: impl Future<Output = T>,
     ) -> T {
         let mut work = pin!(work);
-        let mut dialogs = self.before.dialogs.subscribe();
+        let mut dialogs = self.pre_hooks.open_dialogs.subscribe();
         let stuck = async {
             replaced.await;
             let _ = dialogs.wait_for(|open| *open > 0).await;
@@ -60,7 +60,7 @@ impl Host {
             done = &mut work => return done,
             () = stuck => {}
         }
-        self.give_up();
+        self.cancel_pending();
         work.await
     }
 }

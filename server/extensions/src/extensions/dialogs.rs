@@ -3,18 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentese::types::{ConfirmedResult, ValueResult};
+use agentese::types::{ConfirmationResult, ValueResult};
 use tokio_util::sync::CancellationToken;
 
 use super::Host;
 use super::process::Process;
-use super::response::answer;
+use super::response::respond;
 use crate::ui::{Answer, Dialog};
 
 impl Host {
     /// Opens a dialog. The answer is the default in three cases: no answer in time, withdrawal, or the end of
     /// its owner. The owner is the request whose handler opened the dialog, the session, or the agent.
-    pub(super) fn open(&self, process: &Arc<Process>, dialog: Dialog) {
+    pub(super) fn open_dialog(&self, process: &Arc<Process>, dialog: Dialog) {
         let (extension, during) = dialog.owner();
         let owner = match during {
             Some(during) => process.calls.get(during),
@@ -22,22 +22,22 @@ impl Host {
         };
         // A request that is over opens no dialogs.
         let late = during.is_some() && owner.is_none();
-        let taken_back = process.withdrawn.take(dialog.id());
+        let taken_back = process.cancelled_dialogs.take_withdrawn(dialog.id());
         let asked = match (&self.ui.get(), late || taken_back || self.is_closing()) {
-            (Some(ui), false) => ui.ask(&dialog),
+            (Some(ui), false) => ui.show_dialog(&dialog),
             _ => None,
         };
         if let Some(owner) = &owner {
             owner.accept();
         }
         // The client that has to answer may wait for the agent to be ready.
-        self.get_ready();
+        self.set_ready();
         let Some(asked) = asked else { return reply(process, &dialog, None) };
         let limit = dialog.timeout().map(Duration::from_millis).or(self.options.limits.dialog);
         let ends = [
-            process.withdrawn.open(dialog.id()),
-            self.state().dialogs.clone(),
-            owner.as_ref().map_or_else(CancellationToken::new, |owner| owner.over.clone()),
+            process.cancelled_dialogs.open(dialog.id()),
+            self.registry().dialogs.clone(),
+            owner.as_ref().map_or_else(CancellationToken::new, |owner| owner.ended.clone()),
         ];
         let process = process.clone();
         // The client is disconnected. An event continues with the default answer, because a run waits for it.
@@ -49,17 +49,17 @@ impl Host {
                 answer => answer,
             }
         };
-        let before = owner.as_ref().filter(|owner| owner.is_before).map(|_| self.before.dialog());
-        let open = owner.map(|owner| owner.dialog());
+        let before = owner.as_ref().filter(|owner| owner.is_pre_hook).map(|_| self.pre_hooks.open_dialog());
+        let open = owner.map(|owner| owner.open_dialog());
         tokio::spawn(async move {
             let over = futures::future::select_all(ends.iter().map(|end| Box::pin(end.cancelled())));
             let answer = tokio::select! {
                 biased;
                 _ = over => None,
                 answer = asked => answer,
-                () = patience(limit) => None,
+                () = wait_limit(limit) => None,
             };
-            process.withdrawn.close(dialog.id());
+            process.cancelled_dialogs.close(dialog.id());
             reply(&process, &dialog, answer);
             drop((open, before));
         });
@@ -67,11 +67,11 @@ impl Host {
 
     /// Withdraws a dialog at the request of the extension.
     pub(super) fn withdraw(&self, process: &Process, id: &str) {
-        process.withdrawn.withdraw(id);
+        process.cancelled_dialogs.withdraw(id);
     }
 }
 
-async fn patience(limit: Option<Duration>) {
+async fn wait_limit(limit: Option<Duration>) {
     match limit {
         Some(limit) => tokio::time::sleep(limit).await,
         None => std::future::pending().await,
@@ -79,7 +79,7 @@ async fn patience(limit: Option<Duration>) {
 }
 
 /// Sends the answer to the extension. An answer that does not fit the dialog is treated as no answer.
-fn reply(process: &Process, dialog: &Dialog, said: Option<Answer>) {
+fn reply(process: &Process, dialog: &Dialog, user_answer: Option<Answer>) {
     let unfit = |what: &str| {
         tracing::warn!(
             "{}: {what} is not a valid answer to its dialog; the dialog counts as unanswered",
@@ -87,7 +87,7 @@ fn reply(process: &Process, dialog: &Dialog, said: Option<Answer>) {
         );
     };
     if let Dialog::Confirm(_) = dialog {
-        let confirmed = match said {
+        let confirmed = match user_answer {
             Some(Answer::Confirmed(confirmed)) => confirmed,
             Some(Answer::Value(_) | Answer::Other(_)) => {
                 unfit("a value");
@@ -99,10 +99,10 @@ fn reply(process: &Process, dialog: &Dialog, said: Option<Answer>) {
             }
             Some(Answer::Cancelled) | None => false,
         };
-        return answer(process, dialog.id(), &ConfirmedResult::new(confirmed));
+        return respond(process, dialog.id(), &ConfirmationResult::new(confirmed));
     }
     let mut result = ValueResult::new();
-    match (said, dialog) {
+    match (user_answer, dialog) {
         (Some(Answer::Value(value)), Dialog::Select(select, _)) if !select.options.contains(&value) => {
             unfit("a value that was not among the options");
         }
@@ -113,5 +113,5 @@ fn reply(process: &Process, dialog: &Dialog, said: Option<Answer>) {
         (Some(Answer::Unreadable(what)), _) => unfit(&what),
         (Some(Answer::Cancelled) | None, _) => {}
     }
-    answer(process, dialog.id(), &result);
+    respond(process, dialog.id(), &result);
 }

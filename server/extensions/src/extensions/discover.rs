@@ -14,37 +14,37 @@ const LIBRARY: &str = "agentese_extension.py";
 
 /// An extension on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct DiscoveredExtension {
     /// The absolute path of the file, which identifies the extension.
     pub path: PathBuf,
     /// Start of the extension.
-    pub start: Start,
+    pub launch: LaunchMethod,
     /// The member `guards` of its manifest.
     pub guards: Option<bool>,
     /// Origin of the extension.
     pub location: Location,
 }
 
-impl Found {
-    fn new(path: impl Into<PathBuf>, start: Start) -> Self {
-        Self { path: path.into(), start, guards: None, location: Location::Path }
+impl DiscoveredExtension {
+    fn new(path: impl Into<PathBuf>, launch: LaunchMethod) -> Self {
+        Self { path: path.into(), launch, guards: None, location: Location::Path }
     }
 }
 
 /// Start of an extension.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Start {
+pub enum LaunchMethod {
     /// A process of its own: a program and its arguments.
     Program(Vec<OsString>),
     /// In the Node host, together with all other extensions of this kind.
     Node,
     /// The extension cannot start, for this reason.
-    Never(String),
+    Unusable(String),
 }
 
 /// Places to search for extensions.
 #[derive(Debug, Clone, Default)]
-pub struct Wanted {
+pub struct ExtensionPaths {
     /// The folder with the extensions of a working directory, if the directory is trusted.
     pub project: Option<PathBuf>,
     /// The folder of the user's settings.
@@ -52,40 +52,40 @@ pub struct Wanted {
     /// Absolute paths from the settings.
     pub settings: Vec<PathBuf>,
     /// Absolute paths from the command line.
-    pub given: Vec<PathBuf>,
+    pub command_line: Vec<PathBuf>,
     /// True to use only the paths from the command line.
-    pub only_given: bool,
+    pub only_command_line: bool,
 }
 
 /// A file that cannot be loaded, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unusable {
+pub struct DiscoveryError {
     /// The file.
     pub path: PathBuf,
     /// The reason, as the end of a sentence.
     pub reason: String,
     /// True if the file is an extension: it may be a guard.
-    pub is_one: bool,
+    pub is_extension: bool,
 }
 
-impl From<Unusable> for Found {
-    fn from(unusable: Unusable) -> Self {
-        Self::new(unusable.path, Start::Never(unusable.reason))
+impl From<DiscoveryError> for DiscoveredExtension {
+    fn from(unusable: DiscoveryError) -> Self {
+        Self::new(unusable.path, LaunchMethod::Unusable(unusable.reason))
     }
 }
 
 /// Returns true if a folder contains any extension, including extensions that cannot be loaded.
-pub fn brings_any(folder: &Path) -> bool {
+pub fn contains_extensions(folder: &Path) -> bool {
     let mut search = Search::default();
     search.folder(Some(folder));
-    !search.found.is_empty() || !search.unusable.is_empty()
+    !search.found.is_empty() || !search.errors.is_empty()
 }
 
 /// Searches for extensions: in the working directory, in the user's folder, then in the paths of settings and
 /// command line. Each file is returned once.
-pub fn discover(wanted: &Wanted) -> (Vec<Found>, Vec<Unusable>) {
+pub fn discover(wanted: &ExtensionPaths) -> (Vec<DiscoveredExtension>, Vec<DiscoveryError>) {
     let mut search = Search::default();
-    if !wanted.only_given {
+    if !wanted.only_command_line {
         let own = wanted.agent_dir.as_ref().map(|dir| dir.join("extensions"));
         for (folder, location) in [(wanted.project.clone(), Location::Project), (own, Location::User)] {
             let before = search.found.len();
@@ -94,14 +94,14 @@ pub fn discover(wanted: &Wanted) -> (Vec<Found>, Vec<Unusable>) {
         }
         wanted.settings.iter().for_each(|path| search.named(path));
     }
-    wanted.given.iter().for_each(|path| search.named(path));
-    (search.found, search.unusable)
+    wanted.command_line.iter().for_each(|path| search.named(path));
+    (search.found, search.errors)
 }
 
 #[derive(Default)]
 struct Search {
-    found: Vec<Found>,
-    unusable: Vec<Unusable>,
+    found: Vec<DiscoveredExtension>,
+    errors: Vec<DiscoveryError>,
     seen: HashSet<PathBuf>,
 }
 
@@ -114,7 +114,7 @@ impl Search {
         paths.sort();
         for path in paths {
             let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
-            if !hidden && looks_like_one(&path) {
+            if !hidden && looks_like_extension(&path) {
                 self.add(&path);
             }
         }
@@ -122,22 +122,22 @@ impl Search {
 
     /// Adds a named path: a file, the folder of one extension, or a folder of several.
     fn named(&mut self, path: &Path) {
-        if path.is_dir() && !looks_like_one(path) {
+        if path.is_dir() && !looks_like_extension(path) {
             let before = self.found.len();
             self.folder(Some(path));
             if self.found.len() == before {
                 let reason = format!("the folder has neither an extension nor a {MANIFEST}");
-                self.unusable.push(Unusable { path: path.to_owned(), reason, is_one: false });
+                self.errors.push(DiscoveryError { path: path.to_owned(), reason, is_extension: false });
             }
         } else if path.exists() {
             self.add(path);
         } else {
-            self.unusable(path, "no such file".to_owned());
+            self.add_error(path, "no such file".to_owned());
         }
     }
 
     fn add(&mut self, path: &Path) {
-        match start(path) {
+        match extensions_at(path) {
             Ok(found) => {
                 for found in found {
                     let real = found.path.canonicalize().unwrap_or_else(|_| found.path.clone());
@@ -146,16 +146,16 @@ impl Search {
                     }
                 }
             }
-            Err(reason) => self.unusable(path, reason),
+            Err(reason) => self.add_error(path, reason),
         }
     }
 
-    fn unusable(&mut self, path: &Path, reason: String) {
-        self.unusable.push(Unusable { path: path.to_owned(), reason, is_one: true });
+    fn add_error(&mut self, path: &Path, reason: String) {
+        self.errors.push(DiscoveryError { path: path.to_owned(), reason, is_extension: true });
     }
 }
 
-fn looks_like_one(path: &Path) -> bool {
+fn looks_like_extension(path: &Path) -> bool {
     if path.is_dir() {
         return path.join(MANIFEST).is_file() || !node_entries(path).is_empty();
     }
@@ -167,34 +167,40 @@ fn looks_like_one(path: &Path) -> bool {
 }
 
 /// Returns the start of the extension at a path.
-fn start(path: &Path) -> Result<Vec<Found>, String> {
+fn extensions_at(path: &Path) -> Result<Vec<DiscoveredExtension>, String> {
     if path.is_dir() {
         let file = path.join(MANIFEST);
         if file.is_file() {
-            return with_manifest(&file);
+            return from_manifest(&file);
         }
         let entries = node_entries(path);
-        return Ok(entries.into_iter().map(|path| Found::new(path, Start::Node)).collect());
+        return Ok(entries
+            .into_iter()
+            .map(|path| DiscoveredExtension::new(path, LaunchMethod::Node))
+            .collect());
     }
     if path.file_name().is_some_and(|name| name == MANIFEST) {
-        return with_manifest(path);
+        return from_manifest(path);
     }
     if is_for_node(path) {
-        return Ok(vec![Found::new(path, Start::Node)]);
+        return Ok(vec![DiscoveredExtension::new(path, LaunchMethod::Node)]);
     }
     if is_executable(path) {
         let program = path.as_os_str().to_owned();
-        return Ok(vec![Found::new(path, Start::Program(vec![program]))]);
+        return Ok(vec![DiscoveredExtension::new(path, LaunchMethod::Program(vec![program]))]);
     }
     Err(format!("it is not executable, and no {MANIFEST} says what runs it"))
 }
 
-fn with_manifest(file: &Path) -> Result<Vec<Found>, String> {
+fn from_manifest(file: &Path) -> Result<Vec<DiscoveredExtension>, String> {
     let manifest = manifest::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     let mut words = manifest.runtime;
     words.push(manifest.entry.as_os_str().to_owned());
     words.extend(manifest.arguments);
-    Ok(vec![Found { guards: manifest.guards, ..Found::new(manifest.entry, Start::Program(words)) }])
+    Ok(vec![DiscoveredExtension {
+        guards: manifest.guards,
+        ..DiscoveredExtension::new(manifest.entry, LaunchMethod::Program(words))
+    }])
 }
 
 /// Returns the files of a folder for the Node host: the files named in its package, or its index.
@@ -244,14 +250,14 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_brings_something_where_something_would_be_found() {
+    fn folders_without_extensions_are_recognised() {
         let place = Place(tempfile::tempdir().unwrap());
         let folder = place.0.path().join("extensions");
         let expect = |path: &str, mode, brings| {
             if !path.is_empty() {
                 place.put(&format!("extensions/{path}"), "", mode);
             }
-            assert_eq!(brings_any(&folder), brings, "{path}");
+            assert_eq!(contains_extensions(&folder), brings, "{path}");
         };
         expect("", 0, false);
         for (path, mode) in [("README.md", 0o644), (".hidden", 0o755), (LIBRARY, 0o644), (LIBRARY, 0o755)] {
@@ -262,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn what_looks_like_an_extension_is_found_in_order() {
+    fn extensions_are_found_in_order() {
         let place = Place(tempfile::tempdir().unwrap());
         let project = place.put("work/.pi/extensions/b", "", 0o755);
         place.put("work/.pi/extensions/README.md", "", 0o644);
@@ -275,18 +281,18 @@ mod tests {
         place.put("home/extensions/e/package.json", r#"{"pi": {"extensions": ["./x.ts"]}}"#, 0o644);
         let packed = place.put("home/extensions/e/./x.ts", "", 0o644);
         let given = place.put("given.js", "", 0o644);
-        let wanted = Wanted {
+        let wanted = ExtensionPaths {
             project: Some(place.0.path().join("work/.pi/extensions")),
             agent_dir: Some(place.0.path().join("home")),
             settings: vec![node.clone()],
-            given: vec![given.clone(), place.0.path().join("gone")],
-            only_given: false,
+            command_line: vec![given.clone(), place.0.path().join("gone")],
+            only_command_line: false,
         };
         let (found, unusable) = discover(&wanted);
         let paths: Vec<_> = found.iter().map(|found| found.path.clone()).collect();
         let packed = packed.parent().unwrap().join("./x.ts");
         assert_eq!(paths, [project, node, main.clone(), index, packed, given.clone()]);
-        assert_eq!(found[2].start, Start::Program(vec!["python3".into(), main.into()]));
+        assert_eq!(found[2].launch, LaunchMethod::Program(vec!["python3".into(), main.into()]));
         let reasons: Vec<_> = unusable.iter().map(|one| (one.path.clone(), one.reason.as_str())).collect();
         assert_eq!(reasons[0].0, lost);
         assert!(reasons[0].1.contains("not executable"), "{reasons:?}");
@@ -295,7 +301,7 @@ mod tests {
         assert_eq!(places[0], Location::Project);
         assert!(places[1..5].iter().all(|location| *location == Location::User), "{places:?}");
         assert_eq!(places[5], Location::Path);
-        let (found, _) = discover(&Wanted { only_given: true, ..wanted });
-        assert_eq!(found, [Found::new(given, Start::Node)]);
+        let (found, _) = discover(&ExtensionPaths { only_command_line: true, ..wanted });
+        assert_eq!(found, [DiscoveredExtension::new(given, LaunchMethod::Node)]);
     }
 }

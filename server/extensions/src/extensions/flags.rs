@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use agentese::types::FlagKind;
 use serde_json::Value;
 
-use super::given_flag::GivenFlag;
+use super::given_flag::CommandLineFlag;
 use super::host::Host;
 
 /// Warning for command-line arguments that belong to no option.
-pub const NO_MESSAGES: &str = "messages on the command line are ignored in RPC mode";
+pub const MESSAGES_IGNORED: &str = "messages on the command line are ignored in RPC mode";
 
 /// Result of the assignment of options to flags.
 #[derive(Debug, Default, PartialEq)]
@@ -18,11 +18,15 @@ struct ResolvedFlags {
     /// The values of the given flags; of repeated flags the last value.
     values: BTreeMap<String, Value>,
     /// The warnings.
-    complaints: Vec<String>,
+    warnings: Vec<String>,
 }
 
 /// Assigns options to flags. `kind` returns the kind of a flag, or `None` if there is no such flag.
-fn resolve(given: &[GivenFlag], more: bool, kind: impl Fn(&str) -> Option<FlagKind>) -> ResolvedFlags {
+fn resolve(
+    given: &[CommandLineFlag],
+    has_untrusted: bool,
+    kind: impl Fn(&str) -> Option<FlagKind>,
+) -> ResolvedFlags {
     let mut resolved = ResolvedFlags::default();
     let mut words = false;
     for flag in given {
@@ -32,42 +36,42 @@ fn resolve(given: &[GivenFlag], more: bool, kind: impl Fn(&str) -> Option<FlagKi
             Some(Ok(value)) => {
                 resolved.values.insert(flag.name.clone(), value);
             }
-            Some(Err(complaint)) => resolved.complaints.push(complaint),
-            None => resolved.complaints.push(flag.unknown(more)),
+            Some(Err(complaint)) => resolved.warnings.push(complaint),
+            None => resolved.warnings.push(flag.unknown_warning(has_untrusted)),
         }
     }
     if words {
-        resolved.complaints.push(NO_MESSAGES.to_owned());
+        resolved.warnings.push(MESSAGES_IGNORED.to_owned());
     }
     resolved
 }
 
 /// Returns the warnings for options if no extension is loaded. `more` is true if there are extensions that
 /// are not trusted yet.
-pub fn complaints(given: &[GivenFlag], more: bool) -> Vec<String> {
-    resolve(given, more, |_| None).complaints
+pub fn flag_warnings(given: &[CommandLineFlag], has_untrusted: bool) -> Vec<String> {
+    resolve(given, has_untrusted, |_| None).warnings
 }
 
 impl Host {
-    fn resolved(&self) -> ResolvedFlags {
-        let state = self.state();
+    fn resolve_flags(&self) -> ResolvedFlags {
+        let state = self.registry();
         let offered = |name: &str| {
             // Of two extensions with one flag the last declaration applies, as in pi.
             let mut flags =
-                state.members.iter().flat_map(|member| member.offered.flags.iter().flatten()).rev();
+                state.loaded.iter().flat_map(|member| member.offered.flags.iter().flatten()).rev();
             flags.find(|flag| flag.name == name).map(|flag| flag.kind)
         };
-        resolve(&self.options.flags, self.options.more_may_come, offered)
+        resolve(&self.options.flags, self.options.has_untrusted_extensions, offered)
     }
 
     /// Returns the values of extensions' flags from the command line.
     pub(super) fn flags(&self) -> BTreeMap<String, Value> {
-        self.resolved().values
+        self.resolve_flags().values
     }
 
     /// Logs warnings for unknown options, after the first extensions have loaded.
-    pub(super) fn complain_of_flags(&self) {
-        for complaint in self.resolved().complaints {
+    pub(super) fn log_flag_warnings(&self) {
+        for complaint in self.resolve_flags().warnings {
             tracing::warn!("{complaint}");
         }
     }
@@ -79,9 +83,9 @@ mod tests {
 
     use super::*;
 
-    fn flag(name: &str, value: Option<&str>, next: Option<&str>) -> GivenFlag {
+    fn flag(name: &str, value: Option<&str>, next: Option<&str>) -> CommandLineFlag {
         let text = |text: &str| text.to_owned();
-        GivenFlag { name: text(name), value: value.map(text), next: next.map(text), meant: None }
+        CommandLineFlag { name: text(name), value: value.map(text), next: next.map(text), suggestion: None }
     }
 
     fn kinds(name: &str) -> Option<FlagKind> {
@@ -93,18 +97,18 @@ mod tests {
     }
 
     #[test]
-    fn a_flag_takes_what_its_kind_takes() {
+    fn flag_values_follow_the_kind_of_the_flag() {
         let resolved = resolve(
             &[flag("plan", None, None), flag("to", None, Some("a b")), flag("to", Some("-x=y"), None)],
             false,
             kinds,
         );
         assert_eq!(json!(resolved.values), json!({"plan": true, "to": "-x=y"}));
-        assert_eq!(resolved.complaints, Vec::<String>::new());
+        assert_eq!(resolved.warnings, Vec::<String>::new());
     }
 
     #[test]
-    fn what_does_not_fit_is_named() {
+    fn invalid_flags_cause_warnings() {
         let given = [
             flag("plan", Some("yes"), None),
             flag("plan", None, Some("word")),
@@ -114,17 +118,18 @@ mod tests {
         let resolved = resolve(&given, false, kinds);
         assert_eq!(json!(resolved.values), json!({"plan": true}));
         assert_eq!(
-            resolved.complaints,
+            resolved.warnings,
             [
                 "option --plan=yes is ignored: --plan takes no value",
                 "option --to is ignored: it takes a value, --to VALUE or --to=VALUE",
                 "unknown option --frobnicate is ignored",
-                NO_MESSAGES,
+                MESSAGES_IGNORED,
             ]
         );
-        let meant = GivenFlag { meant: Some("--no-session".to_owned()), ..flag("no-sesion", None, None) };
+        let meant =
+            CommandLineFlag { suggestion: Some("--no-session".to_owned()), ..flag("no-sesion", None, None) };
         assert_eq!(
-            complaints(&[meant], true),
+            flag_warnings(&[meant], true),
             ["unknown option --no-sesion is ignored; did you mean --no-session?"]
         );
     }

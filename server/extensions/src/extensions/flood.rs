@@ -10,19 +10,19 @@ const LINES: usize = 2_000;
 const BYTES: usize = 96 << 20;
 
 /// Counter of the output within a second.
-pub(super) struct Flood {
+pub(super) struct RateLimiter {
     since: Instant,
     lines: usize,
     bytes: usize,
 }
 
-impl Default for Flood {
+impl Default for RateLimiter {
     fn default() -> Self {
         Self { since: Instant::now(), lines: 0, bytes: 0 }
     }
 }
 
-impl Flood {
+impl RateLimiter {
     /// Counts a line. Fails with the reason if the limit is exceeded.
     pub fn add(&mut self, bytes: usize) -> Result<(), &'static str> {
         if self.since.elapsed() >= WINDOW {
@@ -43,8 +43,8 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_second_has_room_for_much_and_not_for_everything() {
-        let mut flood = Flood::default();
+    async fn output_above_the_limit_of_a_second_fails() {
+        let mut flood = RateLimiter::default();
         for _ in 0..3 {
             for _ in 0..LINES {
                 flood.add(10).unwrap();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 /// An unknown option of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GivenFlag {
+pub struct CommandLineFlag {
     /// Name of the option, without the dashes.
     pub name: String,
     /// The text after `=`.
@@ -13,15 +13,15 @@ pub struct GivenFlag {
     /// The next argument, which is the value if the option takes one.
     pub next: Option<String>,
     /// A similar option of the agent.
-    pub meant: Option<String>,
+    pub suggestion: Option<String>,
 }
 
-impl GivenFlag {
+impl CommandLineFlag {
     /// Returns the warning for an option that no extension takes. `more` is true if there are extensions that
     /// are not trusted yet.
-    pub(super) fn unknown(&self, more: bool) -> String {
-        match &self.meant {
-            None if more => format!(
+    pub(super) fn unknown_warning(&self, has_untrusted: bool) -> String {
+        match &self.suggestion {
+            None if has_untrusted => format!(
                 "unknown option --{}: no extension that is loaded takes it, and the working directory's are not trusted yet",
                 self.name
             ),

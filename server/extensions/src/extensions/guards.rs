@@ -12,11 +12,11 @@ use super::wire::type_of;
 
 /// Known status of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum GuardStatus {
     /// The extension has not reported its contents.
-    Nothing,
+    Unreported,
     Guards,
-    GuardsNothing,
+    NotAGuard,
 }
 
 #[derive(Debug)]
@@ -25,22 +25,22 @@ struct Guard {
     path: String,
     /// The member `guards` of its manifest.
     declared: Option<bool>,
-    known: Known,
+    status: GuardStatus,
     /// The reason for its absence, if known.
-    why: Option<String>,
+    absence_reason: Option<String>,
 }
 
 impl Guard {
-    fn guards(&self) -> bool {
-        match self.known {
-            Known::Guards => true,
-            Known::Nothing => self.declared != Some(false),
-            Known::GuardsNothing => self.declared == Some(true),
+    fn is_guard(&self) -> bool {
+        match self.status {
+            GuardStatus::Guards => true,
+            GuardStatus::Unreported => self.declared != Some(false),
+            GuardStatus::NotAGuard => self.declared == Some(true),
         }
     }
 
-    fn is_asked(&mut self, guards: bool) {
-        self.known = if guards { Known::Guards } else { Known::GuardsNothing };
+    fn set_status(&mut self, guards: bool) {
+        self.status = if guards { GuardStatus::Guards } else { GuardStatus::NotAGuard };
     }
 }
 
@@ -53,7 +53,7 @@ impl Guards {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn of(&self, path: &str, change: impl FnOnce(&mut Guard)) {
+    fn update(&self, path: &str, change: impl FnOnce(&mut Guard)) {
         if let Some(guard) = self.all().iter_mut().find(|guard| guard.path == path) {
             change(guard);
         }
@@ -63,59 +63,64 @@ impl Guards {
     pub fn expect(&self, path: &str, declared: Option<bool>) {
         let mut all = self.all();
         if !all.iter().any(|guard| guard.path == path) {
-            all.push(Guard { path: path.to_owned(), declared, known: Known::Nothing, why: None });
+            all.push(Guard {
+                path: path.to_owned(),
+                declared,
+                status: GuardStatus::Unreported,
+                absence_reason: None,
+            });
         }
     }
 
     /// Records that an extension has started and reported its contents. A former guard remains a guard until
     /// it reports otherwise while running, because it may add its handler later, as at its first start.
-    pub fn has_started(&self, path: &str, guards: bool) {
-        self.of(path, |guard| {
-            guard.why = None;
-            if guards || guard.known == Known::Nothing {
-                guard.is_asked(guards);
+    pub fn record_start(&self, path: &str, guards: bool) {
+        self.update(path, |guard| {
+            guard.absence_reason = None;
+            if guards || guard.status == GuardStatus::Unreported {
+                guard.set_status(guards);
             }
         });
     }
 
     /// Records a new report of a running extension about its contents.
-    pub fn says(&self, path: &str, guards: bool) {
-        self.of(path, |guard| guard.is_asked(guards));
+    pub fn record_report(&self, path: &str, guards: bool) {
+        self.update(path, |guard| guard.set_status(guards));
     }
 
     /// Records that an extension reported a failed load.
-    pub fn refuses(&self, path: &str, why: &str) {
-        self.of(path, |guard| {
-            guard.why = Some(why.to_owned());
-            if guard.known == Known::Nothing {
-                guard.known = Known::GuardsNothing;
+    pub fn record_load_failure(&self, path: &str, why: &str) {
+        self.update(path, |guard| {
+            guard.absence_reason = Some(why.to_owned());
+            if guard.status == GuardStatus::Unreported {
+                guard.status = GuardStatus::NotAGuard;
             }
         });
     }
 
     /// Records that extensions are no longer running.
-    pub fn are_gone(&self, paths: &[String], why: &str) {
+    pub fn record_absence(&self, paths: &[String], why: &str) {
         for path in paths {
-            self.of(path, |guard| guard.why = Some(why.to_owned()));
+            self.update(path, |guard| guard.absence_reason = Some(why.to_owned()));
         }
     }
 
     /// Returns true if one of the extensions was running before.
-    pub fn were_there(&self, paths: &[String]) -> bool {
-        self.all().iter().any(|guard| guard.known != Known::Nothing && paths.contains(&guard.path))
+    pub fn have_run(&self, paths: &[String]) -> bool {
+        self.all().iter().any(|guard| guard.status != GuardStatus::Unreported && paths.contains(&guard.path))
     }
 
     /// Returns the reason for blocking tools while a guard is missing, or `None` if all guards are running.
-    pub fn missing(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
+    pub fn block_reason(&self, is_there: impl Fn(&str) -> bool) -> Option<String> {
         let all = self.all();
         let missing: Vec<&Guard> =
-            all.iter().filter(|guard| guard.guards() && !is_there(&guard.path)).collect();
+            all.iter().filter(|guard| guard.is_guard() && !is_there(&guard.path)).collect();
         let first = missing.first()?;
-        let what = match first.known {
-            Known::Nothing => "has not started, and may guard tools",
-            Known::Guards | Known::GuardsNothing => "guards tools and is gone",
+        let what = match first.status {
+            GuardStatus::Unreported => "has not started, and may guard tools",
+            GuardStatus::Guards | GuardStatus::NotAGuard => "guards tools and is gone",
         };
-        let why = first.why.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
+        let why = first.absence_reason.as_ref().map(|why| format!(" ({why})")).unwrap_or_default();
         let more = match missing.len() - 1 {
             0 => String::new(),
             1 => ", and another one is missing".to_owned(),
@@ -130,7 +135,7 @@ impl Guards {
 }
 
 /// Returns true if an extension with these contents subscribes to `tool_call`.
-pub(super) fn guards(offered: &OfferedExtension) -> bool {
+pub(super) fn subscribes_to_tool_calls(offered: &OfferedExtension) -> bool {
     offered.events.iter().flatten().any(|name| name == type_of::<ToolCallHook>())
 }
 
@@ -139,50 +144,50 @@ mod tests {
     use super::*;
 
     fn blocked(guards: &Guards, there: &[&str]) -> bool {
-        guards.missing(|path| there.contains(&path)).is_some()
+        guards.block_reason(|path| there.contains(&path)).is_some()
     }
 
     #[test]
-    fn fm_f92_one_that_never_said_what_it_brings_counts_as_a_guard_unless_its_manifest_says_otherwise() {
+    fn fm_f92_an_extension_without_a_report_is_a_guard_unless_its_manifest_excludes_it() {
         for (declared, expected) in [(None, true), (Some(true), true), (Some(false), false)] {
             let guards = Guards::default();
             guards.expect("a", declared);
             assert_eq!(blocked(&guards, &[]), expected, "{declared:?}");
-            guards.are_gone(&["a".to_owned()], "gone");
+            guards.record_absence(&["a".to_owned()], "gone");
             assert_eq!(blocked(&guards, &[]), expected, "{declared:?}");
         }
     }
 
     #[test]
-    fn fm_f92_what_it_said_counts_more_than_what_is_supposed() {
+    fn fm_f92_reports_of_extensions_override_assumptions() {
         let guards = Guards::default();
         for (path, declared) in [("none", None), ("asked", Some(false)), ("refused", None)] {
             guards.expect(path, declared);
         }
-        guards.has_started("none", false);
-        guards.has_started("asked", true);
-        guards.refuses("refused", "broken");
+        guards.record_start("none", false);
+        guards.record_start("asked", true);
+        guards.record_load_failure("refused", "broken");
         assert!(!blocked(&guards, &["asked"]));
-        let said = guards.missing(|_| false).unwrap();
+        let said = guards.block_reason(|_| false).unwrap();
         assert!(said.starts_with("Blocked: the extension asked guards tools and is gone. "), "{said}");
         // After a restart it may have no handler at first, and may remove the handler itself.
-        guards.has_started("asked", false);
+        guards.record_start("asked", false);
         assert!(blocked(&guards, &[]));
-        guards.refuses("asked", "broken this time");
-        assert!(guards.missing(|_| false).unwrap().contains("is gone (broken this time)."));
-        guards.says("asked", false);
+        guards.record_load_failure("asked", "broken this time");
+        assert!(guards.block_reason(|_| false).unwrap().contains("is gone (broken this time)."));
+        guards.record_report("asked", false);
         assert!(!blocked(&guards, &[]));
-        guards.says("none", true);
+        guards.record_report("none", true);
         assert!(blocked(&guards, &["asked"]) && !blocked(&guards, &["none"]));
     }
 
     #[test]
-    fn fm_f92_a_manifest_can_say_that_nothing_runs_without_it() {
+    fn fm_f92_a_manifest_can_require_the_guard() {
         let guards = Guards::default();
         guards.expect("a", Some(true));
-        guards.refuses("a", "no");
+        guards.record_load_failure("a", "no");
         guards.expect("b", None);
-        let said = guards.missing(|_| false).unwrap();
+        let said = guards.block_reason(|_| false).unwrap();
         assert!(
             said.contains("the extension a guards tools and is gone (no), and another one is missing."),
             "{said}"

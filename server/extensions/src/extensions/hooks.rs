@@ -17,32 +17,34 @@ use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::calls::Failed;
-use super::host::{Host, Member};
+use super::calls::CallError;
+use super::host::{Host, LoadedExtension};
 use super::wire::{object, type_of};
-use crate::engine::{Compacting, Hooks, Opening, Selection, Switch, blocks};
+use crate::engine::{
+    CompactionDecision, Hooks, RunAdditions, SelectionReason, SessionSwitch, content_blocks,
+};
 use crate::tools::{ToolOutput, ToolSet};
 
 /// Reason for a prompt without an effect.
-pub const GIVEN_UP: &str = "it was aborted before it began";
+pub const CANCELLED: &str = "it was aborted before it began";
 
 /// Result of the input hooks.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum InputHookResult {
     /// The input continues, possibly modified.
-    Words(String, Vec<ImageContent>),
+    Input(String, Vec<ImageContent>),
     /// An extension has handled the input.
     Handled,
     /// An extension rejected the input, with this reason.
-    Refused(String),
+    Rejected(String),
     /// The input was cancelled: by an abort, or because another session replaced its session.
-    GivenUp,
+    Cancelled,
 }
 
 impl Host {
     /// Sends a request to all subscribers, one after the other. `take` receives each answer and returns false
     /// to stop.
-    async fn each<E: Record + Into<HookEvent>, A: DeserializeOwned>(
+    async fn call_each<E: Record + Into<HookEvent>, A: DeserializeOwned>(
         &self,
         mut build: impl FnMut() -> E,
         mut take: impl FnMut(A) -> bool,
@@ -59,59 +61,67 @@ impl Host {
     /// Returns the answer to an event, or `None` if the answer is absent or malformed.
     pub(super) async fn answer<A: DeserializeOwned>(
         &self,
-        member: &Member,
+        member: &LoadedExtension,
         event: HookEvent,
-    ) -> Result<Option<A>, Failed> {
+    ) -> Result<Option<A>, CallError> {
         let name = event.tag().to_owned();
-        match self.ask(member, event).await? {
+        match self.request(member, event).await? {
             Value::Null => Ok(None),
             value => match serde_json::from_value(value) {
                 Ok(answer) => Ok(Some(answer)),
                 Err(error) => {
                     let error = format!("its answer is wrong: {error}");
                     if name != type_of::<ToolCallHook>() {
-                        self.fail(&member.path, &name, &error);
+                        self.report_failure(&member.path, &name, &error);
                     }
-                    Err(Failed::Said(error))
+                    Err(CallError::Extension(error))
                 }
             },
         }
     }
 
     /// Sends an event to all subscribers and ignores their answers; stops at an abort.
-    async fn tell_all<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) {
-        let _ = self.before.unless_given_up(self.each(build, |_: Value| true)).await;
+    async fn notify_all<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) {
+        let _ = self.pre_hooks.unless_cancelled(self.call_each(build, |_: Value| true)).await;
     }
 
     /// Returns true if no subscriber cancels the action and the action is not aborted.
-    async fn goes_on<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) -> bool {
+    async fn is_allowed<E: Record + Into<HookEvent>>(&self, build: impl FnMut() -> E) -> bool {
         let mut goes_on = true;
-        let asked = self.each(build, |answer: CancelAnswer| {
+        let asked = self.call_each(build, |answer: CancelAnswer| {
             goes_on = answer.cancel != Some(true);
             goes_on
         });
-        self.before.unless_given_up(asked).await.is_some() && goes_on
+        self.pre_hooks.unless_cancelled(asked).await.is_some() && goes_on
     }
 
     /// Runs the input hooks for input of the user, or of an extension on the user's behalf.
-    pub async fn input(&self, text: String, images: Vec<ImageContent>, source: InputSource) -> Heard {
-        self.before.unless_given_up(self.transformed(text, images, source)).await.unwrap_or(Heard::GivenUp)
+    pub async fn input(
+        &self,
+        text: String,
+        images: Vec<ImageContent>,
+        source: InputSource,
+    ) -> InputHookResult {
+        self.pre_hooks
+            .unless_cancelled(self.run_input_hooks(text, images, source))
+            .await
+            .unwrap_or(InputHookResult::Cancelled)
     }
 
-    async fn transformed(
+    async fn run_input_hooks(
         &self,
         mut text: String,
         mut images: Vec<ImageContent>,
         source: InputSource,
-    ) -> Heard {
+    ) -> InputHookResult {
         for member in self.subscribers(type_of::<InputHook>()) {
             let mut event = InputHook::new(&text, source.clone());
             event.images = Some(images.clone()).filter(|images| !images.is_empty());
             let Ok(Some(answer)) = self.answer::<InputAnswer>(&member, event.into()).await else { continue };
             match answer.action {
-                InputAction::Handled => return Heard::Handled,
+                InputAction::Handled => return InputHookResult::Handled,
                 InputAction::Refuse => {
-                    return Heard::Refused(
+                    return InputHookResult::Rejected(
                         answer.text.unwrap_or_else(|| "an extension refused it".to_owned()),
                     );
                 }
@@ -122,24 +132,24 @@ impl Host {
                 InputAction::Continue => {}
             }
         }
-        Heard::Words(text, images)
+        InputHookResult::Input(text, images)
     }
 
     /// Reports a session switch to extensions: the end of the old session and the start of the new session.
-    async fn start_anew(&self, reason: SessionReason, previous: Option<&Path>) {
-        self.tell_all(|| self.good_bye(reason.clone())).await;
+    async fn report_session_switch(&self, reason: SessionReason, previous: Option<&Path>) {
+        self.notify_all(|| self.shutdown_event(reason.clone())).await;
         let build = || {
             let mut event = SessionStartHook::new();
             event.reason = Some(reason.clone());
             event.previous_session_file = previous.map(path);
             event
         };
-        self.tell_all(build).await;
+        self.notify_all(build).await;
     }
 
     /// Returns the reason for blocking a call, or `None`.
-    async fn blocks(&self, call: &ToolCall) -> Option<String> {
-        if let Some(reason) = self.unguarded().await {
+    async fn block_reason(&self, call: &ToolCall) -> Option<String> {
+        if let Some(reason) = self.unguarded_reason().await {
             return Some(reason);
         }
         for member in self.subscribers(type_of::<ToolCallHook>()) {
@@ -149,9 +159,9 @@ impl Host {
                     return Some(answer.reason.unwrap_or_else(|| format!("Blocked by {}", member.path)));
                 }
                 Ok(_) => {}
-                Err(Failed::Said(error)) => return Some(error),
+                Err(CallError::Extension(error)) => return Some(error),
                 // Without an answer the call is not permitted.
-                Err(Failed::TimedOut(_) | Failed::Gone) => {
+                Err(CallError::TimedOut(_) | CallError::Disconnected) => {
                     return Some(format!("Blocked: {} did not say whether this may run", member.path));
                 }
             }
@@ -164,10 +174,10 @@ fn path(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn reason(switch: Switch<'_>) -> SwitchReason {
+fn reason(switch: SessionSwitch<'_>) -> SwitchReason {
     match switch {
-        Switch::New => SwitchReason::New,
-        Switch::Resume(_) => SwitchReason::Resume,
+        SessionSwitch::New => SwitchReason::New,
+        SessionSwitch::Resume(_) => SwitchReason::Resume,
     }
 }
 
@@ -176,56 +186,56 @@ impl Hooks for Host {
         self.all_tools(own)
     }
 
-    fn before_switch<'a>(&'a self, switch: Switch<'a>) -> BoxFuture<'a, bool> {
+    fn before_switch<'a>(&'a self, switch: SessionSwitch<'a>) -> BoxFuture<'a, bool> {
         let build = move || {
             let mut event = SessionBeforeSwitchHook::new(reason(switch));
-            if let Switch::Resume(file) = switch {
+            if let SessionSwitch::Resume(file) = switch {
                 event.target_session_file = Some(path(file));
             }
             event
         };
-        self.goes_on(build).boxed()
+        self.is_allowed(build).boxed()
     }
 
-    fn switched<'a>(&'a self, switch: Switch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
-        self.give_up();
+    fn switched<'a>(&'a self, switch: SessionSwitch<'a>, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
+        self.cancel_pending();
         self.end_dialogs();
-        if self.sessions_start_anew() {
+        if self.restarts_sessions() {
             let reason = match switch {
-                Switch::New => SessionReason::New,
-                Switch::Resume(_) => SessionReason::Resume,
+                SessionSwitch::New => SessionReason::New,
+                SessionSwitch::Resume(_) => SessionReason::Resume,
             };
-            return self.start_anew(reason, previous).boxed();
+            return self.report_session_switch(reason, previous).boxed();
         }
         let build = move || {
             let mut event = SessionSwitchHook::new(reason(switch));
             event.previous_session_file = previous.map(path);
             event
         };
-        self.tell_all(build).boxed()
+        self.notify_all(build).boxed()
     }
 
     fn before_fork<'a>(&'a self, entry: &'a str) -> BoxFuture<'a, bool> {
-        self.goes_on(move || SessionBeforeForkHook::new(entry)).boxed()
+        self.is_allowed(move || SessionBeforeForkHook::new(entry)).boxed()
     }
 
     fn forked<'a>(&'a self, previous: Option<&'a Path>) -> BoxFuture<'a, ()> {
-        self.give_up();
+        self.cancel_pending();
         self.end_dialogs();
-        if self.sessions_start_anew() {
-            return self.start_anew(SessionReason::Fork, previous).boxed();
+        if self.restarts_sessions() {
+            return self.report_session_switch(SessionReason::Fork, previous).boxed();
         }
         let build = move || {
             let mut event = SessionForkHook::new();
             event.previous_session_file = previous.map(path);
             event
         };
-        self.tell_all(build).boxed()
+        self.notify_all(build).boxed()
     }
 
-    fn minds_compaction(&self) -> bool {
-        self.is_wanted(type_of::<SessionBeforeCompactHook>())
-            || self.is_wanted(type_of::<SessionCompactHook>())
+    fn handles_compaction(&self) -> bool {
+        self.has_subscriber(type_of::<SessionBeforeCompactHook>())
+            || self.has_subscriber(type_of::<SessionCompactHook>())
     }
 
     fn before_compact<'a>(
@@ -233,32 +243,32 @@ impl Hooks for Host {
         plan: CompactionPlan,
         entries: Vec<Value>,
         focus: Option<&'a str>,
-    ) -> BoxFuture<'a, Compacting> {
+    ) -> BoxFuture<'a, CompactionDecision> {
         async move {
-            let mut compacting = Compacting::Usual;
+            let mut compacting = CompactionDecision::Proceed;
             let build = || {
                 let entries = entries.iter().cloned().map(object).collect();
                 let mut event = SessionBeforeCompactHook::new(plan.clone(), entries);
                 event.custom_instructions = focus.map(str::to_owned);
                 event
             };
-            let asked = self.each(build, |answer: BeforeCompactAnswer| {
+            let asked = self.call_each(build, |answer: BeforeCompactAnswer| {
                 if answer.cancel == Some(true) {
-                    compacting = Compacting::Cancelled;
+                    compacting = CompactionDecision::Cancelled;
                 } else if let Some(given) = answer.compaction {
-                    compacting = Compacting::Given(Box::new(given));
+                    compacting = CompactionDecision::Supplied(Box::new(given));
                 }
-                !matches!(compacting, Compacting::Cancelled)
+                !matches!(compacting, CompactionDecision::Cancelled)
             });
-            let said = self.before.unless_given_up(asked).await;
-            said.map_or(Compacting::Cancelled, |()| compacting)
+            let said = self.pre_hooks.unless_cancelled(asked).await;
+            said.map_or(CompactionDecision::Cancelled, |()| compacting)
         }
         .boxed()
     }
 
     fn compacted<'a>(&'a self, entry: Value, given: bool) -> BoxFuture<'a, ()> {
         let build = move || SessionCompactHook::new(object(entry.clone()), given);
-        self.tell_all(build).boxed()
+        self.notify_all(build).boxed()
     }
 
     fn before_run<'a>(
@@ -266,9 +276,9 @@ impl Hooks for Host {
         text: &'a str,
         images: &'a [ImageContent],
         system_prompt: &'a str,
-    ) -> BoxFuture<'a, Opening> {
+    ) -> BoxFuture<'a, RunAdditions> {
         async move {
-            let mut opening = Opening::default();
+            let mut opening = RunAdditions::default();
             for member in self.subscribers(type_of::<BeforeAgentStartHook>()) {
                 let prompt = opening.system_prompt.as_deref().unwrap_or(system_prompt);
                 let mut event = BeforeAgentStartHook::new(text, prompt);
@@ -293,8 +303,8 @@ impl Hooks for Host {
         .boxed()
     }
 
-    fn minds_context(&self) -> bool {
-        self.is_wanted(type_of::<ContextHook>())
+    fn handles_context(&self) -> bool {
+        self.has_subscriber(type_of::<ContextHook>())
     }
 
     fn context<'a>(&'a self, messages: Vec<Arc<AgentMessage>>) -> BoxFuture<'a, Vec<Arc<AgentMessage>>> {
@@ -313,14 +323,14 @@ impl Hooks for Host {
     }
 
     fn tool_call<'a>(&'a self, call: &'a ToolCall) -> BoxFuture<'a, Result<(), String>> {
-        self.blocks(call).map(|reason| reason.map_or(Ok(()), Err)).boxed()
+        self.block_reason(call).map(|reason| reason.map_or(Ok(()), Err)).boxed()
     }
 
     fn tool_result<'a>(&'a self, call: &'a ToolCall, output: ToolOutput) -> BoxFuture<'a, ToolOutput> {
         async move {
             let mut output = output;
             for member in self.subscribers(type_of::<ToolResultHook>()) {
-                let content = blocks(&output.content);
+                let content = content_blocks(&output.content);
                 let input = call.arguments.clone();
                 let mut event = ToolResultHookBuilder {
                     tool_call_id: call.id.clone(),
@@ -348,17 +358,17 @@ impl Hooks for Host {
         .boxed()
     }
 
-    fn model_selected(&self, model: &Model, previous: Option<&Model>, selection: Selection) {
+    fn model_selected(&self, model: &Model, previous: Option<&Model>, selection: SelectionReason) {
         let source = match selection {
-            Selection::Set => ModelSource::Set,
-            Selection::Cycled => ModelSource::Cycle,
-            Selection::Restored => ModelSource::Restore,
+            SelectionReason::Set => ModelSource::Set,
+            SelectionReason::Cycled => ModelSource::Cycle,
+            SelectionReason::Restored => ModelSource::Restore,
         };
         for member in self.subscribers(type_of::<ModelSelectHook>()) {
             // The handler sees the new model in the agent's state.
             self.refresh(&member.process);
             let event = ModelSelectHook::new(model.clone(), previous.cloned(), source.clone());
-            self.tell(&member, event.into());
+            self.notify(&member, event.into());
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::config::read_text;
 pub(super) const MANIFEST: &str = "extension.json";
 
 /// Maximum length of a manifest, in bytes.
-const LIMIT: u64 = 64 << 10;
+const MAX_LENGTH: u64 = 64 << 10;
 
 /// Contents of a manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub(super) struct Manifest {
 
 /// Reads a manifest. Fails with the end of a sentence if the manifest differs from its documentation.
 pub(super) fn read(file: &Path) -> Result<Manifest, String> {
-    let text = read_text(file, LIMIT).map_err(|error| error.to_string())?;
-    if text.cut {
-        return Err(format!("it is longer than {LIMIT} bytes"));
+    let text = read_text(file, MAX_LENGTH).map_err(|error| error.to_string())?;
+    if text.truncated {
+        return Err(format!("it is longer than {MAX_LENGTH} bytes"));
     }
     let value: Value = serde_json::from_str(&text.text).map_err(|error| error.to_string())?;
     let Value::Object(members) = value else { return Err("an object was expected".to_owned()) };
@@ -50,7 +50,7 @@ fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String
     if !entry.is_file() {
         return Err(format!("{} does not exist", entry.display()));
     }
-    let mut runtime = words(members, "runtime")?;
+    let mut runtime = string_list(members, "runtime")?;
     // A path is relative to the manifest; a name is searched for as in a shell.
     if let Some(program) = runtime.first_mut().filter(|program| program.to_string_lossy().contains('/')) {
         *program = folder.join(&*program).into_os_string();
@@ -60,11 +60,11 @@ fn parse(folder: &Path, members: &Map<String, Value>) -> Result<Manifest, String
         Some(Value::Bool(guards)) => Some(*guards),
         Some(_) => return Err("`guards` has to be true or false".to_owned()),
     };
-    Ok(Manifest { entry, runtime, arguments: words(members, "arguments")?, guards })
+    Ok(Manifest { entry, runtime, arguments: string_list(members, "arguments")?, guards })
 }
 
 /// Returns a member that is a text or a list of texts.
-fn words(members: &Map<String, Value>, name: &str) -> Result<Vec<OsString>, String> {
+fn string_list(members: &Map<String, Value>, name: &str) -> Result<Vec<OsString>, String> {
     let wrong = || format!("`{name}` has to be a text or a list of texts");
     match members.get(name) {
         None => Ok(Vec::new()),
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn invalid_manifests_fail_with_the_reason() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(MANIFEST);
         std::fs::write(folder.path().join("main.py"), "").unwrap();

@@ -17,7 +17,7 @@ pub const NODE_HOST: &str = "AGENTESE_NODE_HOST";
 /// The program that runs the host.
 const NODE: &str = "node";
 /// The oldest supported version of Node.
-const OLDEST: u32 = 20;
+const MIN_VERSION: u32 = 20;
 
 /// Location of the Node host. The paths of its extensions are in the first frame, as for every other process.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum NodeHost {
 
 impl NodeHost {
     /// Returns the host named by the environment, or the embedded host.
-    pub fn of(environment: &dyn Environment) -> Self {
+    pub fn from_environment(environment: &dyn Environment) -> Self {
         let set = |name: &str| environment.get(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         if let Some(file) = set(NODE_HOST) {
             return Self::File(file);
@@ -79,7 +79,7 @@ async fn check_node(spawner: &dyn Spawner, cwd: PathBuf, hidden: Vec<OsString>) 
         environment: Vec::new(),
         hidden,
     };
-    let need = format!("they need Node {OLDEST} or later");
+    let need = format!("they need Node {MIN_VERSION} or later");
     let mut running =
         spawner.spawn(&line).await.map_err(|error| format!("{need}, and `{NODE}` did not start: {error}"))?;
     let mut said = Vec::new();
@@ -90,16 +90,16 @@ async fn check_node(spawner: &dyn Spawner, cwd: PathBuf, hidden: Vec<OsString>) 
         .map_err(|error| format!("{need}, and `{NODE}` cannot be waited for: {error}"))?;
     let said = String::from_utf8_lossy(&said);
     match major(&said) {
-        Some(version) if version >= OLDEST && exit == Exit::Code(0) => Ok(()),
+        Some(version) if version >= MIN_VERSION && exit == Exit::Code(0) => Ok(()),
         Some(_) => Err(format!("{need}, and `{NODE}` is {}", said.trim())),
         None => Err(format!("{need}, and `{NODE} --version` said {:?}", said.trim())),
     }
 }
 
 /// Returns the major version from the line `v20.1.0`. Wrappers of Node may print other lines too.
-fn major(said: &str) -> Option<u32> {
+fn major(output: &str) -> Option<u32> {
     let version = |line: &str| line.trim().strip_prefix('v')?.split('.').next()?.parse().ok();
-    said.lines().find_map(version)
+    output.lines().find_map(version)
 }
 
 #[cfg(test)]
@@ -107,9 +107,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_environment_says_where_it_is_unpacked() {
+    fn the_environment_selects_the_folder_of_the_host() {
         let of = |variables: &'static [(&str, &str)]| {
-            NodeHost::of(&move |name: &str| {
+            NodeHost::from_environment(&move |name: &str| {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
             })
         };

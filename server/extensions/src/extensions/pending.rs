@@ -9,42 +9,46 @@ use tokio_util::sync::CancellationToken;
 use super::wire::type_of;
 
 /// State of the actions that have not started.
-pub(super) struct Before {
+pub(super) struct PreHooks {
     /// Cancelled when pending actions are cancelled.
-    pub stop: Mutex<CancellationToken>,
+    pub cancel: Mutex<CancellationToken>,
     /// Number of open dialogs in such requests.
-    pub dialogs: watch::Sender<usize>,
+    pub open_dialogs: watch::Sender<usize>,
     /// Number of prompts on their way to the engine.
-    pub coming: watch::Sender<usize>,
+    pub pending_prompts: watch::Sender<usize>,
 }
 
-impl Default for Before {
+impl Default for PreHooks {
     fn default() -> Self {
-        Self { stop: Mutex::default(), dialogs: watch::Sender::new(0), coming: watch::Sender::new(0) }
+        Self {
+            cancel: Mutex::default(),
+            open_dialogs: watch::Sender::new(0),
+            pending_prompts: watch::Sender::new(0),
+        }
     }
 }
 
 /// Guard of an open dialog.
-pub(super) struct OpenBefore(watch::Sender<usize>);
+pub(super) struct PreHookDialogGuard(watch::Sender<usize>);
 
-impl Drop for OpenBefore {
+impl Drop for PreHookDialogGuard {
     fn drop(&mut self) {
         self.0.send_modify(|open| *open -= 1);
     }
 }
 
 /// Guard of a prompt on its way to the engine.
-pub struct Coming(pub(super) watch::Sender<usize>);
+pub struct PendingPromptGuard(pub(super) watch::Sender<usize>);
 
-impl Drop for Coming {
+impl Drop for PendingPromptGuard {
     fn drop(&mut self) {
         self.0.send_modify(|coming| *coming -= 1);
     }
 }
 
-impl Before {
+impl PreHooks {
     /// Returns true if the event precedes an action that has not started.
-    pub fn is_one(event: &str) -> bool {
+    pub fn is_pre_hook(event: &str) -> bool {
         [
             type_of::<InputHook>(),
             type_of::<SessionBeforeSwitchHook>(),
@@ -55,18 +59,18 @@ impl Before {
     }
 
     /// Records an open dialog in such a request.
-    pub fn dialog(&self) -> OpenBefore {
-        self.dialogs.send_modify(|open| *open += 1);
-        OpenBefore(self.dialogs.clone())
+    pub fn open_dialog(&self) -> PreHookDialogGuard {
+        self.open_dialogs.send_modify(|open| *open += 1);
+        PreHookDialogGuard(self.open_dialogs.clone())
     }
 
     /// Awaits a request; returns `None` if the pending action is cancelled first.
-    pub async fn unless_given_up<T>(&self, asked: impl Future<Output = T>) -> Option<T> {
-        let stop = self.stop.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    pub async fn unless_cancelled<T>(&self, request: impl Future<Output = T>) -> Option<T> {
+        let stop = self.cancel.lock().unwrap_or_else(PoisonError::into_inner).clone();
         tokio::select! {
             biased;
             () = stop.cancelled() => None,
-            said = asked => Some(said),
+            said = request => Some(said),
         }
     }
 }

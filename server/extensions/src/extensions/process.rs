@@ -12,43 +12,43 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::calls::{Asked, Calls, Failed};
-use super::flood::Flood;
-use super::outbox::{Broken, Item, Outbox, ROOM};
-use super::withdrawn::Withdrawn;
-use crate::tools::{CommandLine, Everything, Exit, Noise, Running, Spawner, Talking};
+use super::calls::{CallError, Calls, PendingCall};
+use super::flood::RateLimiter;
+use super::outbox::{MAX_WAITING_BYTES, Outbox, OutboxItem, WriteError};
+use super::withdrawn::CancelledDialogs;
+use crate::tools::{CommandLine, Exit, NoFilter, PipedProcess, ProcessHandle, Spawner, StderrForwarder};
 
 /// Maximum length of a line of an extension: an image or two, in addition to the contents of the request.
 const LONGEST_LINE: usize = 16 << 20;
 /// Absolute maximum length of a line: a whole conversation.
-const LONGEST_OF_ALL: usize = 64 << 20;
+const ABSOLUTE_LONGEST_LINE: usize = 64 << 20;
 /// Time limit for the end of a process after the end of its stdin.
 const GRACE: Duration = Duration::from_millis(500);
 /// Waiting time for the end of a process after the end of its stdout.
 const AFTER_EOF: Duration = Duration::from_secs(1);
 
 /// Maximum delay of events for a request that overtakes them.
-const HELD: Duration = Duration::from_secs(1);
+const MAX_HOLD: Duration = Duration::from_secs(1);
 
 /// Receiver of the output of a process.
-pub(super) trait Listener: Send + Sync {
+pub(super) trait ProcessListener: Send + Sync {
     /// Waits until the receiver has room.
-    fn room(&self) -> futures::future::BoxFuture<'_, ()>;
+    fn wait_for_capacity(&self) -> futures::future::BoxFuture<'_, ()>;
     /// Handles a frame that is not an answer. Must not block.
     fn frame(&self, process: &Arc<Process>, frame: ExtensionFrame);
     /// Handles an answer to a request that is over.
-    fn late(&self, process: &Arc<Process>);
+    fn late_answer(&self, process: &Arc<Process>);
     /// Handles the end of the process; `end` is `None` if the agent requested the end.
-    fn ended(&self, process: &Arc<Process>, end: Option<End>);
+    fn ended(&self, process: &Arc<Process>, end: Option<ProcessEnd>);
 }
 
 /// An unexpected end of a process.
 #[derive(Debug, Clone)]
-pub(super) struct End {
+pub(super) struct ProcessEnd {
     /// The responsible extension: the extension of the newest request, otherwise all extensions of the
     /// process.
-    pub by: String,
-    pub why: String,
+    pub extension: String,
+    pub reason: String,
 }
 
 /// A process that serves one extension or several.
@@ -60,25 +60,25 @@ pub(super) struct Process {
     /// True if the process can load more extensions.
     loads_more: AtomicBool,
     /// The program and its arguments.
-    pub words: Vec<OsString>,
+    pub command_line: Vec<OsString>,
     pub outbox: Outbox,
     /// Events to be sent soon.
-    soon: Mutex<Vec<Item>>,
+    deferred: Mutex<Vec<OutboxItem>>,
     /// True while these events wait for a request that overtakes them.
     held: AtomicBool,
     /// Notified when they no longer wait.
     released: Notify,
     pub calls: Calls,
     /// Dialogs of the extensions that may be withdrawn.
-    pub withdrawn: Withdrawn,
+    pub cancelled_dialogs: CancelledDialogs,
     end: CancellationToken,
     ended: CancellationToken,
     /// Cancelled at the end of stderr.
-    silent: CancellationToken,
+    stderr_ended: CancellationToken,
     /// The reason for an end because of a fault.
-    fault: Mutex<Option<End>>,
+    failure: Mutex<Option<ProcessEnd>>,
     /// Forwarder of its messages to the user.
-    pub noise: Noise,
+    pub stderr: StderrForwarder,
 }
 
 impl Process {
@@ -88,36 +88,36 @@ impl Process {
         spawner: &dyn Spawner,
         line: &CommandLine,
         paths: Vec<String>,
-        patience: Duration,
-        listener: Arc<dyn Listener>,
+        read_timeout: Duration,
+        listener: Arc<dyn ProcessListener>,
     ) -> std::io::Result<Arc<Self>> {
-        let Talking { input, output, errors, running } = spawner.talk(line).await?;
+        let PipedProcess { input, output, errors, process: running } = spawner.spawn_piped(line).await?;
         let process = Arc::new(Self {
             paths: Mutex::new(paths),
             introduced: AtomicBool::new(false),
             loads_more: AtomicBool::new(false),
-            words: std::iter::once(&line.program).chain(&line.arguments).cloned().collect(),
+            command_line: std::iter::once(&line.program).chain(&line.arguments).cloned().collect(),
             outbox: Outbox::default(),
-            soon: Mutex::default(),
+            deferred: Mutex::default(),
             held: AtomicBool::new(false),
             released: Notify::new(),
             calls: Calls::default(),
-            withdrawn: Withdrawn::default(),
+            cancelled_dialogs: CancelledDialogs::default(),
             end: CancellationToken::new(),
             ended: CancellationToken::new(),
-            silent: CancellationToken::new(),
-            fault: Mutex::default(),
-            noise: Noise::default(),
+            stderr_ended: CancellationToken::new(),
+            failure: Mutex::default(),
+            stderr: StderrForwarder::default(),
         });
-        tokio::spawn(process.clone().write(input, patience));
-        tokio::spawn(process.clone().pass_on(errors));
-        tokio::spawn(process.clone().live(output, running, listener));
+        tokio::spawn(process.clone().write(input, read_timeout));
+        tokio::spawn(process.clone().forward_stderr(errors));
+        tokio::spawn(process.clone().run(output, running, listener));
         Ok(process)
     }
 
     /// Returns the name for display.
     pub fn name(&self) -> String {
-        name_of(&self.paths())
+        display_name(&self.paths())
     }
 
     /// Returns the paths of its extensions.
@@ -126,7 +126,7 @@ impl Process {
     }
 
     /// Adds extensions to the process.
-    pub fn serve(&self, more: &[String]) {
+    pub fn add_extensions(&self, more: &[String]) {
         self.paths.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(more);
     }
 
@@ -136,7 +136,7 @@ impl Process {
     }
 
     /// Records that the process has reported its contents.
-    pub fn introduce(&self) {
+    pub fn set_introduced(&self) {
         self.introduced.store(true, Ordering::Release);
     }
 
@@ -153,14 +153,14 @@ impl Process {
     /// Sends a frame after all waiting events and returns its length. An unread frame is dropped with the
     /// process.
     pub fn send(&self, frame: impl Into<HostFrame>) -> usize {
-        self.tell_now();
-        self.overtake(frame)
+        self.flush_deferred();
+        self.send_now(frame)
     }
 
     /// Sends a frame after the engine yields its thread, so that requests made before that overtake the
     /// frame.
-    pub fn tell(self: &Arc<Self>, item: Item) {
-        let mut soon = self.soon.lock().unwrap_or_else(PoisonError::into_inner);
+    pub fn send_deferred(self: &Arc<Self>, item: OutboxItem) {
+        let mut soon = self.deferred.lock().unwrap_or_else(PoisonError::into_inner);
         soon.push(item);
         if soon.len() > 1 {
             return;
@@ -171,11 +171,11 @@ impl Process {
             Ok(runtime) => drop(runtime.spawn(async move {
                 let released = me.released.notified();
                 if me.held.load(Ordering::Acquire) {
-                    let _ = tokio::time::timeout(HELD, released).await;
+                    let _ = tokio::time::timeout(MAX_HOLD, released).await;
                 }
-                me.tell_now();
+                me.flush_deferred();
             })),
-            Err(_) => me.tell_now(),
+            Err(_) => me.flush_deferred(),
         }
     }
 
@@ -192,61 +192,66 @@ impl Process {
         }
     }
 
-    fn tell_now(&self) {
-        let told = std::mem::take(&mut *self.soon.lock().unwrap_or_else(PoisonError::into_inner));
+    fn flush_deferred(&self) {
+        let told = std::mem::take(&mut *self.deferred.lock().unwrap_or_else(PoisonError::into_inner));
         for item in told {
             self.outbox.push(item);
         }
     }
 
     /// Sends a frame at once and returns its length.
-    pub fn overtake(&self, frame: impl Into<HostFrame>) -> usize {
-        self.outbox.push(Item::Frame(Box::new(frame.into())))
+    pub fn send_now(&self, frame: impl Into<HostFrame>) -> usize {
+        self.outbox.push(OutboxItem::Frame(Box::new(frame.into())))
     }
 
     /// Sends a request and waits for the answer, for at most `limit`. If the future is dropped, the process
     /// is notified that the request is over.
-    pub async fn ask(
+    pub async fn request(
         &self,
-        asked: Asked,
+        call: PendingCall,
         frame: impl FnOnce(String) -> HostFrame,
         limit: Option<Duration>,
-    ) -> Result<Value, Failed> {
-        self.ask_about(Arc::new(asked), frame, limit).await
+    ) -> Result<Value, CallError> {
+        self.request_shared(Arc::new(call), frame, limit).await
     }
 
     /// Works as [`Process::ask`], for callers that keep the request.
-    pub async fn ask_about(
+    pub async fn request_shared(
         &self,
-        asked: Arc<Asked>,
+        call: Arc<PendingCall>,
         frame: impl FnOnce(String) -> HostFrame,
         limit: Option<Duration>,
-    ) -> Result<Value, Failed> {
-        let Some((number, answer)) = self.calls.open(asked.clone()) else { return Err(Failed::Gone) };
-        let waiting = Waiting { process: self, number };
+    ) -> Result<Value, CallError> {
+        let Some((number, answer)) = self.calls.open(call.clone()) else {
+            return Err(CallError::Disconnected);
+        };
+        let waiting = PendingCallGuard { process: self, number };
         let frame = frame(number.to_string());
-        let length = if asked.overtakes { self.overtake(frame) } else { self.send(frame) };
-        if asked.overtakes {
+        let length = if call.overtakes { self.send_now(frame) } else { self.send(frame) };
+        if call.overtakes {
             self.release();
         }
-        asked.length.store(length, Ordering::Release);
+        call.length.store(length, Ordering::Release);
         let result = tokio::select! {
             biased;
-            answer = answer => answer.unwrap_or(Err(Failed::Gone)),
-            limit = asked.patience(limit) => Err(Failed::TimedOut(limit)),
+            answer = answer => answer.unwrap_or(Err(CallError::Disconnected)),
+            limit = call.wait_time_limit(limit) => Err(CallError::TimedOut(limit)),
         };
         drop(waiting);
         result
     }
 
     /// Ends the process because of a fault.
-    pub fn fault(&self, why: String) {
-        self.fault_of(self.name(), why);
+    pub fn fail(&self, why: String) {
+        self.fail_by(self.name(), why);
     }
 
     /// Ends the process because of a fault of one extension. Only the first reason applies.
-    pub fn fault_of(&self, by: String, why: String) {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(End { by, why });
+    pub fn fail_by(&self, by: String, why: String) {
+        self.failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_or_insert(ProcessEnd { extension: by, reason: why });
         self.end.cancel();
     }
 
@@ -260,16 +265,16 @@ impl Process {
         self.end.is_cancelled() || self.ended.is_cancelled()
     }
 
-    async fn write(self: Arc<Self>, mut input: Box<dyn AsyncWrite + Send + Unpin>, patience: Duration) {
+    async fn write(self: Arc<Self>, mut input: Box<dyn AsyncWrite + Send + Unpin>, read_timeout: Duration) {
         tokio::select! {
             biased;
-            broken = self.outbox.write(&mut *input, patience) => match broken {
+            broken = self.outbox.write(&mut *input, read_timeout) => match broken {
                 // The end of the extension is detected elsewhere.
-                Broken::Closed => {}
-                Broken::Unread => self.fault(format!(
+                WriteError::Closed => {}
+                WriteError::Unread => self.fail(format!(
                     "it does not read: more than {} MiB wait for it, and nothing was read for {} ms",
-                    ROOM >> 20,
-                    patience.as_millis()
+                    MAX_WAITING_BYTES >> 20,
+                    read_timeout.as_millis()
                 )),
             },
             () = self.end.cancelled() => {}
@@ -279,31 +284,31 @@ impl Process {
     }
 
     /// Forwards stderr of the process to the agent's stderr.
-    async fn pass_on(self: Arc<Self>, errors: Box<dyn AsyncRead + Send + Unpin>) {
-        self.noise.pass_on(errors, || self.name(), &Everything).await;
-        self.silent.cancel();
+    async fn forward_stderr(self: Arc<Self>, errors: Box<dyn AsyncRead + Send + Unpin>) {
+        self.stderr.forward(errors, || self.name(), &NoFilter).await;
+        self.stderr_ended.cancel();
     }
 
-    async fn live(
+    async fn run(
         self: Arc<Self>,
         output: Box<dyn AsyncRead + Send + Unpin>,
-        mut running: Box<dyn Running>,
-        listener: Arc<dyn Listener>,
+        mut running: Box<dyn ProcessHandle>,
+        listener: Arc<dyn ProcessListener>,
     ) {
-        let options = FramerOptions { max_line: LONGEST_OF_ALL, ..FramerOptions::default() };
+        let options = FramerOptions { max_line: ABSOLUTE_LONGEST_LINE, ..FramerOptions::default() };
         let mut frames = FrameReader::with_options(output, options);
-        let asked = tokio::select! {
+        let is_requested = tokio::select! {
             biased;
             () = self.end.cancelled() => true,
-            () = self.listen(&mut frames, &listener) => false,
+            () = self.read_frames(&mut frames, &listener) => false,
         };
         let by = self.calls.newest_extension().unwrap_or_else(|| self.name());
         // From here on no request gets an answer.
         self.calls.close();
-        let faulty = self.fault.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        let faulty = self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         let exit = if faulty {
             None
-        } else if asked {
+        } else if is_requested {
             // Further output is ignored, but it must be read so that the process does not block on a full
             // pipe.
             let goodbye = async {
@@ -318,19 +323,21 @@ impl Process {
             tokio::time::timeout(AFTER_EOF, running.wait()).await.ok().and_then(Result::ok)
         };
         running.end().await;
-        if !asked {
+        if !is_requested {
             // Its last messages may be on their way; a descendant that keeps stderr open causes no further
             // delay.
-            let _ = tokio::time::timeout(GRACE, self.silent.cancelled()).await;
+            let _ = tokio::time::timeout(GRACE, self.stderr_ended.cancelled()).await;
         }
         self.end.cancel();
         self.ended.cancel();
-        let fault = self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let end = fault.or_else(|| (!asked).then(|| End { by, why: self.obituary(exit) }));
+        let fault = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let end = fault.or_else(|| {
+            (!is_requested).then(|| ProcessEnd { extension: by, reason: self.exit_reason(exit) })
+        });
         listener.ended(&self, end);
     }
 
-    fn obituary(&self, exit: Option<Exit>) -> String {
+    fn exit_reason(&self, exit: Option<Exit>) -> String {
         let how = match exit {
             Some(Exit::Code(code)) => format!("its process ended with code {code}"),
             Some(Exit::Signal(signal)) => {
@@ -338,19 +345,19 @@ impl Process {
             }
             None => "it closed its stdout".to_owned(),
         };
-        match &*self.noise.last_words() {
+        match &*self.stderr.last_line() {
             "" => how,
             words => format!("{how}: {words}"),
         }
     }
 
     /// Reads frames until the end of stdout.
-    async fn listen(
+    async fn read_frames(
         self: &Arc<Self>,
         frames: &mut FrameReader<Box<dyn AsyncRead + Send + Unpin>>,
-        listener: &Arc<dyn Listener>,
+        listener: &Arc<dyn ProcessListener>,
     ) {
-        let mut flood = Flood::default();
+        let mut flood = RateLimiter::default();
         let mut batch = Vec::new();
         while let Ok(1..) = frames.next_batch(&mut batch).await {
             for incoming in batch.drain(..) {
@@ -359,63 +366,63 @@ impl Process {
                     Incoming::Fault(FramingError::TooLong { .. }) => usize::MAX,
                     Incoming::Fault(_) => LONGEST_LINE,
                 };
-                let longest = LONGEST_LINE + self.calls.longest();
+                let longest = LONGEST_LINE + self.calls.longest_request();
                 if bytes > longest {
                     // A line without end would never arrive, and cost as much as a flood.
                     return self
-                        .fault(format!("it floods the agent: a line of more than {} MiB", longest >> 20));
+                        .fail(format!("it floods the agent: a line of more than {} MiB", longest >> 20));
                 }
                 if let Err(flooded) = flood.add(bytes) {
-                    return self.fault(flooded.to_owned());
+                    return self.fail(flooded.to_owned());
                 }
                 match incoming {
-                    Incoming::Frame(frame) => self.line(frame.as_str(), listener),
-                    Incoming::Fault(fault) => self.noise.complain(&self.name(), &fault.to_string()),
+                    Incoming::Frame(frame) => self.handle_line(frame.as_str(), listener),
+                    Incoming::Fault(fault) => self.stderr.warn(&self.name(), &fault.to_string()),
                 }
             }
-            listener.room().await;
+            listener.wait_for_capacity().await;
             // A process with continuous output must not block other tasks of this thread.
             tokio::task::yield_now().await;
         }
     }
 
-    fn line(self: &Arc<Self>, line: &str, listener: &Arc<dyn Listener>) {
+    fn handle_line(self: &Arc<Self>, line: &str, listener: &Arc<dyn ProcessListener>) {
         if line.is_empty() {
             return;
         }
-        self.calls.heard();
+        self.calls.record_output();
         match agentese::wire::decode::<ExtensionFrame>(line) {
             Ok(ExtensionFrame::Response(response)) => {
                 let answer = match response.error {
-                    Some(error) => Err(Failed::Said(error)),
+                    Some(error) => Err(CallError::Extension(error)),
                     None => Ok(response.result.into_option().unwrap_or_default()),
                 };
                 if !self.calls.answer(&response.id, answer) {
                     tracing::debug!(id = response.id, "{}: an answer to no question is ignored", self.name());
-                    listener.late(self);
+                    listener.late_answer(self);
                 }
             }
             Ok(ExtensionFrame::ToolUpdate(progress)) => {
                 if let Some(asked) = self.calls.get(&progress.id) {
-                    asked.show(progress);
+                    asked.report_progress(progress);
                 }
             }
             Ok(frame) => listener.frame(self, frame),
             // Other output is for the user, not for clients.
             Err(error) => {
                 let shown: String = line.chars().take(200).collect();
-                self.noise.complain(&self.name(), &format!("a line that is not a frame ({error}): {shown}"));
+                self.stderr.warn(&self.name(), &format!("a line that is not a frame ({error}): {shown}"));
             }
         }
     }
 }
 
-struct Waiting<'a> {
+struct PendingCallGuard<'a> {
     process: &'a Process,
     number: u64,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PendingCallGuard<'_> {
     fn drop(&mut self) {
         if self.process.calls.forget(self.number) {
             self.process.send(HostCancel::new(self.number.to_string()));
@@ -424,7 +431,7 @@ impl Drop for Waiting<'_> {
 }
 
 /// Returns the name of a process that serves these extensions.
-pub(super) fn name_of(paths: &[String]) -> String {
+pub(super) fn display_name(paths: &[String]) -> String {
     match paths {
         [path] => path.clone(),
         _ => "the Node host".to_owned(),

@@ -7,19 +7,19 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 
 use super::host::Host;
-use super::process::{End, Listener, Process};
-use super::response::refuse;
+use super::process::{Process, ProcessEnd, ProcessListener};
+use super::response::reject;
 use crate::ui::{Dialog, Notice};
 
 /// The listener of a process for the host.
-pub(super) struct Ears(pub Weak<Host>);
+pub(super) struct WeakHost(pub Weak<Host>);
 
-impl Listener for Ears {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl ProcessListener for WeakHost {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async {
             let ui = self.0.upgrade().and_then(|host| host.ui.get().cloned());
             if let Some(ui) = ui {
-                ui.room().await;
+                ui.wait_for_reader().await;
             }
         }
         .boxed()
@@ -27,42 +27,42 @@ impl Listener for Ears {
 
     fn frame(&self, process: &Arc<Process>, frame: ExtensionFrame) {
         if let Some(host) = self.0.upgrade() {
-            host.heard(process, frame);
+            host.handle_frame(process, frame);
         }
     }
 
-    fn late(&self, process: &Arc<Process>) {
+    fn late_answer(&self, process: &Arc<Process>) {
         if let Some(host) = self.0.upgrade() {
-            host.speaks_again(process);
+            host.restore_extensions(process);
         }
     }
 
-    fn ended(&self, process: &Arc<Process>, end: Option<End>) {
+    fn ended(&self, process: &Arc<Process>, end: Option<ProcessEnd>) {
         if let Some(host) = self.0.upgrade() {
-            host.buried(process, end);
+            host.handle_exit(process, end);
         }
     }
 }
 
 impl Host {
-    fn heard(&self, process: &Arc<Process>, frame: ExtensionFrame) {
+    fn handle_frame(&self, process: &Arc<Process>, frame: ExtensionFrame) {
         use ExtensionFrame as Frame;
         match frame {
-            Frame::Select(dialog) => self.open(process, Dialog::Select(dialog, Vec::new())),
-            Frame::Confirm(dialog) => self.open(process, Dialog::Confirm(dialog)),
-            Frame::Input(dialog) => self.open(process, Dialog::Input(dialog)),
-            Frame::Editor(dialog) => self.open(process, Dialog::Editor(dialog)),
+            Frame::Select(dialog) => self.open_dialog(process, Dialog::Select(dialog, Vec::new())),
+            Frame::Confirm(dialog) => self.open_dialog(process, Dialog::Confirm(dialog)),
+            Frame::Input(dialog) => self.open_dialog(process, Dialog::Input(dialog)),
+            Frame::Editor(dialog) => self.open_dialog(process, Dialog::Editor(dialog)),
             Frame::Withdraw(withdraw) => self.withdraw(process, &withdraw.question),
-            Frame::Notify(notice) => self.show(Notice::Notice(notice)),
-            Frame::SetStatus(notice) => self.show(Notice::Status(notice)),
-            Frame::SetWidget(notice) => self.show(Notice::Widget(notice)),
-            Frame::SetTitle(notice) => self.show(Notice::Title(notice)),
-            Frame::SetEditorText(notice) => self.show(Notice::EditorText(notice)),
+            Frame::Notify(notice) => self.show_notice(Notice::Notice(notice)),
+            Frame::SetStatus(notice) => self.show_notice(Notice::Status(notice)),
+            Frame::SetWidget(notice) => self.show_notice(Notice::Widget(notice)),
+            Frame::SetTitle(notice) => self.show_notice(Notice::Title(notice)),
+            Frame::SetEditorText(notice) => self.show_notice(Notice::EditorText(notice)),
             Frame::Failed(failed) => {
                 let path = failed.extension.unwrap_or_else(|| process.name());
                 let is_reported = failed.channel.is_none() || self.reports_listener_failures();
                 if is_reported {
-                    self.fail(&path, &failed.event, &failed.error);
+                    self.report_failure(&path, &failed.event, &failed.error);
                 } else {
                     tracing::error!("{path}: {}: {}", failed.event, failed.error);
                 }
@@ -76,18 +76,18 @@ impl Host {
             Frame::Unknown(unknown) => {
                 let error = format!("unknown frame type `{}` (protocol version 1)", unknown.tag);
                 match unknown.members.get("id").and_then(|id| id.as_str()) {
-                    Some(id) => refuse(process, id, error),
-                    None => process.noise.complain(&process.name(), &error),
+                    Some(id) => reject(process, id, error),
+                    None => process.stderr.warn(&process.name(), &error),
                 }
             }
             // Responses and updates were handled before.
             Frame::Response(_) | Frame::ToolUpdate(_) => {}
-            action => self.act(process, action),
+            action => self.handle_action(process, action),
         }
     }
 
-    fn show(&self, notice: Notice) {
-        if let Some(ui) = self.ui.get().filter(|_| !self.is_deserted()) {
+    fn show_notice(&self, notice: Notice) {
+        if let Some(ui) = self.ui.get().filter(|_| !self.is_client_disconnected()) {
             ui.show(&notice);
         }
     }

@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use agentese::types::{DiscoverReason, ResourcesDiscoverAnswer, ResourcesDiscoverHook};
 
-use super::host::{Host, Member};
+use super::host::{Host, LoadedExtension};
 use super::wire::type_of;
 
 impl Host {
     /// Requests the folders of further skills and templates from extensions and loads them.
-    pub(super) async fn discover_resources(&self, new: &[Member]) {
+    pub(super) async fn discover_resources(&self, new: &[LoadedExtension]) {
         let (mut skills, mut templates) = (Vec::new(), Vec::new());
-        let cwd = &self.around.cwd;
+        let cwd = &self.context.cwd;
         let paths = |named: Option<Vec<String>>| -> Vec<PathBuf> {
             named.into_iter().flatten().map(|path| cwd.join(path)).collect()
         };
-        for member in new.iter().filter(|member| member.hears(type_of::<ResourcesDiscoverHook>())) {
+        for member in new.iter().filter(|member| member.subscribes_to(type_of::<ResourcesDiscoverHook>())) {
             let event = ResourcesDiscoverHook::new(cwd.to_string_lossy(), DiscoverReason::Startup);
             let Ok(Some(answer)) = self.answer::<ResourcesDiscoverAnswer>(member, event.into()).await else {
                 continue;
@@ -29,6 +29,6 @@ impl Host {
         for complaint in engine.extend_resources(skills, templates).await {
             tracing::warn!("{complaint}");
         }
-        self.changed();
+        self.schedule_refresh();
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::process::Process;
 
 /// Sends the result of a request.
-pub(super) fn answer(process: &Process, id: &str, result: &impl Serialize) {
+pub(super) fn respond(process: &Process, id: &str, result: &impl Serialize) {
     let mut response = HostResponse::new(id);
     match serde_json::to_value(result) {
         Ok(value) => response.result = Some(value).filter(|value| !value.is_null()),
@@ -16,7 +16,7 @@ pub(super) fn answer(process: &Process, id: &str, result: &impl Serialize) {
 }
 
 /// Sends the rejection of a request.
-pub(super) fn refuse(process: &Process, id: &str, error: impl Into<String>) {
+pub(super) fn reject(process: &Process, id: &str, error: impl Into<String>) {
     let mut response = HostResponse::new(id);
     response.error = Some(error.into());
     process.send(response);

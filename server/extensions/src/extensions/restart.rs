@@ -7,96 +7,96 @@ use std::time::Duration;
 use agentese::types::{HostFrame, HostLoad, ToolCallHook};
 use serde_json::Value;
 
-use super::calls::{Asked, Failed};
-use super::host::{Host, Member};
-use super::process::{End, Process};
+use super::calls::{CallError, PendingCall};
+use super::host::{Host, LoadedExtension};
+use super::process::{Process, ProcessEnd};
 use super::wire::type_of;
 
 impl Host {
     /// Waits for restarting extensions, at most as long as the time limit of a start, so that their guards
     /// stay effective. Returns false if the pending action is cancelled.
-    pub async fn restarted(&self) -> bool {
+    pub async fn wait_for_restarts(&self) -> bool {
         if self.options.limits.restarts == 0 {
             return true;
         }
         // A process that just ended and has not been evaluated yet is included.
-        let all_there = self.restarting.over_when(|| !self.is_burying());
+        let all_there = self.pending_restarts.wait_finished_when(|| !self.has_unhandled_exit());
         let waited = tokio::time::timeout(self.options.limits.start, all_there);
-        self.before.unless_given_up(waited).await.is_some()
+        self.pre_hooks.unless_cancelled(waited).await.is_some()
     }
 
-    pub(super) fn is_burying(&self) -> bool {
+    pub(super) fn has_unhandled_exit(&self) -> bool {
         let ends = |process: &Arc<Process>| process.has_ended() || process.calls.are_closed();
-        !self.is_closing() && self.state().processes.iter().any(ends)
+        !self.is_closing() && self.registry().processes.iter().any(ends)
     }
 
     /// Handles the end of a process. An unexpected end is reported to the client once, and the process is
     /// restarted up to the configured number of times. A process that has never reported its contents is not
     /// restarted, because it would not report them the next time either.
-    pub(super) fn buried(&self, process: &Arc<Process>, end: Option<End>) {
+    pub(super) fn handle_exit(&self, process: &Arc<Process>, end: Option<ProcessEnd>) {
         let again = end.is_some()
-            && (process.was_introduced() || self.guards.were_there(&process.paths()))
+            && (process.was_introduced() || self.guards.have_run(&process.paths()))
             && !self.is_closing()
             && self.restarts.fetch_add(1, Ordering::AcqRel) < self.options.limits.restarts;
         // The restart is counted before the members are removed.
-        let underway = self.restarting.begin();
+        let underway = self.pending_restarts.start();
         let place = {
-            let mut state = self.state();
+            let mut state = self.registry();
             state.processes.retain(|known| !Arc::ptr_eq(known, process));
-            let place = state.members.iter().position(|member| Arc::ptr_eq(&member.process, process));
-            state.members.retain(|member| !Arc::ptr_eq(&member.process, process));
+            let place = state.loaded.iter().position(|member| Arc::ptr_eq(&member.process, process));
+            state.loaded.retain(|member| !Arc::ptr_eq(&member.process, process));
             place
         };
-        self.watch.remove(process);
-        let Some(End { by, why }) = end else { return };
-        self.guards.are_gone(&process.paths(), &why);
+        self.state_subscribers.remove(process);
+        let Some(ProcessEnd { extension: by, reason: why }) = end else { return };
+        self.guards.record_absence(&process.paths(), &why);
         let why = match &process.paths()[..] {
             [] | [_] => why,
             all => format!("{why} (it served {})", all.join(", ")),
         };
-        self.fail(&by, "process", &why);
+        self.report_failure(&by, "process", &why);
         let Some(me) = self.me.upgrade().filter(|_| again) else { return };
-        let (process, words, paths) = (process.clone(), process.words.clone(), process.paths());
+        let (process, words, paths) = (process.clone(), process.command_line.clone(), process.paths());
         tokio::spawn(async move {
             let loading = me.loading.lock().await;
             let members = match process.loads_more() {
                 // Another Node process may have started meanwhile.
                 true => me.load_for_node(paths).await,
-                false => me.start(words, paths).await,
+                false => me.start_process(words, paths).await,
             };
             let place = place.unwrap_or(usize::MAX);
             {
-                let mut state = me.state();
-                let place = place.min(state.members.len());
-                state.members.splice(place..place, members.iter().cloned());
+                let mut state = me.registry();
+                let place = place.min(state.loaded.len());
+                state.loaded.splice(place..place, members.iter().cloned());
             }
             drop((loading, underway));
-            me.welcome(&members).await;
+            me.send_start_events(&members).await;
         });
     }
 
     /// Handles an extension that exceeded its time limit: later requests do not wait for it. A process with
     /// one extension is ended. A shared process continues without the extension, provided that the process
     /// still answers.
-    pub(super) async fn is_silent(&self, member: &Member, event: &str, limit: Duration) {
-        member.silent.store(true, Ordering::Release);
+    pub(super) async fn handle_timeout(&self, member: &LoadedExtension, event: &str, limit: Duration) {
+        member.unresponsive.store(true, Ordering::Release);
         let error = format!("no answer to {event} within {} ms", limit.as_millis());
         if member.process.paths().len() == 1 {
-            return member.process.fault(error);
+            return member.process.fail(error);
         }
         let Some(me) = self.me.upgrade() else { return };
         let member = member.clone();
         let event = event.to_owned();
         // Continues after the caller stopped waiting.
         let looked = tokio::spawn(async move {
-            match me.is_alive(&member.process).await {
-                Ok(_) | Err(Failed::Said(_)) => me.fail(&member.path, &event, &error),
-                Err(Failed::TimedOut(_)) => {
-                    let by = member.process.calls.first_unheard().unwrap_or(member.path);
-                    member.process.fault_of(by, format!("{error}, and none to anything else"));
+            match me.ping(&member.process).await {
+                Ok(_) | Err(CallError::Extension(_)) => me.report_failure(&member.path, &event, &error),
+                Err(CallError::TimedOut(_)) => {
+                    let by = member.process.calls.first_unanswered().unwrap_or(member.path);
+                    member.process.fail_by(by, format!("{error}, and none to anything else"));
                 }
                 // The end of the process was reported already.
-                Err(Failed::Gone) => {}
+                Err(CallError::Disconnected) => {}
             }
         });
         let _ = looked.await;
@@ -104,18 +104,18 @@ impl Host {
 
     /// Sends a process the smallest request: to load nothing. A process without support for this request is
     /// considered alive.
-    async fn is_alive(&self, process: &Process) -> Result<Value, Failed> {
+    async fn ping(&self, process: &Process) -> Result<Value, CallError> {
         if !process.loads_more() {
             return Ok(Value::Null);
         }
         let nothing = |id: String| HostFrame::from(HostLoad::new(id, Vec::new()));
-        process.ask(Asked::new(""), nothing, Some(self.options.limits.hook)).await
+        process.request(PendingCall::new(""), nothing, Some(self.options.limits.hook)).await
     }
 
     /// Restores extensions of a process that has answered late.
-    pub(super) fn speaks_again(&self, process: &Arc<Process>) {
-        for member in self.state().members.iter().filter(|member| Arc::ptr_eq(&member.process, process)) {
-            member.silent.store(false, Ordering::Release);
+    pub(super) fn restore_extensions(&self, process: &Arc<Process>) {
+        for member in self.registry().loaded.iter().filter(|member| Arc::ptr_eq(&member.process, process)) {
+            member.unresponsive.store(false, Ordering::Release);
         }
     }
 }
@@ -123,9 +123,12 @@ impl Host {
 impl Host {
     /// Returns the reason for blocking tools, or `None`. First waits for starting extensions, at most as long
     /// as the time limit of a start.
-    pub(super) async fn unguarded(&self) -> Option<String> {
+    pub(super) async fn unguarded_reason(&self) -> Option<String> {
         let arrived = async {
-            tokio::join!(self.arriving.over(), self.restarting.over_when(|| !self.is_burying()));
+            tokio::join!(
+                self.pending_loads.wait_finished(),
+                self.pending_restarts.wait_finished_when(|| !self.has_unhandled_exit())
+            );
         };
         let _ = tokio::time::timeout(self.options.limits.start, arrived).await;
         if self.options.limits.unguarded {
@@ -133,6 +136,6 @@ impl Host {
         }
         let there: Vec<String> =
             self.subscribers(type_of::<ToolCallHook>()).into_iter().map(|member| member.path).collect();
-        self.guards.missing(|path| there.iter().any(|known| known == path))
+        self.guards.block_reason(|path| there.iter().any(|known| known == path))
     }
 }

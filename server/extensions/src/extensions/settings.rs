@@ -8,7 +8,7 @@ use crate::config::Environment;
 
 /// The settings `extensionHost.*`; their times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ExtensionLimits {
     /// Time limit for the answer to an event (`hookTimeoutMs`), without the time of open dialogs.
     pub hook: Duration,
     /// Time limit from the start of a process to the report of its contents (`startTimeoutMs`).
@@ -28,7 +28,7 @@ pub struct Limits {
 /// The environment variable with the depth, for extensions and for agents started by them.
 pub const DEPTH: &str = "AGENTESE_DEPTH";
 
-impl Default for Limits {
+impl Default for ExtensionLimits {
     fn default() -> Self {
         Self {
             hook: Duration::from_secs(30),
@@ -42,10 +42,10 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl ExtensionLimits {
     /// Reads the settings; missing or malformed members have their defaults. The depth comes from the
     /// environment.
-    pub fn of(settings: &Map<String, Value>, environment: &dyn Environment) -> Self {
+    pub fn from_settings(settings: &Map<String, Value>, environment: &dyn Environment) -> Self {
         let host = settings.get("extensionHost");
         let number = |name: &str| host.and_then(|host| host.get(name)).and_then(Value::as_u64);
         let time = |name: &str| number(name).map(Duration::from_millis);
@@ -81,10 +81,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_given_counts() {
-        let of = |value: Value| Limits::of(value.as_object().unwrap(), &|_: &str| None);
-        assert_eq!(of(json!({})), Limits::default());
-        assert_eq!(of(json!({"extensionHost": {"hookTimeoutMs": "x", "restarts": -1}})), Limits::default());
+    fn valid_settings_override_the_defaults() {
+        let of = |value: Value| ExtensionLimits::from_settings(value.as_object().unwrap(), &|_: &str| None);
+        assert_eq!(of(json!({})), ExtensionLimits::default());
+        assert_eq!(
+            of(json!({"extensionHost": {"hookTimeoutMs": "x", "restarts": -1}})),
+            ExtensionLimits::default()
+        );
         let given = of(json!({"extensionHost": {"hookTimeoutMs": 100, "dialogTimeoutMs": 5, "restarts": 2}}));
         assert_eq!((given.hook.as_millis(), given.restarts), (100, 2));
         for (value, unguarded) in
@@ -92,17 +95,20 @@ mod tests {
         {
             assert_eq!(of(json!({"extensionHost": {"unguarded": value}})).unguarded, unguarded, "{value}");
         }
-        assert_eq!((given.dialog, given.start), (Some(Duration::from_millis(5)), Limits::default().start));
+        assert_eq!(
+            (given.dialog, given.start),
+            (Some(Duration::from_millis(5)), ExtensionLimits::default().start)
+        );
     }
 
     #[test]
-    fn fm_f93_the_environment_says_how_deep_an_agent_is() {
+    fn fm_f93_the_environment_sets_the_depth_of_an_agent() {
         for (text, depth, too_deep) in
             [(None, 0, false), (Some("1"), 1, false), (Some("2"), 2, true), (Some("x"), 0, false)]
         {
             let settings = json!({"extensionHost": {"maxDepth": 2}});
             let environment = |name: &str| text.filter(|_| name == DEPTH).map(Into::into);
-            let limits = Limits::of(settings.as_object().unwrap(), &environment);
+            let limits = ExtensionLimits::from_settings(settings.as_object().unwrap(), &environment);
             assert_eq!((limits.depth, limits.are_too_deep()), (depth, too_deep), "{text:?}");
         }
     }

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentese::types::{
-    HostFrame, HostInitialize, HostInitializeBuilder, HostLoad, HostMode, Initialized, SessionReason,
+    HostFrame, HostInitialize, HostInitializeBuilder, HostLoad, HostMode, InitializeResult, SessionReason,
     SessionStartHook,
 };
 use futures::future::join_all;
 
-use super::calls::{Asked, Failed};
-use super::guards::guards;
-use super::host::{Around, Host, Member};
-use super::process::{Process, name_of};
+use super::calls::{CallError, PendingCall};
+use super::guards::subscribes_to_tool_calls;
+use super::host::{Host, HostContext, LoadedExtension};
+use super::process::{Process, display_name};
 use super::settings::DEPTH;
-use super::underway::Underway;
+use super::underway::PendingStartGuard;
 use super::wire::type_of;
-use super::{Found, Limits, Start};
+use super::{DiscoveredExtension, ExtensionLimits, LaunchMethod};
 use crate::tools::CommandLine;
 
 /// Version of the protocol.
@@ -25,86 +25,87 @@ const PROTOCOL: u64 = 1;
 
 impl Host {
     /// Loads further extensions, for example after the user trusts a directory.
-    pub async fn load(&self, found: &[Found]) {
+    pub async fn load(&self, found: &[DiscoveredExtension]) {
         self.expect(found);
-        self.load_expected(found, self.arriving.begin()).await;
+        self.load_expected(found, self.pending_loads.start()).await;
     }
 
     /// Loads extensions that were passed to [`Host::expect`].
-    pub(super) async fn load_expected(&self, found: &[Found], arriving: Underway) {
+    pub(super) async fn load_expected(&self, found: &[DiscoveredExtension], pending_load: PendingStartGuard) {
         let loading = self.loading.lock().await;
-        let path = |found: &Found| found.path.to_string_lossy().into_owned();
-        let Limits { depth, .. } = self.options.limits;
+        let path = |found: &DiscoveredExtension| found.path.to_string_lossy().into_owned();
+        let ExtensionLimits { depth, .. } = self.options.limits;
         if self.options.limits.are_too_deep() && !found.is_empty() {
             let count = found.len();
             let paths: Vec<String> = found.iter().map(path).collect();
-            self.guards.are_gone(&paths, &format!("{depth} agents stand above this one"));
+            self.guards.record_absence(&paths, &format!("{depth} agents stand above this one"));
             tracing::error!(
                 "{count} extensions are not loaded: {depth} agents stand above this one, each started by an extension"
             );
             return;
         }
-        let for_node: Vec<String> = found.iter().filter(|one| one.start == Start::Node).map(path).collect();
-        let programs = found.iter().filter_map(|found| match &found.start {
-            Start::Program(words) => Some((words.clone(), vec![path(found)])),
-            Start::Node => None,
-            Start::Never(why) => {
-                self.guards.are_gone(&[path(found)], why);
+        let for_node: Vec<String> =
+            found.iter().filter(|one| one.launch == LaunchMethod::Node).map(path).collect();
+        let programs = found.iter().filter_map(|found| match &found.launch {
+            LaunchMethod::Program(words) => Some((words.clone(), vec![path(found)])),
+            LaunchMethod::Node => None,
+            LaunchMethod::Unusable(why) => {
+                self.guards.record_absence(&[path(found)], why);
                 None
             }
         });
-        let programs = join_all(programs.map(|(words, paths)| self.start(words, paths)));
+        let programs = join_all(programs.map(|(words, paths)| self.start_process(words, paths)));
         let (started, for_node) = tokio::join!(programs, self.load_for_node(for_node));
-        let mut members: Vec<Member> = started.into_iter().flatten().chain(for_node).collect();
-        let place = |member: &Member| found.iter().position(|found| path(found) == member.path);
+        let mut members: Vec<LoadedExtension> = started.into_iter().flatten().chain(for_node).collect();
+        let place = |member: &LoadedExtension| found.iter().position(|found| path(found) == member.path);
         members.sort_by_key(|member| place(member).unwrap_or(usize::MAX));
-        self.state().members.extend(members.iter().cloned());
-        drop((loading, arriving));
-        self.welcome(&members).await;
+        self.registry().loaded.extend(members.iter().cloned());
+        drop((loading, pending_load));
+        self.send_start_events(&members).await;
     }
 
     /// Registers extensions before they are loaded. No tool runs until it is known whether they guard tools.
-    pub(super) fn expect(&self, found: &[Found]) {
+    pub(super) fn expect(&self, found: &[DiscoveredExtension]) {
         found.iter().for_each(|found| self.guards.expect(&found.path.to_string_lossy(), found.guards));
         let places = found.iter().map(|found| (found.path.to_string_lossy().into_owned(), found.location));
-        self.state().locations.extend(places);
+        self.registry().locations.extend(places);
     }
 
     /// Sends the first events to new extensions.
-    pub(super) async fn welcome(&self, new: &[Member]) {
-        for member in new.iter().filter(|member| member.hears(type_of::<SessionStartHook>())) {
+    pub(super) async fn send_start_events(&self, new: &[LoadedExtension]) {
+        for member in new.iter().filter(|member| member.subscribes_to(type_of::<SessionStartHook>())) {
             let mut event = SessionStartHook::new();
-            event.reason = self.sessions_start_anew().then_some(SessionReason::Startup);
-            let _ = self.ask(member, event).await;
+            event.reason = self.restarts_sessions().then_some(SessionReason::Startup);
+            let _ = self.request(member, event).await;
         }
         self.discover_resources(new).await;
     }
 
     /// Loads extensions into the running Node host, or into a new one if no Node host is running.
-    pub(super) async fn load_for_node(&self, paths: Vec<String>) -> Vec<Member> {
+    pub(super) async fn load_for_node(&self, paths: Vec<String>) -> Vec<LoadedExtension> {
         let there = self.processes().into_iter().find(|process| process.loads_more() && !process.has_ended());
         let Some(process) = there.filter(|_| !paths.is_empty()) else {
-            return match self.node(paths).await {
-                Some((words, paths)) => self.start(words, paths).await,
+            return match self.node_command(paths).await {
+                Some((words, paths)) => self.start_process(words, paths).await,
                 None => Vec::new(),
             };
         };
-        process.serve(&paths);
+        process.add_extensions(&paths);
         let frame = |id: String| HostFrame::from(HostLoad::new(id, paths.clone()));
-        self.introduce(&process, frame, paths.len()).await
+        self.request_contents(&process, frame, paths.len()).await
     }
 
     /// Returns the command line of the Node host and the extensions that it is to load. Returns `None` if
     /// there are no extensions, or if the host is unavailable.
-    async fn node(&self, paths: Vec<String>) -> Option<(Vec<OsString>, Vec<String>)> {
+    async fn node_command(&self, paths: Vec<String>) -> Option<(Vec<OsString>, Vec<String>)> {
         if paths.is_empty() {
             return None;
         }
-        let Around { spawner, cwd, hidden } = &self.around;
+        let HostContext { spawner, cwd, hidden } = &self.context;
         match self.options.node_host.command(spawner.as_ref(), cwd.clone(), hidden.clone()).await {
             Ok(words) => Some((words, paths)),
             Err(reason) => {
-                self.guards.are_gone(&paths, &reason.to_string());
+                self.guards.record_absence(&paths, &reason.to_string());
                 tracing::error!(
                     "{} extensions of pi are not loaded: {reason}: {}",
                     paths.len(),
@@ -117,19 +118,23 @@ impl Host {
 
     /// Starts a process and requests its contents. A process that does not start or does not report its
     /// contents is one failure.
-    pub(super) async fn start(&self, words: Vec<OsString>, paths: Vec<String>) -> Vec<Member> {
+    pub(super) async fn start_process(
+        &self,
+        words: Vec<OsString>,
+        paths: Vec<String>,
+    ) -> Vec<LoadedExtension> {
         let Some(me) = self.me.upgrade() else { return Vec::new() };
         let mut words = words.into_iter();
         let line = CommandLine {
             program: words.next().unwrap_or_default(),
             arguments: words.collect(),
-            cwd: self.around.cwd.clone(),
+            cwd: self.context.cwd.clone(),
             environment: vec![(DEPTH.into(), self.options.limits.depth.saturating_add(1).to_string().into())],
-            hidden: self.around.hidden.clone(),
+            hidden: self.context.hidden.clone(),
         };
-        let listener = Arc::new(super::requests::Ears(self.me.clone()));
+        let listener = Arc::new(super::requests::WeakHost(self.me.clone()));
         let process = match Process::start(
-            self.around.spawner.as_ref(),
+            self.context.spawner.as_ref(),
             &line,
             paths.clone(),
             self.options.limits.hook,
@@ -140,56 +145,56 @@ impl Host {
             Ok(process) => process,
             Err(error) => {
                 let error = format!("{} did not start: {error}", line.program.to_string_lossy());
-                me.guards.are_gone(&paths, &error);
-                me.fail(&name_of(&paths), "start", &error);
+                me.guards.record_absence(&paths, &error);
+                me.report_failure(&display_name(&paths), "start", &error);
                 return Vec::new();
             }
         };
-        self.state().processes.push(process.clone());
-        let frame = |id: String| HostFrame::from(self.hello(id, paths.clone()));
-        self.introduce(&process, frame, paths.len()).await
+        self.registry().processes.push(process.clone());
+        let frame = |id: String| HostFrame::from(self.initialize_frame(id, paths.clone()));
+        self.request_contents(&process, frame, paths.len()).await
     }
 
     /// Requests the contents of the last `count` extensions of a process. A process that does not report them
     /// is one failure and is ended, unless it also serves other extensions.
-    async fn introduce(
+    async fn request_contents(
         &self,
         process: &Arc<Process>,
         frame: impl FnOnce(String) -> HostFrame,
         count: usize,
-    ) -> Vec<Member> {
+    ) -> Vec<LoadedExtension> {
         // The process loads them one after another.
         let limit = self.options.limits.start * u32::try_from(count).unwrap_or(u32::MAX).max(1);
-        let answer = process.ask(Asked::new(""), frame, Some(limit)).await;
-        let said =
-            answer.map(|answer| serde_json::from_value::<Initialized>(answer).map_err(|e| e.to_string()));
+        let answer = process.request(PendingCall::new(""), frame, Some(limit)).await;
+        let said = answer
+            .map(|answer| serde_json::from_value::<InitializeResult>(answer).map_err(|e| e.to_string()));
         let wrong = match said {
-            Ok(Ok(said)) if said.protocol == PROTOCOL => return self.members(process, said),
+            Ok(Ok(said)) if said.protocol == PROTOCOL => return self.register_contents(process, said),
             Ok(Ok(said)) => {
                 format!("it speaks version {} of the protocol, the agent {PROTOCOL}", said.protocol)
             }
             Ok(Err(error)) => format!("what it says about itself is wrong: {error}"),
-            Err(Failed::Said(error)) => error,
-            Err(Failed::TimedOut(limit)) => {
+            Err(CallError::Extension(error)) => error,
+            Err(CallError::TimedOut(limit)) => {
                 format!("it did not say within {} ms what it brings", limit.as_millis())
             }
             // The end of the process was reported already.
-            Err(Failed::Gone) => return Vec::new(),
+            Err(CallError::Disconnected) => return Vec::new(),
         };
         match process.paths().get(count..) {
             // The other extensions of the process continue.
             Some([_, ..]) => {
                 let paths = process.paths();
                 let missing = &paths[paths.len() - count..];
-                self.guards.are_gone(missing, &wrong);
-                self.fail(&name_of(missing), "start", &wrong);
+                self.guards.record_absence(missing, &wrong);
+                self.report_failure(&display_name(missing), "start", &wrong);
             }
-            _ => process.fault(wrong),
+            _ => process.fail(wrong),
         }
         Vec::new()
     }
 
-    fn hello(&self, id: String, paths: Vec<String>) -> HostInitialize {
+    fn initialize_frame(&self, id: String, paths: Vec<String>) -> HostInitialize {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         let agent_dir = self.options.agent_dir.as_ref().map(text).unwrap_or_default();
         let version = env!("CARGO_PKG_VERSION");
@@ -199,36 +204,45 @@ impl Host {
             agent_version: version.into(),
             mode: HostMode::Rpc,
             has_ui: true,
-            cwd: text(&self.around.cwd),
+            cwd: text(&self.context.cwd),
             agent_dir,
             extensions: paths,
         }
         .build()
     }
 
-    fn members(&self, process: &Arc<Process>, said: Initialized) -> Vec<Member> {
-        process.introduce();
-        process.set_loads_more(said.loads_more == Some(true) || process.loads_more());
-        self.watch.add(process, said.watch.as_deref().unwrap_or_default());
+    fn register_contents(
+        &self,
+        process: &Arc<Process>,
+        initialized: InitializeResult,
+    ) -> Vec<LoadedExtension> {
+        process.set_introduced();
+        process.set_loads_more(initialized.loads_more == Some(true) || process.loads_more());
+        self.state_subscribers.add(process, initialized.watch.as_deref().unwrap_or_default());
         let (paths, mut members) = (process.paths(), Vec::new());
-        for offered in said.extensions {
+        for offered in initialized.extensions {
             let path = offered.path.clone();
             if !paths.contains(&path) {
                 tracing::warn!("{}: it was not asked for {path}", process.name());
             } else if let Some(error) = &offered.error {
-                self.guards.refuses(&path, error);
-                self.not_loaded(&path, error);
+                self.guards.record_load_failure(&path, error);
+                self.log_load_failure(&path, error);
             } else {
-                self.guards.has_started(&path, guards(&offered));
-                let (silent, offered) = (Arc::default(), self.usable(offered));
-                members.push(Member { path, process: process.clone(), offered, silent });
+                self.guards.record_start(&path, subscribes_to_tool_calls(&offered));
+                let (silent, offered) = (Arc::default(), self.drop_invalid_tools(offered));
+                members.push(LoadedExtension {
+                    path,
+                    process: process.clone(),
+                    offered,
+                    unresponsive: silent,
+                });
             }
         }
         members
     }
 
     /// Logs the message of pi for an extension that does not load, to stderr as in pi. The agent continues.
-    fn not_loaded(&self, path: &str, reason: &str) {
+    fn log_load_failure(&self, path: &str, reason: &str) {
         tracing::error!("Failed to load extension \"{path}\": {reason}");
     }
 }

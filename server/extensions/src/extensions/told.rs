@@ -17,25 +17,25 @@ use serde_json::Map;
 
 use super::host::Host;
 use super::wire::type_of;
-use crate::engine::{Event, EventSink, blocks};
+use crate::engine::{Event, EventSink, content_blocks};
 use crate::providers::Update;
 use crate::world::Clock;
 
 /// Forwards events to extensions and then to their original sink.
-pub struct Told {
+pub struct EventForwarder {
     host: Arc<Host>,
     sink: Arc<dyn EventSink>,
     clock: Arc<dyn Clock>,
     turn: AtomicU64,
 }
 
-impl Told {
+impl EventForwarder {
     /// Creates a forwarder to the host's extensions and to `sink`.
     pub fn new(host: Arc<Host>, sink: Arc<dyn EventSink>, clock: Arc<dyn Clock>) -> Self {
         Self { host, sink, clock, turn: AtomicU64::new(0) }
     }
 
-    fn tell(&self, event: Event<'_>) {
+    fn forward(&self, event: Event<'_>) {
         let Some(name) = name(event) else { return };
         if matches!(event, Event::RunStarted) {
             self.turn.store(0, Ordering::Relaxed);
@@ -46,7 +46,7 @@ impl Told {
         }
         // Before each request to the model, extensions receive a request for the context. As in older
         // revisions of pi, it overtakes events since the start of the turn.
-        let asked = || match self.host.comes_first(type_of::<ContextHook>()) {
+        let asked = || match self.host.overtakes_events(type_of::<ContextHook>()) {
             true => self.host.subscribers(type_of::<ContextHook>()),
             false => Vec::new(),
         };
@@ -63,35 +63,35 @@ impl Told {
             return;
         }
         let Some(hook) = hook(event, turn, || self.clock.now_ms()) else { return };
-        let Some(what) = growing(event) else {
-            members.iter().for_each(|member| self.host.tell(member, hook.clone()));
+        let Some(what) = value_id(event) else {
+            members.iter().for_each(|member| self.host.notify(member, hook.clone()));
             return;
         };
         let hook = Arc::new(hook);
-        members.iter().for_each(|member| self.host.tell_step(member, what.clone(), hook.clone()));
+        members.iter().for_each(|member| self.host.notify_update(member, what.clone(), hook.clone()));
     }
 }
 
-impl EventSink for Told {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl EventSink for EventForwarder {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async {
-            self.sink.room().await;
-            self.host.room().await;
+            self.sink.wait_for_capacity().await;
+            self.host.wait_for_capacity().await;
         }
         .boxed()
     }
 
-    fn joins(&self) -> Option<usize> {
-        self.sink.joins()
+    fn join_threshold(&self) -> Option<usize> {
+        self.sink.join_threshold()
     }
 
     fn push(&self, event: Event<'_>) {
-        self.tell(event);
+        self.forward(event);
         self.sink.push(event);
         // Deferred, because the engine's state may be locked.
-        match growing(event) {
-            None => self.host.changed(),
-            Some(_) => self.host.changes(),
+        match value_id(event) {
+            None => self.host.schedule_refresh(),
+            Some(_) => self.host.schedule_throttled_refresh(),
         }
     }
 }
@@ -117,24 +117,24 @@ fn name(event: Event<'_>) -> Option<&'static str> {
         | Event::Recovered
         | Event::Settled { .. }
         | Event::QueuesChanged { .. }
-        | Event::SummaryRetryPlanned { .. }
-        | Event::SummaryRetried { .. }
+        | Event::SummaryRetryScheduled { .. }
+        | Event::SummaryRetryStarted { .. }
         | Event::SummaryRetriesEnded
-        | Event::Entered(_)
+        | Event::EntryAppended(_)
         | Event::SessionNamed { .. }
         | Event::ThinkingChanged { .. }
         | Event::RulesTriggered(_)
-        | Event::Reminded { .. }
+        | Event::TodoReminder { .. }
         | Event::Child { .. }
-        | Event::BudgetNear { .. }
-        | Event::BudgetUsedUp { .. }
-        | Event::Storage { .. }
+        | Event::BudgetWarning { .. }
+        | Event::BudgetExceeded { .. }
+        | Event::StorageStatus { .. }
         | Event::ExtensionFailed { .. } => return None,
     })
 }
 
 /// Returns the growing value that an event updates, or `None` if each event is significant.
-fn growing(event: Event<'_>) -> Option<Arc<str>> {
+fn value_id(event: Event<'_>) -> Option<Arc<str>> {
     match event {
         Event::MessageUpdated { .. } => Some("message".into()),
         Event::ToolUpdated(call, _) => Some(format!("tool {}", call.id).into()),
@@ -155,7 +155,7 @@ fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEv
         Event::MessageStarted { message, .. } => MessageStart::new(message.clone()).into(),
         Event::MessageEnded { message, .. } => MessageEnd::new(message.clone()).into(),
         Event::MessageUpdated { message, update, .. } => {
-            let mut event = MessageUpdate::new(grown(message, update));
+            let mut event = MessageUpdate::new(message_event(message, update));
             event.message = Some(message.clone().into());
             event.into()
         }
@@ -163,7 +163,7 @@ fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEv
             ToolExecutionStart::new(&call.id, &call.name, call.arguments.clone()).into()
         }
         Event::ToolUpdated(call, update) => {
-            let mut shown = ToolOutput::new(blocks(&update.content));
+            let mut shown = ToolOutput::new(content_blocks(&update.content));
             shown.details = update.details.clone().into();
             ToolExecutionUpdateBuilder {
                 tool_call_id: call.id.clone(),
@@ -175,7 +175,7 @@ fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEv
             .into()
         }
         Event::ToolEnded(call, output) => {
-            let mut result = ToolOutput::new(blocks(&output.content));
+            let mut result = ToolOutput::new(content_blocks(&output.content));
             result.details = output.details.clone().into();
             ToolExecutionEndBuilder {
                 tool_call_id: call.id.clone(),
@@ -191,7 +191,7 @@ fn hook(event: Event<'_>, turn: u64, now: impl FnOnce() -> i64) -> Option<HookEv
 }
 
 /// Returns the update inside the message; the message so far is sent beside it.
-fn grown(message: &AssistantMessage, update: &Update) -> AssistantMessageEvent {
+fn message_event(message: &AssistantMessage, update: &Update) -> AssistantMessageEvent {
     let index = update.index() as u64;
     let block = message.content.get(update.index());
     match update {

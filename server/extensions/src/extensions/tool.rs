@@ -7,8 +7,8 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::calls::{Asked, Failed};
-use super::host::{Host, Member};
+use super::calls::{CallError, PendingCall};
+use super::host::{Host, LoadedExtension};
 use crate::providers::schema_problem;
 use crate::tools::{Tool, ToolContent, ToolContext, ToolOutput, ToolSet, ToolUpdate};
 
@@ -17,7 +17,7 @@ const ABORTED: &str = "Operation aborted";
 impl Host {
     /// Returns the offer without the tools whose schemas no model API accepts in any form. Each of these
     /// tools is reported.
-    pub(super) fn usable(&self, mut offered: OfferedExtension) -> OfferedExtension {
+    pub(super) fn drop_invalid_tools(&self, mut offered: OfferedExtension) -> OfferedExtension {
         let path = offered.path.clone();
         if let Some(tools) = &mut offered.tools {
             tools.retain(|tool| {
@@ -25,7 +25,7 @@ impl Host {
                 if let Some(problem) = &problem {
                     let error = format!("the tool {:?} is left out: {problem}", tool.name);
                     tracing::warn!("{path}: {error}");
-                    self.fail(&path, "tool", &error);
+                    self.report_failure(&path, "tool", &error);
                 }
                 problem.is_none()
             });
@@ -36,8 +36,8 @@ impl Host {
     /// Returns the tools that the model can call: the agent's own tools and the tools of extensions. If an
     /// extension has chosen among all available tools, returns its choice.
     pub(super) fn all_tools(&self, own: &ToolSet) -> ToolSet {
-        let state = self.state();
-        if state.members.is_empty() {
+        let state = self.registry();
+        if state.loaded.is_empty() {
             return own.clone();
         }
         let active = state.active.clone();
@@ -47,7 +47,7 @@ impl Host {
                 tools.add(tool.clone());
             }
         }
-        for member in state.members.iter().filter(|member| !member.process.has_ended()) {
+        for member in state.loaded.iter().filter(|member| !member.process.has_ended()) {
             for offered in member.offered.tools.iter().flatten() {
                 tools.add(Arc::new(ExtensionTool { member: member.clone(), offered: offered.clone() }));
             }
@@ -61,7 +61,7 @@ impl Host {
 
 /// A tool of an extension.
 struct ExtensionTool {
-    member: Member,
+    member: LoadedExtension,
     offered: OfferedTool,
 }
 
@@ -96,7 +96,7 @@ impl Tool for ExtensionTool {
                 return ToolOutput::error("the arguments are not an object");
             };
             let updates = context.updates.clone();
-            let asked = Asked::new(&self.member.path).progress(move |progress| {
+            let asked = PendingCall::new(&self.member.path).progress(move |progress| {
                 let details = progress.details.into_option().unwrap_or_else(|| json!({}));
                 updates.send(ToolUpdate { content: contents(progress.content), details: Some(details) });
             });
@@ -117,7 +117,7 @@ impl Tool for ExtensionTool {
             let answer = tokio::select! {
                 biased;
                 () = context.abort.cancelled() => return ToolOutput::error(ABORTED),
-                answer = self.member.process.ask(asked, frame, None) => answer,
+                answer = self.member.process.request(asked, frame, None) => answer,
             };
             match answer {
                 Ok(result) => match serde_json::from_value::<ToolResult>(result) {
@@ -132,8 +132,8 @@ impl Tool for ExtensionTool {
                         ToolOutput::error(format!("The tool {name} gave a result that is wrong: {error}"))
                     }
                 },
-                Err(Failed::Said(error)) => ToolOutput::error(error),
-                Err(Failed::TimedOut(_) | Failed::Gone) => {
+                Err(CallError::Extension(error)) => ToolOutput::error(error),
+                Err(CallError::TimedOut(_) | CallError::Disconnected) => {
                     ToolOutput::error(format!("The tool {name} is gone: its extension has ended"))
                 }
             }

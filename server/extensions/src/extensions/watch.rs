@@ -15,19 +15,21 @@ use crate::engine::Engine;
 use crate::tools::ToolSet;
 
 /// Minimum interval between notifications while a value grows.
-const PAUSE: Duration = Duration::from_millis(200);
+const MIN_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Approximate size of the session entries in one frame, in bytes.
-const PIECE: usize = 4 << 20;
+const MAX_FRAME_BYTES: usize = 4 << 20;
 
 impl Host {
     /// Schedules a notification after a possible change. May be called while the engine's state is locked.
-    pub(super) fn changed(&self) {
-        let Some(me) = self.me.upgrade().filter(|_| self.watch.is_watched()) else { return };
-        if tokio::runtime::Handle::try_current().is_ok() && !self.watch.due.swap(true, Ordering::AcqRel) {
+    pub(super) fn schedule_refresh(&self) {
+        let Some(me) = self.me.upgrade().filter(|_| self.state_subscribers.has_subscribers()) else { return };
+        if tokio::runtime::Handle::try_current().is_ok()
+            && !self.state_subscribers.is_scheduled.swap(true, Ordering::AcqRel)
+        {
             tokio::spawn(async move {
-                me.watch.due.store(false, Ordering::Release);
-                *me.watch.told() = Some(Instant::now());
+                me.state_subscribers.is_scheduled.store(false, Ordering::Release);
+                *me.state_subscribers.last_notified() = Some(Instant::now());
                 for process in me.processes() {
                     me.refresh(&process);
                 }
@@ -36,22 +38,23 @@ impl Host {
     }
 
     /// Works as [`Host::changed`], for frequent changes.
-    pub(super) fn changes(&self) {
-        let long_ago = self.watch.told().is_none_or(|told| told.elapsed() >= PAUSE);
+    pub(super) fn schedule_throttled_refresh(&self) {
+        let long_ago =
+            self.state_subscribers.last_notified().is_none_or(|told| told.elapsed() >= MIN_INTERVAL);
         if long_ago {
-            self.changed();
+            self.schedule_refresh();
         }
     }
 
     /// Sends a subscribed process its changes.
     pub(super) fn refresh(&self, process: &Arc<Process>) {
-        let Some(engine) = self.engine().filter(|_| self.watch.is_watched()) else { return };
-        let mut watchers = self.watch.watchers();
+        let Some(engine) = self.engine().filter(|_| self.state_subscribers.has_subscribers()) else { return };
+        let mut watchers = self.state_subscribers.subscribers();
         let Some(watcher) = watchers.iter_mut().find(|watcher| Arc::ptr_eq(&watcher.process, process)) else {
             return;
         };
         if let Some(known) = &mut watcher.state {
-            let now = object(serde_json::to_value(state(self, &engine)).unwrap_or_default());
+            let now = object(serde_json::to_value(host_state(self, &engine)).unwrap_or_default());
             let changed: Map<String, Value> = now
                 .iter()
                 .filter(|(name, value)| known.get(*name) != Some(value))
@@ -60,7 +63,7 @@ impl Host {
             if !changed.is_empty()
                 && let Ok(changed) = serde_json::from_value::<HostState>(Value::Object(changed))
             {
-                process.overtake(HostStateChanged::new(changed));
+                process.send_now(HostStateChanged::new(changed));
             }
             *known = now;
         }
@@ -71,22 +74,22 @@ impl Host {
             *session = id;
             leaf.clone_from(&entries.leaf);
             let mut header = reset.then(|| object(entries.header));
-            for piece in pieces(entries.entries) {
+            for piece in chunks(entries.entries) {
                 let entries_ = piece.into_iter().map(object).collect();
                 let mut frame = HostEntries::new(header.is_some(), entries_, leaf.clone());
                 frame.header = header.take();
-                process.overtake(frame);
+                process.send_now(frame);
             }
         }
     }
 }
 
 /// Splits entries into groups for one frame each; one empty group if there are no entries.
-fn pieces(entries: Vec<Value>) -> Vec<Vec<Value>> {
+fn chunks(entries: Vec<Value>) -> Vec<Vec<Value>> {
     let (mut pieces, mut size) = (vec![Vec::new()], 0);
     for entry in entries {
         let more = size_of(&entry);
-        if size > 0 && size + more > PIECE {
+        if size > 0 && size + more > MAX_FRAME_BYTES {
             pieces.push(Vec::new());
             size = 0;
         }
@@ -107,8 +110,8 @@ fn size_of(value: &Value) -> usize {
 }
 
 /// Returns the whole state.
-pub(super) fn state(host: &Host, engine: &Engine) -> HostState {
-    let view = engine.view();
+pub(super) fn host_state(host: &Host, engine: &Engine) -> HostState {
+    let view = engine.status();
     let mut state = HostState::new();
     state.idle = Some(engine.is_idle());
     state.pending_messages = Some(view.pending as u64);
@@ -153,12 +156,17 @@ mod tests {
     #[test]
     fn a_session_is_sent_in_pieces_in_its_order() {
         let entry = |number: usize, bytes: usize| json!({"id": number, "data": "x".repeat(bytes)});
-        let entries =
-            vec![entry(0, 10), entry(1, PIECE / 2), entry(2, PIECE / 2), entry(3, 3 * PIECE), entry(4, 1)];
-        let pieces = pieces(entries.clone());
+        let entries = vec![
+            entry(0, 10),
+            entry(1, MAX_FRAME_BYTES / 2),
+            entry(2, MAX_FRAME_BYTES / 2),
+            entry(3, 3 * MAX_FRAME_BYTES),
+            entry(4, 1),
+        ];
+        let pieces = chunks(entries.clone());
         let sizes: Vec<usize> = pieces.iter().map(Vec::len).collect();
         assert_eq!(sizes, [2, 1, 1, 1]);
         assert_eq!(pieces.concat(), entries);
-        assert_eq!(super::pieces(Vec::new()), [Vec::<Value>::new()]);
+        assert_eq!(chunks(Vec::new()), [Vec::<Value>::new()]);
     }
 }

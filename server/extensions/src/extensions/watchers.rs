@@ -4,23 +4,23 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use agentese::types::Watched;
+use agentese::types::WatchTopic;
 use serde_json::{Map, Value};
 
 use super::process::Process;
 
 /// The subscribers, with the last state sent to each.
 #[derive(Default)]
-pub(super) struct Watch {
-    watchers: Mutex<Vec<Watcher>>,
+pub(super) struct StateSubscribers {
+    subscribers: Mutex<Vec<StateSubscriber>>,
     /// True if a notification is scheduled.
-    pub due: AtomicBool,
+    pub is_scheduled: AtomicBool,
     /// Time of the last notification.
-    told: Mutex<Option<Instant>>,
+    last_notified: Mutex<Option<Instant>>,
 }
 
 /// A subscriber.
-pub(super) struct Watcher {
+pub(super) struct StateSubscriber {
     pub process: Arc<Process>,
     /// The known members of the state; `None` without a subscription to the state.
     pub state: Option<Map<String, Value>>,
@@ -28,31 +28,31 @@ pub(super) struct Watcher {
     pub entries: Option<(String, usize, Option<String>)>,
 }
 
-impl Watch {
-    pub fn watchers(&self) -> std::sync::MutexGuard<'_, Vec<Watcher>> {
-        self.watchers.lock().unwrap_or_else(PoisonError::into_inner)
+impl StateSubscribers {
+    pub fn subscribers(&self) -> std::sync::MutexGuard<'_, Vec<StateSubscriber>> {
+        self.subscribers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn add(&self, process: &Arc<Process>, watched: &[Watched]) {
+    pub fn add(&self, process: &Arc<Process>, watched: &[WatchTopic]) {
         if watched.is_empty() {
             return;
         }
-        self.watchers().push(Watcher {
+        self.subscribers().push(StateSubscriber {
             process: process.clone(),
-            state: watched.contains(&Watched::State).then(Map::new),
-            entries: watched.contains(&Watched::Entries).then(|| (String::new(), 0, None)),
+            state: watched.contains(&WatchTopic::State).then(Map::new),
+            entries: watched.contains(&WatchTopic::Entries).then(|| (String::new(), 0, None)),
         });
     }
 
     pub fn remove(&self, process: &Arc<Process>) {
-        self.watchers().retain(|watcher| !Arc::ptr_eq(&watcher.process, process));
+        self.subscribers().retain(|watcher| !Arc::ptr_eq(&watcher.process, process));
     }
 
-    pub fn told(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn last_notified(&self) -> std::sync::MutexGuard<'_, Option<Instant>> {
+        self.last_notified.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub fn is_watched(&self) -> bool {
-        !self.watchers().is_empty()
+    pub fn has_subscribers(&self) -> bool {
+        !self.subscribers().is_empty()
     }
 }

@@ -6,22 +6,22 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio_util::sync::CancellationToken;
 
 /// Maximum number of withdrawn dialogs that have not arrived yet.
-const EARLY: usize = 64;
+const MAX_EARLY: usize = 64;
 
 /// The open dialogs, and dialogs withdrawn before their arrival.
 #[derive(Default)]
-pub(super) struct Withdrawn {
-    state: Mutex<State>,
+pub(super) struct CancelledDialogs {
+    state: Mutex<DialogState>,
 }
 
 #[derive(Default)]
-struct State {
+struct DialogState {
     open: HashMap<String, CancellationToken>,
-    early: VecDeque<String>,
+    early_withdrawals: VecDeque<String>,
 }
 
-impl Withdrawn {
-    fn state(&self) -> MutexGuard<'_, State> {
+impl CancelledDialogs {
+    fn state(&self) -> MutexGuard<'_, DialogState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -41,18 +41,18 @@ impl Withdrawn {
         match state.open.get(id) {
             Some(token) => token.cancel(),
             None => {
-                state.early.push_back(id.to_owned());
-                if state.early.len() > EARLY {
-                    state.early.pop_front();
+                state.early_withdrawals.push_back(id.to_owned());
+                if state.early_withdrawals.len() > MAX_EARLY {
+                    state.early_withdrawals.pop_front();
                 }
             }
         }
     }
 
     /// Returns true if an arriving dialog was withdrawn before.
-    pub fn take(&self, id: &str) -> bool {
+    pub fn take_withdrawn(&self, id: &str) -> bool {
         let mut state = self.state();
-        let known = state.early.iter().position(|early| early == id);
-        known.is_some_and(|at| state.early.remove(at).is_some())
+        let known = state.early_withdrawals.iter().position(|early| early == id);
+        known.is_some_and(|at| state.early_withdrawals.remove(at).is_some())
     }
 }

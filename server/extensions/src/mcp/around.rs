@@ -3,17 +3,17 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use super::limits::Limits;
+use super::limits::McpLimits;
 use crate::providers::HttpClient;
 use crate::tools::Spawner;
 use crate::world::Clock;
 
 /// Shared context of the servers.
 #[derive(Clone)]
-pub(super) struct Around {
+pub(super) struct ServerContext {
     pub spawner: Arc<dyn Spawner>,
     pub hidden: Vec<OsString>,
-    pub limits: Limits,
+    pub limits: McpLimits,
     pub http: Arc<HttpClient>,
     pub clock: Arc<dyn Clock>,
 }

@@ -14,24 +14,24 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::failure::explain;
-use super::fault::Fault;
-use super::handler::Progress;
+use super::fault::DisconnectSignal;
+use super::handler::ProgressRouter;
 use super::limits::LONGEST_CALL;
-use super::parts::{self, ListItem, Page, first, page};
+use super::parts::{self, ListItem, Page, limit_sentences, parse_page};
 use super::secrets::Secrets;
 
 /// Maximum number of tools, or prompts, of one server that are used.
-const MOST: usize = 1_000;
+const MAX_ITEMS: usize = 1_000;
 /// Maximum number of pages requested for one list.
 const PAGES: usize = 100;
 /// Time limit for the ping to a server that has not answered a call.
-const ALIVE: Duration = Duration::from_secs(5);
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit for sending the cancellation of a call.
-const CANCEL: Duration = Duration::from_secs(5);
+const CANCEL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The tools and prompts of a server.
 #[derive(Debug, Default)]
-pub(super) struct Offer {
+pub(super) struct ServerFeatures {
     pub tools: Vec<Tool>,
     pub prompts: Vec<Prompt>,
     /// The text about tools and prompts that are not used.
@@ -42,7 +42,7 @@ pub(super) struct Offer {
 struct Pages<T> {
     items: Vec<T>,
     /// Texts about unusable items.
-    unfit: Vec<String>,
+    skipped: Vec<String>,
     /// Number of pages read.
     count: usize,
     /// The position of the next page; `None` after the last page.
@@ -51,7 +51,7 @@ struct Pages<T> {
 
 impl<T> Default for Pages<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), unfit: Vec::new(), count: 0, cursor: None }
+        Self { items: Vec::new(), skipped: Vec::new(), count: 0, cursor: None }
     }
 }
 
@@ -59,30 +59,30 @@ impl<T> Pages<T> {
     /// Returns the parameters for the next page; `None` after the last page, or if enough was read.
     fn next(&mut self) -> Option<PaginatedRequestParams> {
         let begins = self.count == 0;
-        let goes_on = self.cursor.is_some() && self.count < PAGES && self.items.len() < MOST;
+        let goes_on = self.cursor.is_some() && self.count < PAGES && self.items.len() < MAX_ITEMS;
         (begins || goes_on).then(|| PaginatedRequestParams::default().with_cursor(self.cursor.take()))
     }
 
     fn add(&mut self, page: Page<T>) {
         self.items.extend(page.items);
-        self.unfit.extend(page.left_out);
+        self.skipped.extend(page.left_out);
         self.cursor = page.cursor;
         self.count += 1;
     }
 
     /// Returns the texts about items that are left out.
     fn left_out(&mut self, what: &str) -> Vec<String> {
-        let mut sentences = first(std::mem::take(&mut self.unfit));
+        let mut sentences = limit_sentences(std::mem::take(&mut self.skipped));
         sentences.extend(self.too_many(what));
         sentences
     }
 
     fn too_many(&self, what: &str) -> Option<String> {
         let offered = self.items.len();
-        match (offered > MOST, self.cursor.is_some()) {
-            (true, false) => Some(format!("it offers {offered} {what}; only the first {MOST} are used")),
-            (_, true) if offered >= MOST => {
-                Some(format!("it offers more than {MOST} {what}; only the first {MOST} are used"))
+        match (offered > MAX_ITEMS, self.cursor.is_some()) {
+            (true, false) => Some(format!("it offers {offered} {what}; only the first {MAX_ITEMS} are used")),
+            (_, true) if offered >= MAX_ITEMS => {
+                Some(format!("it offers more than {MAX_ITEMS} {what}; only the first {MAX_ITEMS} are used"))
             }
             (_, true) => Some(format!(
                 "its list of {what} has more than {PAGES} pages; only the {offered} {what} of these are used"
@@ -92,8 +92,8 @@ impl<T> Pages<T> {
     }
 
     /// Returns the items that are used.
-    fn end(mut self) -> Vec<T> {
-        self.items.truncate(MOST);
+    fn into_items(mut self) -> Vec<T> {
+        self.items.truncate(MAX_ITEMS);
         self.items
     }
 }
@@ -102,41 +102,41 @@ impl<T> Pages<T> {
 #[derive(Clone)]
 pub(super) struct Connection {
     pub peer: Peer<RoleClient>,
-    pub progress: Progress,
-    pub fault: Fault,
+    pub progress: ProgressRouter,
+    pub disconnect: DisconnectSignal,
     pub secrets: Secrets,
 }
 
 /// Reason for a request without a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Failed {
+pub(super) enum RequestError {
     /// The caller aborted the request.
     Aborted,
     /// The server returned an error or an unusable response.
-    Said(String),
+    Response(String),
     /// The server did not respond within this time limit.
     TimedOut(Duration),
     /// The server has ended or cannot be reached, for this reason.
-    Gone(String),
+    Disconnected(String),
 }
 
-impl fmt::Display for Failed {
+impl fmt::Display for RequestError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Aborted => formatter.write_str("it was stopped"),
-            Self::Said(said) => formatter.write_str(said),
+            Self::Response(said) => formatter.write_str(said),
             Self::TimedOut(limit) => write!(formatter, "no answer within {} ms", limit.as_millis()),
-            Self::Gone(why) => formatter.write_str(why),
+            Self::Disconnected(why) => formatter.write_str(why),
         }
     }
 }
 
 impl Connection {
     /// Requests the current tools and prompts of the server.
-    pub async fn offer(&self) -> Result<Offer, Failed> {
+    pub async fn list_features(&self) -> Result<ServerFeatures, RequestError> {
         let info = self.peer.peer_info();
         let can = info.as_ref().map(|info| &info.capabilities);
-        let mut offer = Offer::default();
+        let mut offer = ServerFeatures::default();
         let mut left_out = Vec::new();
         if can.is_none_or(|can| can.tools.is_some()) {
             let mut all = Pages::default();
@@ -145,7 +145,7 @@ impl Connection {
                 all.add(self.page(request).await?);
             }
             left_out.extend(all.left_out("tools"));
-            offer.tools = all.end();
+            offer.tools = all.into_items();
         }
         if can.is_some_and(|can| can.prompts.is_some()) {
             let mut all = Pages::default();
@@ -154,18 +154,18 @@ impl Connection {
                 all.add(self.page(request).await?);
             }
             left_out.extend(all.left_out("prompts"));
-            offer.prompts = all.end();
+            offer.prompts = all.into_items();
         }
         offer.left_out = (!left_out.is_empty()).then(|| left_out.join("; "));
         Ok(offer)
     }
 
     /// Requests a page of a list. An item that does not fit the protocol is left out.
-    async fn page<T: ListItem>(&self, request: ClientRequest) -> Result<Page<T>, Failed> {
-        let answer = self.peer.send_request(request).await.map_err(|error| self.failed(error))?;
+    async fn page<T: ListItem>(&self, request: ClientRequest) -> Result<Page<T>, RequestError> {
+        let answer = self.peer.send_request(request).await.map_err(|error| self.request_error(error))?;
         // The SDK does not know a response with such an item, and passes it on unchanged.
         let answer = serde_json::to_value(&answer).unwrap_or_default();
-        page(&answer).ok_or_else(|| self.failed(ServiceError::UnexpectedResponse))
+        parse_page(&answer).ok_or_else(|| self.request_error(ServiceError::UnexpectedResponse))
     }
 
     /// Calls a tool; `shown` receives its progress. A call that is aborted, exceeds its time limit or is
@@ -176,37 +176,37 @@ impl Connection {
         arguments: JsonObject,
         limit: Duration,
         abort: &CancellationToken,
-        mut shown: impl FnMut(ProgressNotificationParam) + Send,
-    ) -> Result<CallToolResult, Failed> {
+        mut on_progress: impl FnMut(ProgressNotificationParam) + Send,
+    ) -> Result<CallToolResult, RequestError> {
         let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(Request::new(params));
         let sent = self.peer.send_cancellable_request(request, PeerRequestOptions::no_options());
         let sent = tokio::select! {
             biased;
-            () = abort.cancelled() => return Err(Failed::Aborted),
-            sent = timeout(limit, sent) => sent.map_err(|_| Failed::TimedOut(limit))?,
+            () = abort.cancelled() => return Err(RequestError::Aborted),
+            sent = timeout(limit, sent) => sent.map_err(|_| RequestError::TimedOut(limit))?,
         };
-        let mut open = Open(Some(sent.map_err(|error| self.failed(error))?));
+        let mut open = ToolCallGuard(Some(sent.map_err(|error| self.request_error(error))?));
         let Some(token) = open.0.as_ref().map(|handle| handle.progress_token.clone()) else {
-            return Err(Failed::Aborted);
+            return Err(RequestError::Aborted);
         };
-        let mut progress = self.progress.listen(token);
+        let mut progress = self.progress.subscribe(token);
         let last = Instant::now() + LONGEST_CALL;
         let mut deadline = Instant::now() + limit;
         loop {
             tokio::select! {
                 biased;
-                () = abort.cancelled() => return Err(Failed::Aborted),
-                answer = open.answer() => return answer.map_err(|error| self.failed(error)).and_then(result),
-                () = self.fault.wait() => return Err(self.gone()),
+                () = abort.cancelled() => return Err(RequestError::Aborted),
+                answer = open.answer() => return answer.map_err(|error| self.request_error(error)).and_then(result),
+                () = self.disconnect.wait() => return Err(self.disconnected()),
                 step = progress.next() => {
                     deadline = Instant::now() + limit;
-                    shown(step);
+                    on_progress(step);
                 }
                 () = sleep_until(deadline.min(last)) => {
                     drop(open);
-                    self.look();
-                    return Err(Failed::TimedOut(limit));
+                    self.check_alive();
+                    return Err(RequestError::TimedOut(limit));
                 }
             }
         }
@@ -218,83 +218,85 @@ impl Connection {
         name: &str,
         arguments: JsonObject,
         limit: Duration,
-    ) -> Result<GetPromptResult, Failed> {
+    ) -> Result<GetPromptResult, RequestError> {
         let params = GetPromptRequestParams::new(name).with_arguments(arguments);
         let request = ClientRequest::GetPromptRequest(Request::new(params));
         let answer = tokio::select! {
             biased;
             answer = timeout(limit, self.peer.send_request(request)) => {
-                answer.map_err(|_| Failed::TimedOut(limit))?.map_err(|error| self.failed(error))?
+                answer.map_err(|_| RequestError::TimedOut(limit))?.map_err(|error| self.request_error(error))?
             }
-            () = self.fault.wait() => return Err(self.gone()),
+            () = self.disconnect.wait() => return Err(self.disconnected()),
         };
         let messages = match answer {
             ServerResult::GetPromptResult(result) => Some(result),
             // A message of a kind that the SDK does not know.
-            ServerResult::CustomResult(CustomResult(value)) => parts::prompt(&value),
+            ServerResult::CustomResult(CustomResult(value)) => parts::parse_prompt(&value),
             _ => None,
         };
-        messages.ok_or_else(|| self.failed(ServiceError::UnexpectedResponse))
+        messages.ok_or_else(|| self.request_error(ServiceError::UnexpectedResponse))
     }
 
     /// Checks in the background that a server without a response is alive. Otherwise ends its connection.
-    fn look(&self) {
+    fn check_alive(&self) {
         let me = self.clone();
         tokio::spawn(async move {
             let ping = me.peer.send_request(ClientRequest::PingRequest(Default::default()));
             // An error response is a sign of life too.
-            if !matches!(timeout(ALIVE, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_)))) {
-                me.fault.set("it answers nothing");
+            if !matches!(timeout(PING_TIMEOUT, ping).await, Ok(Ok(_) | Err(ServiceError::McpError(_)))) {
+                me.disconnect.set("it answers nothing");
             }
         });
     }
 
-    fn gone(&self) -> Failed {
-        Failed::Gone(self.fault.why().unwrap_or("it has ended").to_owned())
+    fn disconnected(&self) -> RequestError {
+        RequestError::Disconnected(self.disconnect.reason().unwrap_or("it has ended").to_owned())
     }
 
-    fn failed(&self, error: ServiceError) -> Failed {
+    fn request_error(&self, error: ServiceError) -> RequestError {
         match error {
-            ServiceError::McpError(said) => Failed::Said(self.secrets.hide(&said.message).into_owned()),
-            ServiceError::UnexpectedResponse => {
-                Failed::Said("its answer is not what was asked for".to_owned())
+            ServiceError::McpError(said) => {
+                RequestError::Response(self.secrets.redact(&said.message).into_owned())
             }
-            ServiceError::Cancelled { .. } => Failed::Aborted,
-            ServiceError::TransportClosed => self.gone(),
+            ServiceError::UnexpectedResponse => {
+                RequestError::Response("its answer is not what was asked for".to_owned())
+            }
+            ServiceError::Cancelled { .. } => RequestError::Aborted,
+            ServiceError::TransportClosed => self.disconnected(),
             error => {
                 let (why, broken) = explain(&error);
-                let why = self.secrets.hide(&why).into_owned();
+                let why = self.secrets.redact(&why).into_owned();
                 if broken {
-                    self.fault.set(why.clone());
+                    self.disconnect.set(why.clone());
                 }
-                Failed::Gone(why)
+                RequestError::Disconnected(why)
             }
         }
     }
 }
 
 /// Converts the response to a call. Some responses have no members that distinguish them from others.
-fn result(answer: ServerResult) -> Result<CallToolResult, Failed> {
+fn result(answer: ServerResult) -> Result<CallToolResult, RequestError> {
     match answer {
         ServerResult::CallToolResult(result) => Ok(result),
         ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => Ok(CallToolResult::default()),
         // A result with a part that the SDK does not know.
-        ServerResult::CustomResult(CustomResult(value)) => parts::result(&value)
-            .ok_or_else(|| Failed::Said("its answer is not the result of a tool".to_owned())),
+        ServerResult::CustomResult(CustomResult(value)) => parts::parse_result(&value)
+            .ok_or_else(|| RequestError::Response("its answer is not the result of a tool".to_owned())),
         ServerResult::InputRequiredResult(_) => {
-            Err(Failed::Said("it asks for input of the user, which is not supported".to_owned()))
+            Err(RequestError::Response("it asks for input of the user, which is not supported".to_owned()))
         }
         ServerResult::CreateTaskResult(_) => {
-            Err(Failed::Said("it answers with a task, which is not supported".to_owned()))
+            Err(RequestError::Response("it answers with a task, which is not supported".to_owned()))
         }
-        _ => Err(Failed::Said("its answer is not the result of a tool".to_owned())),
+        _ => Err(RequestError::Response("its answer is not the result of a tool".to_owned())),
     }
 }
 
 /// A call in progress. It is cancelled at the server when dropped before its response.
-struct Open(Option<RequestHandle<RoleClient>>);
+struct ToolCallGuard(Option<RequestHandle<RoleClient>>);
 
-impl Open {
+impl ToolCallGuard {
     /// Waits for the response. The future may be dropped and requested again.
     async fn answer(&mut self) -> Result<ServerResult, ServiceError> {
         let Some(handle) = &mut self.0 else { return Err(ServiceError::TransportClosed) };
@@ -304,14 +306,14 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for ToolCallGuard {
     fn drop(&mut self) {
         let (Some(handle), Ok(runtime)) = (self.0.take(), tokio::runtime::Handle::try_current()) else {
             return;
         };
         runtime.spawn(async move {
             let reason = Some("the caller does not wait any more".to_owned());
-            let _ = timeout(CANCEL, handle.cancel(reason)).await;
+            let _ = timeout(CANCEL_TIMEOUT, handle.cancel(reason)).await;
         });
     }
 }

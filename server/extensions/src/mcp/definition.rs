@@ -12,15 +12,15 @@ use crate::config::{expand_home, resolve};
 
 /// A server named in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Definition {
+pub struct ServerDefinition {
     /// Name of the server, unique among the servers in use.
     pub name: String,
     /// The file with the definition; an empty path for a definition from a client.
     pub file: PathBuf,
     /// Connection to the server.
-    pub launch: Launch,
+    pub transport: TransportConfig,
     /// Values of environment variables in the definition.
-    pub filled: Filled,
+    pub variable_values: VariableValues,
     /// True if the file disables the server.
     pub disabled: bool,
     /// The enabled tools; `None` for all tools.
@@ -33,9 +33,9 @@ pub struct Definition {
 
 /// Values of variables, which may be keys and are therefore not displayed.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Filled(pub(super) Vec<String>);
+pub struct VariableValues(pub(super) Vec<String>);
 
-impl fmt::Debug for Filled {
+impl fmt::Debug for VariableValues {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{} values", self.0.len())
     }
@@ -43,7 +43,7 @@ impl fmt::Debug for Filled {
 
 /// Connection to a server.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Launch {
+pub enum TransportConfig {
     /// A program that communicates over its standard input and output.
     Program {
         /// A path, or a name to look for in `PATH`.
@@ -63,37 +63,39 @@ pub enum Launch {
         headers: Vec<(String, String)>,
     },
     /// The server cannot be used, for this reason.
-    Never(String),
+    Invalid(String),
 }
 
 /// Omits values, because they may be keys.
-impl fmt::Debug for Launch {
+impl fmt::Debug for TransportConfig {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Program { program, .. } => {
                 formatter.debug_struct("Program").field("program", program).finish_non_exhaustive()
             }
             Self::Http { .. } => formatter.debug_struct("Http").finish_non_exhaustive(),
-            Self::Never(why) => formatter.debug_tuple("Never").field(why).finish(),
+            Self::Invalid(why) => formatter.debug_tuple("Never").field(why).finish(),
         }
     }
 }
 
-impl Definition {
+impl ServerDefinition {
     /// Reads the server of that name from its value in a file.
     pub(super) fn read(name: &str, value: &Value, file: &Path, variables: &Variables<'_>) -> Self {
         let empty = Map::new();
         let members = value.as_object().unwrap_or(&empty);
         let flag = |key: &str| members.get(key).and_then(Value::as_bool);
-        let launch = match value {
-            Value::Object(members) => Members { members, variables }.launch().unwrap_or_else(Launch::Never),
-            _ => Launch::Never("an object was expected".to_owned()),
+        let transport = match value {
+            Value::Object(members) => {
+                DefinitionParser { members, variables }.transport().unwrap_or_else(TransportConfig::Invalid)
+            }
+            _ => TransportConfig::Invalid("an object was expected".to_owned()),
         };
         Self {
             name: name.to_owned(),
             file: file.to_owned(),
-            launch,
-            filled: Filled(variables.given(value)),
+            transport,
+            variable_values: VariableValues(variables.values(value)),
             disabled: flag("disabled") == Some(true) || flag("enabled") == Some(false),
             enabled_tools: members.get("enabledTools").and_then(names),
             disabled_tools: members.get("disabledTools").and_then(names).unwrap_or_default(),
@@ -106,7 +108,7 @@ impl Definition {
     }
 
     /// Returns true if the tool is enabled.
-    pub(super) fn offers(&self, tool: &str) -> bool {
+    pub(super) fn allows_tool(&self, tool: &str) -> bool {
         let is = |name: &String| name == tool;
         self.enabled_tools.as_ref().is_none_or(|names| names.iter().any(is))
             && !self.disabled_tools.iter().any(is)
@@ -118,13 +120,13 @@ fn names(value: &Value) -> Option<Vec<String>> {
     Some(names.map(str::to_owned).collect())
 }
 
-struct Members<'a> {
+struct DefinitionParser<'a> {
     members: &'a Map<String, Value>,
     variables: &'a Variables<'a>,
 }
 
-impl Members<'_> {
-    fn launch(&self) -> Result<Launch, String> {
+impl DefinitionParser<'_> {
+    fn transport(&self) -> Result<TransportConfig, String> {
         let kind = self.text("type")?.or(self.text("transport")?);
         match (kind.as_deref(), self.members.contains_key("command"), self.members.contains_key("url")) {
             (Some("stdio"), ..) | (None, true, _) => self.program(),
@@ -140,14 +142,14 @@ impl Members<'_> {
         }
     }
 
-    fn program(&self) -> Result<Launch, String> {
+    fn program(&self) -> Result<TransportConfig, String> {
         let program = self.text("command")?.filter(|command| !command.is_empty());
         let program = program.ok_or("\"command\" is missing")?;
         let arguments = match self.members.get("args") {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(arguments)) => {
                 let fill = |argument: &Value| match argument.as_str() {
-                    Some(text) => self.variables.fill(text).map(OsString::from),
+                    Some(text) => self.variables.expand(text).map(OsString::from),
                     None => Err("\"args\" is to be a list of strings".to_owned()),
                 };
                 arguments.iter().map(fill).collect::<Result<_, _>>()?
@@ -160,21 +162,21 @@ impl Members<'_> {
         let program = if program.contains('/') { path(&program).into() } else { program.into() };
         let cwd = self.text("cwd")?.map_or_else(|| workspace.to_owned(), |cwd| path(&cwd));
         let environment = self.pairs("env")?.into_iter().map(|(name, value)| (name.into(), value.into()));
-        Ok(Launch::Program { program, arguments, environment: environment.collect(), cwd })
+        Ok(TransportConfig::Program { program, arguments, environment: environment.collect(), cwd })
     }
 
-    fn http(&self) -> Result<Launch, String> {
+    fn http(&self) -> Result<TransportConfig, String> {
         let url = self.text("url")?.ok_or("\"url\" is missing")?;
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err("\"url\" is to begin with http:// or https://".to_owned());
         }
-        Ok(Launch::Http { url, headers: self.pairs("headers")? })
+        Ok(TransportConfig::Http { url, headers: self.pairs("headers")? })
     }
 
     fn text(&self, key: &str) -> Result<Option<String>, String> {
         match self.members.get(key) {
             None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => self.variables.fill(text).map(Some),
+            Some(Value::String(text)) => self.variables.expand(text).map(Some),
             Some(_) => Err(format!("\"{key}\" is to be a string")),
         }
     }
@@ -187,7 +189,7 @@ impl Members<'_> {
             Some(_) => return Err(format!("\"{key}\" is to be an object")),
         };
         let pair = |(name, value): (&String, &Value)| match value {
-            Value::String(text) => Ok((name.clone(), self.variables.fill(text)?)),
+            Value::String(text) => Ok((name.clone(), self.variables.expand(text)?)),
             Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
             _ => Err(format!("\"{key}.{name}\" is to be a string")),
         };
@@ -200,50 +202,53 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(value: Value) -> Definition {
+    fn read(value: Value) -> ServerDefinition {
         let environment = |name: &str| (name == "KEY").then(|| OsString::from("secret"));
         let home = Path::new("/home/ann");
         let variables =
             Variables { environment: &environment, workspace: Path::new("/place"), home: Some(home) };
-        Definition::read("s", &value, Path::new("/place/.mcp.json"), &variables)
+        ServerDefinition::read("s", &value, Path::new("/place/.mcp.json"), &variables)
     }
 
     fn why(value: &Value) -> String {
-        match read(value.clone()).launch {
-            Launch::Never(why) => why,
+        match read(value.clone()).transport {
+            TransportConfig::Invalid(why) => why,
             launch => panic!("{launch:?}"),
         }
     }
 
     #[test]
-    fn programs_and_addresses_are_told_apart() {
-        let program = Launch::Program {
+    fn programs_and_addresses_are_distinguished() {
+        let program = TransportConfig::Program {
             program: "npx".into(),
             arguments: vec!["-y".into(), "/place/x".into()],
             environment: vec![("TOKEN".into(), "secret".into()), ("LEVEL".into(), "3".into())],
             cwd: "/place".into(),
         };
         let value = json!({"command": "npx", "args": ["-y", "${workspaceFolder}/x"], "env": {"TOKEN": "${KEY}", "LEVEL": 3}});
-        assert_eq!(read(value).launch, program);
-        let Launch::Program { program, cwd, .. } =
-            read(json!({"type": "stdio", "command": "./s", "cwd": "~/d"})).launch
+        assert_eq!(read(value).transport, program);
+        let TransportConfig::Program { program, cwd, .. } =
+            read(json!({"type": "stdio", "command": "./s", "cwd": "~/d"})).transport
         else {
             panic!()
         };
         assert_eq!((program, cwd), ("/place/s".into(), "/home/ann/d".into()));
-        let http = Launch::Http {
+        let http = TransportConfig::Http {
             url: "http://h/mcp".to_owned(),
             headers: vec![("Authorization".to_owned(), "Bearer secret".to_owned())],
         };
         let headers = json!({"Authorization": "Bearer ${KEY}"});
         for kind in [json!("http"), json!("streamable-http"), json!(null)] {
-            assert_eq!(read(json!({"type": kind, "url": "http://h/mcp", "headers": headers})).launch, http);
+            assert_eq!(
+                read(json!({"type": kind, "url": "http://h/mcp", "headers": headers})).transport,
+                http
+            );
         }
     }
 
     #[test]
-    fn what_variables_gave_is_known() {
-        let filled = |value: Value| read(value).filled.0;
+    fn values_of_variables_are_recorded() {
+        let filled = |value: Value| read(value).variable_values.0;
         let given =
             json!({"command": "x", "args": ["--key", "a${KEY}b", "${workspaceFolder}", "${NONE:-none}"]});
         assert_eq!(filled(given), ["secret"]);
@@ -256,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_says_why() {
+    fn unusable_definitions_have_a_reason() {
         for (value, part) in [
             (json!({"type": "sse", "url": "http://h/sse"}), "the type \"sse\" is not supported"),
             (json!({"type": "ws", "url": "ws://h"}), "the type \"ws\" is not supported; known: stdio, http"),
@@ -278,11 +283,11 @@ mod tests {
     fn tools_can_be_chosen() {
         let some =
             read(json!({"command": "x", "enabledTools": ["a", "b"], "disabledTools": ["b"], "timeout": 7}));
-        assert_eq!(["a", "b", "c"].map(|tool| some.offers(tool)), [true, false, false]);
+        assert_eq!(["a", "b", "c"].map(|tool| some.allows_tool(tool)), [true, false, false]);
         assert_eq!(some.call_timeout, Some(Duration::from_millis(7)));
         assert_eq!(read(json!({"command": "x", "timeout": 0})).call_timeout, None, "not a limit");
         assert!(
-            read(json!({"command": "x"})).offers("any")
+            read(json!({"command": "x"})).allows_tool("any")
                 && read(json!({"command": "x", "disabled": true})).disabled
         );
         assert!(read(json!({"command": "x", "enabled": false})).disabled);

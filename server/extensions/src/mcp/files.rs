@@ -4,23 +4,23 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::Definition;
-use super::definition::Launch;
+use super::ServerDefinition;
+use super::definition::TransportConfig;
 use super::variables::Variables;
 use crate::config::{Environment, from_jsonc, read_text};
 
 /// Files of a working directory; the first definition of a server applies.
-const PROJECT: [&str; 4] = [".vscode/mcp.json", ".github/mcp.json", ".opal/mcp.json", ".mcp.json"];
+const PROJECT_FILES: [&str; 4] = [".vscode/mcp.json", ".github/mcp.json", ".opal/mcp.json", ".mcp.json"];
 /// The file in the agent directory.
-const OWN: &str = "mcp.json";
+const AGENT_DIR_FILE: &str = "mcp.json";
 /// The file in the user's home.
-const HOME: &str = ".opal/mcp.json";
+const HOME_FILE: &str = ".opal/mcp.json";
 /// Maximum length of a file, in bytes.
 const LIMIT: u64 = 1 << 20;
 
 /// Directories of the files.
 #[derive(Debug, Clone, Copy)]
-pub struct Places<'a> {
+pub struct McpPaths<'a> {
     /// The working directory.
     pub cwd: &'a Path,
     /// The user's home.
@@ -31,30 +31,33 @@ pub struct Places<'a> {
 
 /// Contents of the files.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct McpConfig {
     /// The servers, in the order of the files and of their definitions. The first definition of a name
     /// applies.
-    pub definitions: Vec<Definition>,
+    pub definitions: Vec<ServerDefinition>,
     /// Files of the working directory with servers that are ignored, because the directory is not trusted.
     pub left_out: Vec<PathBuf>,
     /// Warnings about the applicable files, one line each.
-    pub complaints: Vec<String>,
+    pub warnings: Vec<String>,
 }
 
 /// Reads the files: the files of a trusted working directory, then the user's own files. An unusable file
 /// causes a warning and does not affect the others.
-pub fn find(places: Places<'_>, environment: &dyn Environment, trusted: bool) -> Found {
+pub fn read_config(places: McpPaths<'_>, environment: &dyn Environment, trusted: bool) -> McpConfig {
     let variables = Variables { environment, workspace: places.cwd, home: places.home };
-    let own = [places.agent_dir.map(|path| path.join(OWN)), places.home.map(|path| path.join(HOME))];
+    let own = [
+        places.agent_dir.map(|path| path.join(AGENT_DIR_FILE)),
+        places.home.map(|path| path.join(HOME_FILE)),
+    ];
     let mut own: Vec<PathBuf> = own.into_iter().flatten().collect();
     own.dedup();
     // If the working directory is the home directory, one file is in both lists.
-    let project = PROJECT.iter().map(|path| places.cwd.join(path)).filter(|path| !own.contains(path));
-    let mut found = Found::default();
+    let project = PROJECT_FILES.iter().map(|path| places.cwd.join(path)).filter(|path| !own.contains(path));
+    let mut found = McpConfig::default();
     for path in project {
         if trusted {
             found.read(&path, &variables);
-        } else if matches!(servers(&path), Ok(Some(servers)) if !servers.is_empty()) {
+        } else if matches!(read_servers(&path), Ok(Some(servers)) if !servers.is_empty()) {
             found.left_out.push(path);
         }
     }
@@ -66,21 +69,22 @@ pub fn find(places: Places<'_>, environment: &dyn Environment, trusted: bool) ->
 
 /// Reads the servers named by a client: objects as in the files, with their `name`. Fails with a message for
 /// the first unusable server.
-pub fn given(
+pub fn parse_client_servers(
     servers: &[Map<String, Value>],
-    places: Places<'_>,
+    places: McpPaths<'_>,
     environment: &dyn Environment,
-) -> Result<Vec<Definition>, String> {
+) -> Result<Vec<ServerDefinition>, String> {
     let variables = Variables { environment, workspace: places.cwd, home: places.home };
-    let mut definitions: Vec<Definition> = Vec::new();
+    let mut definitions: Vec<ServerDefinition> = Vec::new();
     for server in servers {
         let name = server.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
         let name = name.ok_or("an MCP server needs a \"name\"")?;
         if definitions.iter().any(|known| known.name == name) {
             return Err(format!("two MCP servers are called \"{name}\""));
         }
-        let definition = Definition::read(name, &Value::Object(server.clone()), Path::new(""), &variables);
-        if let Launch::Never(why) = &definition.launch {
+        let definition =
+            ServerDefinition::read(name, &Value::Object(server.clone()), Path::new(""), &variables);
+        if let TransportConfig::Invalid(why) = &definition.transport {
             return Err(format!("the MCP server \"{name}\": {why}"));
         }
         definitions.push(definition);
@@ -88,12 +92,12 @@ pub fn given(
     Ok(definitions)
 }
 
-impl Found {
+impl McpConfig {
     fn read(&mut self, path: &Path, variables: &Variables<'_>) {
-        let servers = match servers(path) {
+        let servers = match read_servers(path) {
             Ok(servers) => servers.unwrap_or_default(),
             Err(reason) => {
-                self.complaints.push(format!("{}: {reason}; its MCP servers are ignored", path.display()));
+                self.warnings.push(format!("{}: {reason}; its MCP servers are ignored", path.display()));
                 return;
             }
         };
@@ -101,11 +105,11 @@ impl Found {
             if self.definitions.iter().any(|known| known.name == *name) {
                 continue;
             }
-            let definition = Definition::read(name, value, path, variables);
-            if let Launch::Never(why) = &definition.launch
+            let definition = ServerDefinition::read(name, value, path, variables);
+            if let TransportConfig::Invalid(why) = &definition.transport
                 && !definition.disabled
             {
-                self.complaints.push(format!("{}: MCP server \"{name}\": {why}", path.display()));
+                self.warnings.push(format!("{}: MCP server \"{name}\": {why}", path.display()));
             }
             self.definitions.push(definition);
         }
@@ -113,11 +117,11 @@ impl Found {
 }
 
 /// Returns the servers in a file, or `None` if there is no such file.
-fn servers(path: &Path) -> Result<Option<Map<String, Value>>, String> {
+fn read_servers(path: &Path) -> Result<Option<Map<String, Value>>, String> {
     let file = match read_text(path, LIMIT) {
         Err(error) if error.is_not_found() => return Ok(None),
         Err(error) => return Err(error.to_string()),
-        Ok(file) if file.cut => return Err(format!("it is longer than {LIMIT} bytes")),
+        Ok(file) if file.truncated => return Err(format!("it is longer than {LIMIT} bytes")),
         Ok(file) => file,
     };
     let object = match from_jsonc(&file.text).map_err(|error| error.to_string())? {
@@ -161,19 +165,19 @@ mod tests {
             place
         }
 
-        fn find(&self, trusted: bool) -> Found {
+        fn find(&self, trusted: bool) -> McpConfig {
             let (cwd, home, agent) = (
                 self.0.path().join("work"),
                 self.0.path().join("home"),
                 self.0.path().join("home/.pi/agent"),
             );
-            let places = Places { cwd: &cwd, home: Some(&home), agent_dir: Some(&agent) };
-            find(places, &|_: &str| None, trusted)
+            let places = McpPaths { cwd: &cwd, home: Some(&home), agent_dir: Some(&agent) };
+            read_config(places, &|_: &str| None, trusted)
         }
 
         fn programs(&self, trusted: bool) -> Vec<String> {
-            let program = |definition: &Definition| match &definition.launch {
-                Launch::Program { program, .. } => {
+            let program = |definition: &ServerDefinition| match &definition.transport {
+                TransportConfig::Program { program, .. } => {
                     format!("{}={}", definition.name, program.to_string_lossy())
                 }
                 launch => format!("{}={launch:?}", definition.name),
@@ -183,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f116_files_of_the_working_directory_count_once_it_is_trusted() {
+    fn fm_f116_files_of_the_working_directory_apply_once_it_is_trusted() {
         let place = Place::new(&[
             ("work/.vscode/mcp.json", r#"{"servers": {"b": {"command": "first"}, /* VS Code */ }}"#),
             ("work/.mcp.json", r#"{"mcpServers": {"b": {"command": "second"}, "a": {"command": "x"}}}"#),
@@ -206,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_file_is_one_complaint_and_loses_nothing_else() {
+    fn a_bad_file_causes_one_warning_and_affects_no_other_file() {
         let place = Place::new(&[
             ("work/.vscode/mcp.json", r#"{"servers": "#),
             ("work/.opal/mcp.json", "[]"),
@@ -228,20 +232,20 @@ mod tests {
             "\"sse\" is not supported",
             "\"servers\" is to be",
         ];
-        assert_eq!(found.complaints.len(), parts.len(), "{:?}", found.complaints);
-        for (complaint, part) in found.complaints.iter().zip(parts) {
+        assert_eq!(found.warnings.len(), parts.len(), "{:?}", found.warnings);
+        for (complaint, part) in found.warnings.iter().zip(parts) {
             assert!(complaint.contains(part), "{complaint}");
         }
         // For an untrusted directory, only the user's own files cause warnings.
-        assert_eq!(place.find(false).complaints.len(), 1);
+        assert_eq!(place.find(false).warnings.len(), 1);
     }
 
     #[test]
     fn servers_of_a_client_are_as_those_of_files_and_have_names() {
         let read = |servers: Value| {
             let all: Vec<Map<String, Value>> = serde_json::from_value(servers).unwrap();
-            let places = Places { cwd: Path::new("/"), home: None, agent_dir: None };
-            given(&all, places, &|_: &str| None)
+            let places = McpPaths { cwd: Path::new("/"), home: None, agent_dir: None };
+            parse_client_servers(&all, places, &|_: &str| None)
                 .map(|all| all.into_iter().map(|one| one.name).collect::<Vec<_>>())
         };
         let two = json!([{"name": "a", "command": "x"}, {"name": "b", "type": "http", "url": "http://h"}]);
@@ -258,6 +262,6 @@ mod tests {
     #[test]
     fn without_files_there_is_nothing() {
         let found = Place::new(&[]).find(true);
-        assert!(found.definitions.is_empty() && found.left_out.is_empty() && found.complaints.is_empty());
+        assert!(found.definitions.is_empty() && found.left_out.is_empty() && found.warnings.is_empty());
     }
 }

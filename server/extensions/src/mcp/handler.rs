@@ -15,23 +15,23 @@ use tokio::sync::{Notify, watch};
 /// Receives the notifications of one server.
 #[derive(Clone)]
 pub(super) struct Handler {
-    pub progress: Progress,
+    pub progress: ProgressRouter,
     /// Notified when the tools or the prompts change.
     pub changed: Arc<Notify>,
 }
 
 /// Progress subscriptions, by call. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Progress(
+pub(super) struct ProgressRouter(
     Arc<Mutex<HashMap<ProgressToken, watch::Sender<Option<ProgressNotificationParam>>>>>,
 );
 
-impl Progress {
+impl ProgressRouter {
     /// Subscribes to the progress of one call until the guard is dropped. Only the newest step is retained.
-    pub fn listen(&self, token: ProgressToken) -> Listening {
+    pub fn subscribe(&self, token: ProgressToken) -> ProgressSubscription {
         let (sender, news) = watch::channel(None);
         self.all().insert(token.clone(), sender);
-        Listening { progress: self.clone(), token, news }
+        ProgressSubscription { progress: self.clone(), token, receiver: news }
     }
 
     fn all(
@@ -41,7 +41,7 @@ impl Progress {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tell(&self, step: ProgressNotificationParam) {
+    fn publish(&self, step: ProgressNotificationParam) {
         if let Some(waiting) = self.all().get(&step.progress_token) {
             waiting.send_replace(Some(step));
         }
@@ -49,19 +49,19 @@ impl Progress {
 }
 
 /// Subscription to the progress of one call.
-pub(super) struct Listening {
-    progress: Progress,
+pub(super) struct ProgressSubscription {
+    progress: ProgressRouter,
     token: ProgressToken,
-    news: watch::Receiver<Option<ProgressNotificationParam>>,
+    receiver: watch::Receiver<Option<ProgressNotificationParam>>,
 }
 
-impl Listening {
+impl ProgressSubscription {
     /// Waits for the next step; waits forever without a step.
     pub async fn next(&mut self) -> ProgressNotificationParam {
         loop {
-            match self.news.changed().await {
+            match self.receiver.changed().await {
                 Ok(()) => {
-                    if let Some(step) = self.news.borrow_and_update().clone() {
+                    if let Some(step) = self.receiver.borrow_and_update().clone() {
                         return step;
                     }
                 }
@@ -71,7 +71,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ProgressSubscription {
     fn drop(&mut self) {
         self.progress.all().remove(&self.token);
     }
@@ -79,7 +79,7 @@ impl Drop for Listening {
 
 impl Handler {
     /// Handles a notification from a subscription, which newer servers use to report changes.
-    pub fn heard(&self, notification: &ServerNotification) {
+    pub fn handle_notification(&self, notification: &ServerNotification) {
         if matches!(
             notification,
             ServerNotification::ToolListChangedNotification(_)
@@ -99,7 +99,7 @@ impl ClientHandler for Handler {
     }
 
     async fn on_progress(&self, step: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
-        self.progress.tell(step);
+        self.progress.publish(step);
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 /// The settings `mcp.*`; their times are in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct McpLimits {
     /// Time limit from the start of a server to its list of tools and prompts (`startTimeoutMs`).
     pub start: Duration,
     /// Maximum delay of the first prompt for starting servers (`waitMs`).
@@ -24,7 +24,7 @@ pub const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Absolute time limit of a call, independent of its progress.
 pub(super) const LONGEST_CALL: Duration = Duration::from_secs(3600);
 
-impl Default for Limits {
+impl Default for McpLimits {
     fn default() -> Self {
         Self {
             start: Duration::from_secs(60),
@@ -36,9 +36,9 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl McpLimits {
     /// Reads the settings; missing or malformed members have their defaults.
-    pub fn of(settings: &Map<String, Value>) -> Self {
+    pub fn from_settings(settings: &Map<String, Value>) -> Self {
         let number = |name: &str| settings.get("mcp")?.get(name)?.as_u64();
         let time = |name: &str| number(name).map(Duration::from_millis);
         let usual = Self::default();
@@ -64,16 +64,16 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_given_counts() {
-        let of = |settings: Value| Limits::of(settings.as_object().unwrap());
-        assert_eq!(of(json!({"mcp": {"waitMs": "x", "restarts": -1}})), Limits::default());
+    fn valid_settings_override_the_defaults() {
+        let of = |settings: Value| McpLimits::from_settings(settings.as_object().unwrap());
+        assert_eq!(of(json!({"mcp": {"waitMs": "x", "restarts": -1}})), McpLimits::default());
         let given = of(json!({"mcp": {"callTimeoutMs": 5, "restarts": 2}}));
-        assert_eq!(given, Limits { call: Duration::from_millis(5), restarts: 2, ..Limits::default() });
+        assert_eq!(given, McpLimits { call: Duration::from_millis(5), restarts: 2, ..McpLimits::default() });
     }
 
     #[test]
     fn pauses_grow_up_to_a_bound() {
-        let seconds = |failures| Limits::default().pause(failures).as_secs();
+        let seconds = |failures| McpLimits::default().pause(failures).as_secs();
         assert_eq!([1, 2, 3, 4, 5, 6, 40, 400].map(seconds), [1, 2, 4, 8, 16, 30, 30, 30]);
     }
 }

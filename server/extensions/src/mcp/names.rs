@@ -10,27 +10,27 @@ const LONGEST: usize = 64;
 /// their server.
 pub(super) fn tools<'a>(
     offered: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-    taken: impl Fn(&str) -> bool,
+    is_taken: impl Fn(&str) -> bool,
 ) -> Vec<String> {
     let short = |tool: &str| clean(tool);
     let long = |server: &str, tool: &str| clean(&format!("{server}_{tool}"));
-    unique(offered, taken, short, long)
+    unique(offered, is_taken, short, long)
 }
 
 /// Returns the names of prompts, as slash commands.
 pub(super) fn prompts<'a>(
     offered: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-    taken: impl Fn(&str) -> bool,
+    is_taken: impl Fn(&str) -> bool,
 ) -> Vec<String> {
     // A command ends at the first white space.
     let word = |text: &str| text.split_whitespace().collect::<Vec<_>>().join("-");
     let long = |server: &str, prompt: &str| format!("{}:{}", word(server), word(prompt));
-    unique(offered, taken, word, long)
+    unique(offered, is_taken, word, long)
 }
 
 fn unique<'a>(
     offered: impl Iterator<Item = (&'a str, &'a str)> + Clone,
-    taken: impl Fn(&str) -> bool,
+    is_taken: impl Fn(&str) -> bool,
     short: impl Fn(&str) -> String,
     long: impl Fn(&str, &str) -> String,
 ) -> Vec<String> {
@@ -41,11 +41,11 @@ fn unique<'a>(
     let mut given = BTreeSet::new();
     let name = |(server, name): (&str, &str)| {
         let wanted = short(name);
-        let clashes = counts.get(&wanted).is_some_and(|count| *count > 1) || taken(&wanted);
+        let clashes = counts.get(&wanted).is_some_and(|count| *count > 1) || is_taken(&wanted);
         let wanted = if clashes { long(server, name) } else { wanted };
         let mut candidate = wanted.clone();
         let mut number = 2;
-        while taken(&candidate) || !given.insert(candidate.clone()) {
+        while is_taken(&candidate) || !given.insert(candidate.clone()) {
             let end = format!("_{number}");
             candidate = format!("{}{end}", &wanted[..cut(&wanted, LONGEST - end.len())]);
             number += 1;
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn prompts_are_words() {
+    fn names_of_prompts_have_no_white_space() {
         let offered = [("my server", "Code review"), ("b", "fix"), ("c", "fix")];
         let names = prompts(offered.iter().copied(), |name| name == "Code-review");
         assert_eq!(names, ["my-server:Code-review", "b:fix", "c:fix"]);

@@ -3,21 +3,21 @@
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use super::definition::Definition;
-use super::limits::Limits;
+use super::definition::ServerDefinition;
+use super::limits::McpLimits;
 use super::pool::Pool;
 use crate::providers::{self, HttpClient};
 use crate::world::{Clock, SystemClock};
 
 /// Options of the servers of a conversation.
 #[derive(Clone)]
-pub struct Options {
+pub struct McpOptions {
     /// The servers.
-    pub definitions: Vec<Definition>,
+    pub definitions: Vec<ServerDefinition>,
     /// Limits of time and number.
-    pub limits: Limits,
+    pub limits: McpLimits,
     /// The enabled tools; `None` for all tools. See [`Servers::choose`](super::Servers::choose).
-    pub chosen: Option<Vec<String>>,
+    pub enabled_tools: Option<Vec<String>>,
     /// Environment variables that servers receive only if their definition sets them.
     pub hidden: Vec<OsString>,
     /// The client for servers at an address.
@@ -28,13 +28,13 @@ pub struct Options {
     pub clock: Arc<dyn Clock>,
 }
 
-impl Default for Options {
+impl Default for McpOptions {
     fn default() -> Self {
         let nothing = |_: &str| None;
         Self {
             definitions: Vec::new(),
-            limits: Limits::default(),
-            chosen: None,
+            limits: McpLimits::default(),
+            enabled_tools: None,
             hidden: Vec::new(),
             http: Arc::new(HttpClient::new(&providers::Settings::default(), &nothing)),
             pool: Pool::default(),
@@ -43,13 +43,13 @@ impl Default for Options {
     }
 }
 
-impl std::fmt::Debug for Options {
+impl std::fmt::Debug for McpOptions {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Options")
             .field("definitions", &self.definitions)
             .field("limits", &self.limits)
-            .field("chosen", &self.chosen)
+            .field("chosen", &self.enabled_tools)
             .finish_non_exhaustive()
     }
 }

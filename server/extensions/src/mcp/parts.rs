@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 use crate::providers::schema_problem;
 
 /// Maximum number of items that are named as left out.
-const NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 /// Maximum displayed length of a name or type, in characters.
-const SHOWN: usize = 80;
+const MAX_SHOWN: usize = 80;
 
 /// A page of a list.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ impl ListItem for Prompt {
 }
 
 /// Reads a page item by item. Returns `None` if there is no list.
-pub(super) fn page<T: ListItem>(result: &Value) -> Option<Page<T>> {
+pub(super) fn parse_page<T: ListItem>(result: &Value) -> Option<Page<T>> {
     let list = result.get(T::MEMBER)?.as_array()?;
     let (mut items, mut left_out) = (Vec::with_capacity(list.len()), Vec::new());
     for item in list {
@@ -72,24 +72,24 @@ pub(super) fn page<T: ListItem>(result: &Value) -> Option<Page<T>> {
 }
 
 /// Returns the first sentences of many, and the number of the others.
-pub(super) fn first(mut sentences: Vec<String>) -> Vec<String> {
-    if let Some(more) = sentences.len().checked_sub(NAMED).filter(|more| *more > 0) {
-        sentences.truncate(NAMED);
+pub(super) fn limit_sentences(mut sentences: Vec<String>) -> Vec<String> {
+    if let Some(more) = sentences.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
+        sentences.truncate(MAX_NAMED);
         sentences.push(format!("and {more} more are left out"));
     }
     sentences
 }
 
 /// Reads the result of a call part by part. Returns `None` if the value is not such a result.
-pub(super) fn result(value: &Value) -> Option<CallToolResult> {
+pub(super) fn parse_result(value: &Value) -> Option<CallToolResult> {
     let known = ["content", "structuredContent", "isError"];
     if known.iter().all(|name| value.get(*name).is_none()) {
         return None;
     }
     let content = match &value["content"] {
-        Value::Array(parts) => parts.iter().map(part).collect(),
+        Value::Array(parts) => parts.iter().map(content_block).collect(),
         Value::Null => Vec::new(),
-        one => vec![part(one)],
+        one => vec![content_block(one)],
     };
     let mut result = CallToolResult::default();
     result.content = content;
@@ -99,15 +99,15 @@ pub(super) fn result(value: &Value) -> Option<CallToolResult> {
 }
 
 /// Reads the messages of a prompt one by one. Returns `None` if there is no list of messages.
-pub(super) fn prompt(value: &Value) -> Option<GetPromptResult> {
+pub(super) fn parse_prompt(value: &Value) -> Option<GetPromptResult> {
     let message = |message: &Value| {
         let role = serde_json::from_value(message["role"].clone()).unwrap_or(Role::User);
-        PromptMessage::new(role, part(&message["content"]))
+        PromptMessage::new(role, content_block(&message["content"]))
     };
     Some(GetPromptResult::new(value.get("messages")?.as_array()?.iter().map(message).collect()))
 }
 
-fn part(part: &Value) -> ContentBlock {
+fn content_block(part: &Value) -> ContentBlock {
     if let Value::String(text) = part {
         return ContentBlock::text(text.clone());
     }
@@ -125,7 +125,7 @@ fn part(part: &Value) -> ContentBlock {
 }
 
 fn quoted(text: &str) -> String {
-    json!(text.chars().take(SHOWN).collect::<String>()).to_string()
+    json!(text.chars().take(MAX_SHOWN).collect::<String>()).to_string()
 }
 
 #[cfg(test)]
@@ -146,7 +146,7 @@ mod tests {
             good("b"),
             {"name": "odd", "description": 7, "inputSchema": {}},
         ]});
-        let page = page::<Tool>(&list).unwrap();
+        let page = parse_page::<Tool>(&list).unwrap();
         let names: Vec<_> = page.items.iter().map(|tool| tool.name.as_ref()).collect();
         assert_eq!((names, page.cursor.as_deref()), (vec!["a", "b"], Some("on")));
         let starts = [
@@ -162,8 +162,8 @@ mod tests {
         for (sentence, start) in page.left_out.iter().zip(starts) {
             assert!(sentence.starts_with(start), "{sentence}");
         }
-        assert!(super::page::<Tool>(&json!({"tools": null})).is_none());
-        assert_eq!(first(vec![String::new(); 25]).last().unwrap(), "and 15 more are left out");
+        assert!(parse_page::<Tool>(&json!({"tools": null})).is_none());
+        assert_eq!(limit_sentences(vec![String::new(); 25]).last().unwrap(), "and 15 more are left out");
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
             {"no": "type"},
             "plain",
         ]});
-        let result = result(&value).unwrap();
+        let result = parse_result(&value).unwrap();
         let texts: Vec<_> =
             result.content.iter().map(|block| serde_json::to_value(block).unwrap()["text"].clone()).collect();
         assert_eq!(
@@ -189,15 +189,15 @@ mod tests {
             ]
         );
         assert_eq!(result.is_error, Some(true));
-        assert_eq!(super::result(&json!({"content": "words"})).unwrap().content.len(), 1);
-        assert!(super::result(&json!({"tools": []})).is_none());
+        assert_eq!(parse_result(&json!({"content": "words"})).unwrap().content.len(), 1);
+        assert!(parse_result(&json!({"tools": []})).is_none());
         let said = |content: Value| json!({"messages": [{"role": "assistant", "content": content}]});
-        let told = prompt(&said(json!({"type": "hologram"}))).unwrap();
+        let told = parse_prompt(&said(json!({"type": "hologram"}))).unwrap();
         assert_eq!(told.messages[0].role, Role::Assistant);
         assert_eq!(
             told.messages[0].content,
             ContentBlock::text("[A part of the result is left out: its type \"hologram\" is not known.]")
         );
-        assert!(prompt(&json!({})).is_none());
+        assert!(parse_prompt(&json!({})).is_none());
     }
 }

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::around::Around;
-use super::definition::Definition;
-use super::server::{Server, State};
+use super::around::ServerContext;
+use super::definition::ServerDefinition;
+use super::server::{Server, ServerState};
 
 /// The running servers. Clones share the pool.
 #[derive(Clone, Default)]
@@ -22,10 +22,11 @@ impl Pool {
 
     /// Returns the server of a definition: the running server, or a server that starts now. A failed server
     /// stays with its current users. Requires a runtime.
-    pub(super) fn enter(&self, definition: &Definition, around: &Around) -> Arc<Server> {
+    pub(super) fn acquire(&self, definition: &ServerDefinition, around: &ServerContext) -> Arc<Server> {
         let mut entries = self.entries();
         let usable = |server: &Server| {
-            server.definition == *definition && !matches!(server.now().state, State::Failed | State::Stopped)
+            server.definition == *definition
+                && !matches!(server.snapshot().state, ServerState::Failed | ServerState::Stopped)
         };
         if let Some(entry) = entries.iter_mut().find(|entry| usable(&entry.server)) {
             entry.users += 1;
@@ -37,7 +38,7 @@ impl Pool {
     }
 
     /// Removes a user of a server. Returns true if it was the last user; the server then starts to end.
-    pub(super) fn leave(&self, server: &Arc<Server>) -> bool {
+    pub(super) fn release(&self, server: &Arc<Server>) -> bool {
         let mut entries = self.entries();
         let Some(place) = entries.iter().position(|entry| Arc::ptr_eq(&entry.server, server)) else {
             return false;
@@ -64,35 +65,35 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::mcp::{Launch, Limits};
+    use crate::mcp::{McpLimits, TransportConfig};
     use crate::tools::LocalSpawner;
 
     #[tokio::test]
-    async fn a_server_that_failed_is_begun_anew_for_whoever_comes_later() {
-        let around = Around {
+    async fn a_failed_server_is_restarted_for_later_conversations() {
+        let around = ServerContext {
             spawner: Arc::new(LocalSpawner::new(None)),
             hidden: Vec::new(),
-            limits: Limits::default(),
-            http: crate::mcp::Options::default().http,
-            clock: crate::mcp::Options::default().clock,
+            limits: McpLimits::default(),
+            http: crate::mcp::McpOptions::default().http,
+            clock: crate::mcp::McpOptions::default().clock,
         };
-        let definition = |launch| Definition {
+        let definition = |launch| ServerDefinition {
             name: "s".to_owned(),
             file: PathBuf::new(),
-            launch,
-            filled: Default::default(),
+            transport: launch,
+            variable_values: Default::default(),
             disabled: false,
             enabled_tools: None,
             disabled_tools: Vec::new(),
             call_timeout: None,
         };
-        let never = definition(Launch::Never("it is of no use".to_owned()));
+        let never = definition(TransportConfig::Invalid("it is of no use".to_owned()));
         let pool = Pool::default();
-        let failed = pool.enter(&never, &around);
+        let failed = pool.acquire(&never, &around);
         failed.started().await;
-        assert_eq!(failed.now().state, State::Failed);
-        let anew = pool.enter(&never, &around);
+        assert_eq!(failed.snapshot().state, ServerState::Failed);
+        let anew = pool.acquire(&never, &around);
         assert!(!Arc::ptr_eq(&failed, &anew), "the first conversation still has the one that failed");
-        assert!(pool.leave(&failed) && pool.leave(&anew));
+        assert!(pool.release(&failed) && pool.release(&anew));
     }
 }

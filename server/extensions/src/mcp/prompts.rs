@@ -4,13 +4,13 @@ use agentese::types::ImageContent;
 use rmcp::model::{GetPromptResult, JsonObject, Prompt, PromptArgument, Role};
 use serde_json::Value;
 
-use super::result::spoken;
+use super::result::prompt_content;
 use crate::resources::split_arguments;
 use crate::tools::ToolContent;
 
 /// The expansion of a command by a server, as input of the user.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Expanded {
+pub struct PromptExpansion {
     /// The text.
     pub text: String,
     /// Images of the input.
@@ -19,11 +19,11 @@ pub struct Expanded {
 
 /// Assigns the arguments of a prompt: `name=value` if the prompt has that name, the others in order. The rest
 /// belongs to the last argument. Fails if a required argument is missing; the error names the argument.
-pub(super) fn arguments(prompt: &Prompt, words: &str) -> Result<JsonObject, String> {
+pub(super) fn parse_arguments(prompt: &Prompt, text: &str) -> Result<JsonObject, String> {
     let declared = prompt.arguments.as_deref().unwrap_or_default();
     let mut given = JsonObject::new();
     let mut rest = Vec::new();
-    for word in split_arguments(words) {
+    for word in split_arguments(text) {
         match word.split_once('=') {
             Some((name, value)) if declared.iter().any(|argument| argument.name == name) => {
                 given.insert(name.to_owned(), value.into());
@@ -66,7 +66,7 @@ pub(super) fn arguments(prompt: &Prompt, words: &str) -> Result<JsonObject, Stri
 
 /// Combines the messages of a prompt into one. Unless all messages are from the user, each text begins with
 /// its role.
-pub(super) fn expanded(result: GetPromptResult) -> Expanded {
+pub(super) fn combine_messages(result: GetPromptResult) -> PromptExpansion {
     let alone = result.messages.iter().all(|message| matches!(message.role, Role::User));
     let mut texts = Vec::new();
     let mut images = Vec::new();
@@ -76,12 +76,12 @@ pub(super) fn expanded(result: GetPromptResult) -> Expanded {
             Role::User => "User: ",
             Role::Assistant => "Assistant: ",
         };
-        match spoken(message.content) {
+        match prompt_content(message.content) {
             ToolContent::Text(text) => texts.push(format!("{speaker}{text}")),
             ToolContent::Image { data, mime_type } => images.push(ImageContent::new(data, mime_type)),
         }
     }
-    Expanded { text: texts.join("\n\n"), images }
+    PromptExpansion { text: texts.join("\n\n"), images }
 }
 
 #[cfg(test)]
@@ -91,7 +91,7 @@ mod tests {
 
     fn given(declared: Value, words: &str) -> Result<Value, String> {
         let prompt: Prompt = serde_json::from_value(json!({"name": "p", "arguments": declared})).unwrap();
-        arguments(&prompt, words).map(Value::Object)
+        parse_arguments(&prompt, words).map(Value::Object)
     }
 
     #[test]
@@ -115,7 +115,9 @@ mod tests {
 
     #[test]
     fn messages_become_one() {
-        let of = |messages: Value| expanded(serde_json::from_value(json!({"messages": messages})).unwrap());
+        let of = |messages: Value| {
+            combine_messages(serde_json::from_value(json!({"messages": messages})).unwrap())
+        };
         let said = |role: &str, text: &str| json!({"role": role, "content": {"type": "text", "text": text}});
         assert_eq!(of(json!([said("user", "a"), said("user", "b")])).text, "a\n\nb");
         assert_eq!(of(json!([said("user", "a"), said("assistant", "b")])).text, "User: a\n\nAssistant: b");

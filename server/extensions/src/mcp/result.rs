@@ -4,7 +4,7 @@ use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::{Value, json};
 
 use crate::tools::truncate::{Limits, MAX_BYTES, format_size, truncate_head};
-use crate::tools::{Artifact, ToolContent, ToolContext, ToolOutput, prepare_image};
+use crate::tools::{OutputFile, ToolContent, ToolContext, ToolOutput, prepare_image};
 
 /// Maximum number of images in one result.
 const MOST_IMAGES: usize = 20;
@@ -34,10 +34,10 @@ pub(super) async fn output(
         }
     }
     let (resize, block) = (context.auto_resize_images, context.block_images);
-    let (directory, limit) = (context.temp_dir.clone(), context.artifact_limit);
+    let (directory, limit) = (context.temp_dir.clone(), context.output_file_limit);
     let shown = tokio::task::spawn_blocking(move || {
-        let (content, truncation) = cut(blocks, |text| keep(text, &directory, limit));
-        (show(content, resize, block), truncation)
+        let (content, truncation) = truncate_texts(blocks, |text| store_full_output(text, &directory, limit));
+        (prepare_images(content, resize, block), truncation)
     });
     let (content, truncation) =
         shown.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
@@ -54,7 +54,7 @@ pub(super) async fn output(
 }
 
 /// Returns the content of a prompt's message: a text or an image.
-pub(super) fn spoken(block: ContentBlock) -> ToolContent {
+pub(super) fn prompt_content(block: ContentBlock) -> ToolContent {
     match Block::of(block) {
         Block::Text(text) => ToolContent::Text(text),
         Block::Image { data, mime_type } => ToolContent::Image { data, mime_type },
@@ -100,7 +100,7 @@ impl Block {
 }
 
 /// Truncates the texts to the limits of all tools. `keep` stores the full text and returns its location.
-fn cut(blocks: Vec<Block>, keep: impl Fn(&str) -> Option<String>) -> (Vec<Block>, Option<Value>) {
+fn truncate_texts(blocks: Vec<Block>, keep: impl Fn(&str) -> Option<String>) -> (Vec<Block>, Option<Value>) {
     let texts: Vec<&str> = blocks
         .iter()
         .filter_map(|block| match block {
@@ -131,15 +131,15 @@ fn cut(blocks: Vec<Block>, keep: impl Fn(&str) -> Option<String>) -> (Vec<Block>
     (std::iter::once(Block::Text(shown)).chain(images).collect(), Some(details))
 }
 
-fn keep(text: &str, directory: &std::path::Path, limit: u64) -> Option<String> {
-    let mut artifact = Artifact::named("agentese-mcp", directory, limit).ok()?;
+fn store_full_output(text: &str, directory: &std::path::Path, limit: u64) -> Option<String> {
+    let mut artifact = OutputFile::create_named("agentese-mcp", directory, limit).ok()?;
     artifact.write(text.as_bytes());
     let note = artifact.note().map(|note| format!(" ({note})")).unwrap_or_default();
     Some(format!("{}{note}", artifact.path().display()))
 }
 
 /// Reduces images for models, or replaces them with a note.
-fn show(blocks: Vec<Block>, resize: bool, block_images: bool) -> Vec<ToolContent> {
+fn prepare_images(blocks: Vec<Block>, resize: bool, block_images: bool) -> Vec<ToolContent> {
     let mut images = 0;
     let left_out = |reason: &str| vec![ToolContent::Text(format!("[An image is left out: {reason}.]"))];
     let content = blocks.into_iter().flat_map(|block| match block {
@@ -168,7 +168,7 @@ mod tests {
     }
 
     fn shown(blocks: Vec<Block>) -> (Vec<String>, Option<Value>) {
-        let (blocks, truncation) = cut(blocks, |_| Some("/tmp/x.log".to_owned()));
+        let (blocks, truncation) = truncate_texts(blocks, |_| Some("/tmp/x.log".to_owned()));
         let text = |block: Block| match block {
             Block::Text(text) => text,
             Block::Image { .. } => "image".to_owned(),
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f91_texts_are_cut_and_say_where_all_of_them_is() {
+    fn fm_f91_truncated_texts_name_the_file_with_the_full_text() {
         assert_eq!(shown(texts(&["a", "b"])), (vec!["a".to_owned(), "b".to_owned()], None));
         let lines = "line\n".repeat(5_000);
         let mut blocks = texts(&[&lines, "end"]);
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn structure_without_words_is_shown_and_errors_are_errors() {
+    async fn structured_content_without_text_is_shown_and_errors_are_errors() {
         let context = ToolContext::new("/", std::sync::Arc::new(crate::tools::LocalSpawner::new(None)));
         let result: CallToolResult =
             serde_json::from_value(json!({"content": [], "structuredContent": {"a": 1}, "isError": true}))

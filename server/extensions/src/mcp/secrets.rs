@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::definition::{Definition, Launch};
+use super::definition::{ServerDefinition, TransportConfig};
 use crate::providers::{ExposeSecret, SecretString};
-use crate::tools::Shows;
+use crate::tools::StderrFilter;
 
 /// Minimum length of a hidden value. Shorter values occur in too many other texts.
 const SHORTEST: usize = 6;
@@ -17,13 +17,13 @@ pub(super) struct Secrets(Arc<[SecretString]>);
 
 impl Secrets {
     /// Collects the secrets of a definition.
-    pub fn of(definition: &Definition) -> Self {
-        let mut values: Vec<&str> = definition.filled.0.iter().map(String::as_str).collect();
-        match &definition.launch {
-            Launch::Program { environment, .. } => {
+    pub fn of(definition: &ServerDefinition) -> Self {
+        let mut values: Vec<&str> = definition.variable_values.0.iter().map(String::as_str).collect();
+        match &definition.transport {
+            TransportConfig::Program { environment, .. } => {
                 values.extend(environment.iter().filter_map(|(_, value)| value.to_str()));
             }
-            Launch::Http { url, headers } => {
+            TransportConfig::Http { url, headers } => {
                 for (_, value) in headers {
                     // The scheme before the key is not secret.
                     values.push(value.split_once(' ').map_or(value.as_str(), |(_, key)| key));
@@ -33,7 +33,7 @@ impl Secrets {
                 let host = address.split('/').next().unwrap_or_default();
                 values.extend(host.rsplit_once('@').map(|(user, _)| user));
             }
-            Launch::Never(_) => {}
+            TransportConfig::Invalid(_) => {}
         }
         Self::from_values(values)
     }
@@ -50,7 +50,7 @@ impl Secrets {
     }
 
     /// Returns the text with all secrets hidden.
-    pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.0.iter().fold(Cow::Borrowed(text), |text, secret| {
             let secret = secret.expose_secret();
             if text.contains(secret) { Cow::Owned(text.replace(secret, HIDDEN)) } else { text }
@@ -58,19 +58,19 @@ impl Secrets {
     }
 }
 
-impl Shows for Secrets {
-    fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.hide(text)
+impl StderrFilter for Secrets {
+    fn redact<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        self.redact(text)
     }
 
-    fn cut(&self, text: &str) -> usize {
+    fn split_point(&self, text: &str) -> usize {
         let mut at = text.len();
         loop {
             let before = at;
             for secret in self.0.iter().map(ExposeSecret::expose_secret) {
                 // The cut precedes a secret that may begin at the end of the text, and a secret that it would
                 // split.
-                at = at.min(begun(text, secret)).min(straddling(text, secret, at));
+                at = at.min(partial_secret_start(text, secret)).min(straddling(text, secret, at));
             }
             if at == before {
                 return at;
@@ -81,7 +81,7 @@ impl Shows for Secrets {
 
 /// Returns the start of the longest beginning of a secret at the end of a text; the length of the text
 /// without such a beginning.
-fn begun(text: &str, secret: &str) -> usize {
+fn partial_secret_start(text: &str, secret: &str) -> usize {
     let longest = text.len().min(secret.len() - 1);
     let length = (1..=longest).rev().find(|length| {
         secret.is_char_boundary(*length) && text.as_bytes().ends_with(&secret.as_bytes()[..*length])
@@ -98,15 +98,15 @@ fn straddling(text: &str, secret: &str, at: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::super::definition::Filled;
+    use super::super::definition::VariableValues;
     use super::*;
 
-    fn definition(launch: Launch, filled: &[&str]) -> Definition {
-        Definition {
+    fn definition(launch: TransportConfig, filled: &[&str]) -> ServerDefinition {
+        ServerDefinition {
             name: "s".to_owned(),
             file: "".into(),
-            launch,
-            filled: Filled(filled.iter().map(|text| (*text).to_owned()).collect()),
+            transport: launch,
+            variable_values: VariableValues(filled.iter().map(|text| (*text).to_owned()).collect()),
             disabled: false,
             enabled_tools: None,
             disabled_tools: Vec::new(),
@@ -114,8 +114,8 @@ mod tests {
         }
     }
 
-    fn program(environment: &[(&str, &str)]) -> Launch {
-        Launch::Program {
+    fn program(environment: &[(&str, &str)]) -> TransportConfig {
+        TransportConfig::Program {
             program: "x".into(),
             arguments: Vec::new(),
             environment: environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
@@ -125,17 +125,17 @@ mod tests {
 
     #[test]
     fn fm_f118_values_of_headers_variables_and_addresses_are_hidden() {
-        let http = Launch::Http {
+        let http = TransportConfig::Http {
             url: "https://user:password@host.example/mcp?key=in-the-query".to_owned(),
             headers: vec![("Authorization".to_owned(), "Bearer in-the-header".to_owned())],
         };
         let http = definition(http, &["in-the-path"]);
         let secrets = Secrets::of(&http);
         let text = "cannot reach https://user:password@host.example/mcp?key=in-the-query with in-the-header";
-        assert_eq!(secrets.hide(text), "cannot reach https://***@host.example/mcp?*** with ***");
-        assert_eq!(secrets.hide("no /mcp/in-the-path/x"), "no /mcp/***/x");
+        assert_eq!(secrets.redact(text), "cannot reach https://***@host.example/mcp?*** with ***");
+        assert_eq!(secrets.redact("no /mcp/in-the-path/x"), "no /mcp/***/x");
         let program = definition(program(&[("KEY", "canary"), ("DEBUG", "1")]), &[]);
-        assert_eq!(Secrets::of(&program).hide("1 canary"), "1 ***");
+        assert_eq!(Secrets::of(&program).redact("1 canary"), "1 ***");
         assert!(!format!("{:?} {program:?} {http:?}", Secrets::of(&program)).contains("canary"));
         assert!(!format!("{http:?}").contains("in-the"));
     }
@@ -146,7 +146,7 @@ mod tests {
         let secrets = Secrets::of(&definition(program(&[("KEY", key)]), &[]));
         for line in key.lines() {
             assert_eq!(
-                secrets.hide(&format!("bad line: {line}")).trim_end(),
+                secrets.redact(&format!("bad line: {line}")).trim_end(),
                 format!("bad line: {}***", if line.starts_with(' ') { "  " } else { "" })
             );
         }
@@ -164,7 +164,7 @@ mod tests {
             ("c", 0),
             ("\u{e9}canary\u{e9}", 10),
         ] {
-            assert_eq!(secrets.cut(text), at, "{text}");
+            assert_eq!(secrets.split_point(text), at, "{text}");
         }
     }
 }

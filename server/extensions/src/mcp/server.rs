@@ -9,20 +9,20 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::around::Around;
-use super::connection::{Connection, Failed, Offer};
-use super::definition::Definition;
-use super::life::{Life, NotStarted};
+use super::around::ServerContext;
+use super::connection::{Connection, RequestError, ServerFeatures};
+use super::definition::ServerDefinition;
+use super::life::{RunningServer, ServerStartError};
 
 /// Running time of a server after which earlier failures are not counted.
-const LONG: Duration = Duration::from_secs(60);
+const STABLE_AFTER: Duration = Duration::from_secs(60);
 
 /// Minimum interval between two requests for the offer of a server, however often the server reports changes.
 const LIST_PAUSE: Duration = Duration::from_secs(1);
 
 /// State of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum ServerState {
     /// The definition disables the server.
     Disabled,
     /// The server has not reported its offer yet.
@@ -39,15 +39,15 @@ pub enum State {
 
 /// Status of a server, for users.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
+pub struct ServerStatus {
     /// Name of the server.
     pub name: String,
     /// The file with its definition.
     pub file: PathBuf,
     /// State of the server.
-    pub state: State,
+    pub state: ServerState,
     /// The reason for which the server is not running, if known.
-    pub why: Option<String>,
+    pub reason: Option<String>,
     /// The names of its tools for the model.
     pub tools: Vec<String>,
     /// The names of its prompts, as slash commands without the slash.
@@ -59,77 +59,77 @@ pub struct Status {
 
 /// Current values of a server.
 #[derive(Clone)]
-pub(super) struct Now {
-    pub state: State,
-    pub why: Option<Arc<str>>,
-    pub offer: Arc<Offer>,
+pub(super) struct ServerSnapshot {
+    pub state: ServerState,
+    pub reason: Option<Arc<str>>,
+    pub features: Arc<ServerFeatures>,
     pub connection: Option<Connection>,
 }
 
 /// Receives the failures of servers.
-pub(super) trait Hears: Send + Sync {
+pub(super) trait FailureListener: Send + Sync {
     /// Handles a server that has ended, failed to start, or offers unusable parts.
-    fn failed(&self, server: &str, why: &str);
+    fn on_failure(&self, server: &str, why: &str);
 }
 
 /// A server.
 pub(super) struct Server {
-    pub definition: Definition,
-    around: Around,
-    now: watch::Sender<Now>,
+    pub definition: ServerDefinition,
+    context: ServerContext,
+    snapshot: watch::Sender<ServerSnapshot>,
     stop: CancellationToken,
-    over: CancellationToken,
-    listeners: Mutex<Vec<Weak<dyn Hears>>>,
+    ended: CancellationToken,
+    listeners: Mutex<Vec<Weak<dyn FailureListener>>>,
 }
 
 /// The end of one run of a server.
-enum End {
-    Asked,
+enum RunOutcome {
+    StopRequested,
     /// The reason, the duration of the run if the server started, and true if a restart may succeed.
-    Died {
-        why: String,
-        lived: Option<Duration>,
-        again: bool,
+    Ended {
+        reason: String,
+        uptime: Option<Duration>,
+        is_retryable: bool,
     },
 }
 
 impl Server {
     /// Creates a server and starts it in the background, unless its definition disables it. Needs a runtime.
-    pub fn start(definition: Definition, around: Around) -> Arc<Self> {
-        let state = if definition.disabled { State::Disabled } else { State::Starting };
-        let now = Now { state, why: None, offer: Arc::default(), connection: None };
+    pub fn start(definition: ServerDefinition, around: ServerContext) -> Arc<Self> {
+        let state = if definition.disabled { ServerState::Disabled } else { ServerState::Starting };
+        let now = ServerSnapshot { state, reason: None, features: Arc::default(), connection: None };
         let me = Arc::new(Self {
             definition,
-            around,
-            now: watch::Sender::new(now),
+            context: around,
+            snapshot: watch::Sender::new(now),
             stop: CancellationToken::new(),
-            over: CancellationToken::new(),
+            ended: CancellationToken::new(),
             listeners: Mutex::default(),
         });
         match state {
-            State::Disabled => me.over.cancel(),
-            _ => drop(tokio::spawn(me.clone().live())),
+            ServerState::Disabled => me.ended.cancel(),
+            _ => drop(tokio::spawn(me.clone().supervise())),
         }
         me
     }
 
     /// Returns the current values.
-    pub fn now(&self) -> Now {
-        self.now.borrow().clone()
+    pub fn snapshot(&self) -> ServerSnapshot {
+        self.snapshot.borrow().clone()
     }
 
     /// Adds a listener, which is notified when the server ends. Returns the text about the parts that are
     /// left out of the server's offer, which earlier listeners have received.
-    pub fn tell(&self, listener: Weak<dyn Hears>) -> Option<String> {
+    pub fn add_listener(&self, listener: Weak<dyn FailureListener>) -> Option<String> {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.retain(|known| known.strong_count() > 0);
         listeners.push(listener);
-        self.now.borrow().offer.left_out.clone()
+        self.snapshot.borrow().features.left_out.clone()
     }
 
     /// Waits until the start has succeeded or failed.
     pub async fn started(&self) {
-        let _ = self.now.subscribe().wait_for(|now| now.state != State::Starting).await;
+        let _ = self.snapshot.subscribe().wait_for(|now| now.state != ServerState::Starting).await;
     }
 
     /// Starts to end the server.
@@ -139,52 +139,57 @@ impl Server {
 
     /// Waits until the server has ended.
     pub async fn stopped(&self) {
-        self.over.cancelled().await;
+        self.ended.cancelled().await;
     }
 
     /// Returns the time limit of a call without an answer or progress.
     pub fn call_limit(&self) -> Duration {
-        self.definition.call_timeout.unwrap_or(self.around.limits.call)
+        self.definition.call_timeout.unwrap_or(self.context.limits.call)
     }
 
-    fn set(&self, state: State, why: Option<&str>, there: Option<(Arc<Offer>, Connection)>) {
+    fn publish(
+        &self,
+        state: ServerState,
+        why: Option<&str>,
+        there: Option<(Arc<ServerFeatures>, Connection)>,
+    ) {
         let why = why.map(Arc::from);
         let (offer, connection) = match there {
             Some((offer, connection)) => (offer, Some(connection)),
             None => Default::default(),
         };
-        self.now.send_replace(Now { state, why, offer, connection });
+        self.snapshot.send_replace(ServerSnapshot { state, reason: why, features: offer, connection });
     }
 
-    fn fail(&self, why: &str) {
+    fn report_failure(&self, why: &str) {
         tracing::warn!("mcp:{}: {why}", self.definition.name);
         let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for listener in listeners.iter().filter_map(Weak::upgrade) {
-            listener.failed(&self.definition.name, why);
+            listener.on_failure(&self.definition.name, why);
         }
     }
 
-    async fn live(self: Arc<Self>) {
-        let limits = self.around.limits;
+    async fn supervise(self: Arc<Self>) {
+        let limits = self.context.limits;
         let mut failures = 0;
         loop {
-            let (why, lived, again) = match self.one_life(failures > 0).await {
-                End::Asked => break,
-                End::Died { why, lived, again } => (why, lived, again),
+            let (why, lived, again) = match self.run_once(failures > 0).await {
+                RunOutcome::StopRequested => break,
+                RunOutcome::Ended { reason: why, uptime: lived, is_retryable: again } => (why, lived, again),
             };
-            if lived.is_some_and(|lived| lived >= LONG) {
+            if lived.is_some_and(|lived| lived >= STABLE_AFTER) {
                 failures = 0;
             }
             failures += 1;
             if !again || failures > limits.restarts {
                 let tail = if again { "; it is not started again" } else { "" };
-                self.set(State::Failed, Some(&why), None);
-                self.fail(&format!("{why}{tail}"));
+                self.publish(ServerState::Failed, Some(&why), None);
+                self.report_failure(&format!("{why}{tail}"));
                 break;
             }
             let pause = limits.pause(failures);
-            self.set(State::Restarting, Some(&why), None);
-            self.fail(&format!("{why}; it is started again in {} ms", pause.as_millis()));
+            self.publish(ServerState::Restarting, Some(&why), None);
+            self.report_failure(&format!("{why}; it is started again in {} ms", pause.as_millis()));
             tokio::select! {
                 biased;
                 () = self.stop.cancelled() => break,
@@ -192,73 +197,77 @@ impl Server {
             }
         }
         if self.stop.is_cancelled() {
-            self.set(State::Stopped, None, None);
+            self.publish(ServerState::Stopped, None, None);
         }
-        self.over.cancel();
+        self.ended.cancel();
     }
 
     /// Runs the server once, from its start to its end.
-    async fn one_life(&self, again: bool) -> End {
-        let limit = self.around.limits.start;
+    async fn run_once(&self, is_restart: bool) -> RunOutcome {
+        let limit = self.context.limits.start;
         let started = tokio::select! {
             biased;
-            () = self.stop.cancelled() => return End::Asked,
-            started = timeout(limit, Life::start(&self.definition, &self.around)) => started,
+            () = self.stop.cancelled() => return RunOutcome::StopRequested,
+            started = timeout(limit, RunningServer::start(&self.definition, &self.context)) => started,
         };
         let mut life = match started {
             Ok(Ok(life)) => life,
-            Ok(Err(NotStarted { why, again })) => return End::Died { why, lived: None, again },
+            Ok(Err(ServerStartError { reason: why, is_retryable: again })) => {
+                return RunOutcome::Ended { reason: why, uptime: None, is_retryable: again };
+            }
             Err(_) => {
                 let why = format!("it did not start within {} ms", limit.as_millis());
-                return End::Died { why, lived: None, again: true };
+                return RunOutcome::Ended { reason: why, uptime: None, is_retryable: true };
             }
         };
         let born = Instant::now();
-        let asked = self.serve(&mut life, again).await;
-        if !matches!(asked, Asked::Stop) {
+        let asked = self.refresh_features(&mut life, is_restart).await;
+        if !matches!(asked, EndReason::StopRequested) {
             // The state changes now, not only after the complete end.
-            self.set(State::Restarting, None, None);
+            self.publish(ServerState::Restarting, None, None);
         }
-        let why = life.end(matches!(asked, Asked::Stop)).await;
+        let why = life.end(matches!(asked, EndReason::StopRequested)).await;
         match asked {
-            Asked::Stop => End::Asked,
-            Asked::Silent(why) => End::Died { why, lived: None, again: true },
-            Asked::Nobody => End::Died { why, lived: Some(born.elapsed()), again: true },
+            EndReason::StopRequested => RunOutcome::StopRequested,
+            EndReason::ListFailed(why) => RunOutcome::Ended { reason: why, uptime: None, is_retryable: true },
+            EndReason::ServerEnded => {
+                RunOutcome::Ended { reason: why, uptime: Some(born.elapsed()), is_retryable: true }
+            }
         }
     }
 
     /// Keeps the offer of a running server current. Returns the reason for its end.
-    async fn serve(&self, life: &mut Life, again: bool) -> Asked {
+    async fn refresh_features(&self, life: &mut RunningServer, is_restart: bool) -> EndReason {
         let connection = life.connection.clone();
         let changed = life.changed.clone();
         let mut first = true;
         let mut left_out = None;
         loop {
-            let pause = self.around.clock.sleep(LIST_PAUSE);
+            let pause = self.context.clock.sleep(LIST_PAUSE);
             // A change that is reported during this request leads to one more request.
             let offer = tokio::select! {
                 biased;
-                () = self.stop.cancelled() => return Asked::Stop,
-                offer = timeout(self.around.limits.start, connection.offer()) => offer,
-                () = life.ended() => return Asked::Nobody,
+                () = self.stop.cancelled() => return EndReason::StopRequested,
+                offer = timeout(self.context.limits.start, connection.list_features()) => offer,
+                () = life.ended() => return EndReason::ServerEnded,
             };
             match offer {
                 Ok(Ok(offer)) => {
-                    if first && again {
+                    if first && is_restart {
                         tracing::warn!("mcp:{}: it is running again", self.definition.name);
                     }
                     let is_new = offer.left_out != left_out;
                     left_out.clone_from(&offer.left_out);
-                    self.set(State::Running, None, Some((Arc::new(offer), connection.clone())));
-                    left_out.iter().filter(|_| is_new).for_each(|what| self.fail(what));
+                    self.publish(ServerState::Running, None, Some((Arc::new(offer), connection.clone())));
+                    left_out.iter().filter(|_| is_new).for_each(|what| self.report_failure(what));
                 }
-                Ok(Err(Failed::Gone(_))) => return Asked::Nobody,
+                Ok(Err(RequestError::Disconnected(_))) => return EndReason::ServerEnded,
                 Ok(Err(failed)) if first => {
-                    return Asked::Silent(format!("it does not say what it offers: {failed}"));
+                    return EndReason::ListFailed(format!("it does not say what it offers: {failed}"));
                 }
                 Err(_) if first => {
-                    let limit = self.around.limits.start.as_millis();
-                    return Asked::Silent(format!("it did not say within {limit} ms what it offers"));
+                    let limit = self.context.limits.start.as_millis();
+                    return EndReason::ListFailed(format!("it did not say within {limit} ms what it offers"));
                 }
                 // The previous offer stays in effect.
                 _ => tracing::warn!("mcp:{}: it does not say what it offers now", self.definition.name),
@@ -266,8 +275,8 @@ impl Server {
             first = false;
             tokio::select! {
                 biased;
-                () = self.stop.cancelled() => return Asked::Stop,
-                () = life.ended() => return Asked::Nobody,
+                () = self.stop.cancelled() => return EndReason::StopRequested,
+                () = life.ended() => return EndReason::ServerEnded,
                 () = async {
                     changed.notified().await;
                     pause.await;
@@ -280,12 +289,12 @@ impl Server {
 }
 
 /// Reason for the end of a run.
-enum Asked {
-    Stop,
+enum EndReason {
+    StopRequested,
     /// The server ended by itself.
-    Nobody,
+    ServerEnded,
     /// The server did not report its offer, for this reason.
-    Silent(String),
+    ListFailed(String),
 }
 
 impl std::fmt::Debug for Server {

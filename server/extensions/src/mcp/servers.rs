@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use futures::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
-use super::around::Around;
-use super::connection::Failed;
-use super::definition::Definition;
+use super::around::ServerContext;
+use super::connection::RequestError;
+use super::definition::ServerDefinition;
 use super::names;
-use super::options::Options;
-use super::prompts::{Expanded, arguments, expanded};
-use super::server::{Hears, Now, Server, State, Status};
+use super::options::McpOptions;
+use super::prompts::{PromptExpansion, combine_messages, parse_arguments};
+use super::server::{FailureListener, Server, ServerSnapshot, ServerState, ServerStatus};
 use super::tool::McpTool;
 use crate::engine::{Hooks, WeakEngine};
 use crate::resources::{CommandInfo, CommandSource};
@@ -20,129 +20,129 @@ use crate::tools::{Spawner, ToolSet};
 /// The servers of one conversation. As a hook of the engine, it adds their tools.
 pub struct Servers {
     me: Weak<Self>,
-    options: Options,
-    around: Around,
+    options: McpOptions,
+    context: ServerContext,
     /// Names of the tools that do not come from servers.
-    own: Vec<String>,
-    link: OnceLock<WeakEngine>,
-    state: Mutex<Of>,
+    other_tools: Vec<String>,
+    engine_handle: OnceLock<WeakEngine>,
+    state: Mutex<ServersState>,
 }
 
 #[derive(Default)]
-struct Of {
-    definitions: Vec<Definition>,
+struct ServersState {
+    definitions: Vec<ServerDefinition>,
     /// The enabled tools; `None` if all are enabled.
-    chosen: Option<Vec<String>>,
-    members: Vec<Arc<Server>>,
-    begun: bool,
-    off: bool,
+    enabled_tools: Option<Vec<String>>,
+    servers: Vec<Arc<Server>>,
+    started: bool,
+    is_disabled: bool,
     closed: bool,
     /// Deadline for waiting for servers that are starting.
-    patience: Option<Instant>,
+    start_deadline: Option<Instant>,
     /// True after missing servers and tools were logged.
-    told: bool,
+    missing_logged: bool,
 }
 
 impl std::fmt::Debug for Servers {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Servers").field("members", &self.state().members).finish_non_exhaustive()
+        formatter.debug_struct("Servers").field("members", &self.state().servers).finish_non_exhaustive()
     }
 }
 
 /// A tool of a server: the index of the server, the index of the tool in its offer, and the name for the
 /// model.
-struct Offered {
+struct ToolRef {
     server: usize,
-    place: usize,
+    index: usize,
     name: String,
 }
 
 impl Servers {
     /// Creates the servers without starting them. `own` contains the tools that do not come from servers.
-    pub fn new(mut options: Options, spawner: Arc<dyn Spawner>, own: &ToolSet) -> Arc<Self> {
-        let around = Around {
+    pub fn new(mut options: McpOptions, spawner: Arc<dyn Spawner>, own: &ToolSet) -> Arc<Self> {
+        let around = ServerContext {
             spawner,
             hidden: options.hidden.clone(),
             limits: options.limits,
             http: options.http.clone(),
             clock: options.clock.clone(),
         };
-        let state = Of {
+        let state = ServersState {
             definitions: std::mem::take(&mut options.definitions),
-            chosen: options.chosen.take(),
-            ..Of::default()
+            enabled_tools: options.enabled_tools.take(),
+            ..ServersState::default()
         };
         Arc::new_cyclic(|me| Self {
             me: me.clone(),
             options,
-            around,
-            own: own.names().map(str::to_owned).collect(),
-            link: OnceLock::new(),
+            context: around,
+            other_tools: own.names().map(str::to_owned).collect(),
+            engine_handle: OnceLock::new(),
             state: Mutex::new(state),
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, Of> {
+    fn state(&self) -> MutexGuard<'_, ServersState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the engine that receives the failures of servers. Later calls have no effect.
     pub fn connect(&self, engine: WeakEngine) {
-        let _ = self.link.set(engine);
+        let _ = self.engine_handle.set(engine);
     }
 
     /// Starts the servers without waiting for them. Needs a runtime.
-    pub fn begin(&self) {
-        self.state().begun = true;
-        self.renew();
+    pub fn start(&self) {
+        self.state().started = true;
+        self.reconcile();
     }
 
     /// Replaces the definitions, for example after the user trusts a directory. Servers with an unchanged
     /// definition continue.
-    pub fn replace(&self, definitions: Vec<Definition>) {
+    pub fn replace(&self, definitions: Vec<ServerDefinition>) {
         self.state().definitions = definitions;
-        self.renew();
+        self.reconcile();
     }
 
     /// Enables or disables all servers of the conversation. Disabled servers end if no other conversation
     /// uses them.
     pub fn set_enabled(&self, enabled: bool) {
-        self.state().off = !enabled;
-        self.renew();
+        self.state().is_disabled = !enabled;
+        self.reconcile();
     }
 
     /// Restricts the tools to these names; `None` enables all of them. A name is the name for the model or
     /// the name at the server. A name that ends in `*` is a prefix of names for the model.
-    pub fn choose(&self, chosen: Option<Vec<String>>) {
-        self.state().chosen = chosen;
+    pub fn enable_tools(&self, chosen: Option<Vec<String>>) {
+        self.state().enabled_tools = chosen;
     }
 
     /// Starts and ends servers according to the definitions.
-    fn renew(&self) {
+    fn reconcile(&self) {
         let mut state = self.state();
-        let wanted = match state.begun && !state.off && !state.closed {
+        let wanted = match state.started && !state.is_disabled && !state.closed {
             true => state.definitions.clone(),
             false => Vec::new(),
         };
-        let before = std::mem::take(&mut state.members);
+        let before = std::mem::take(&mut state.servers);
         let mut untold = Vec::new();
         for definition in wanted {
             let known = before.iter().find(|server| server.definition == definition).cloned();
             let server = known.unwrap_or_else(|| {
-                state.patience = Some(Instant::now() + self.options.limits.wait);
-                let server = self.options.pool.enter(&definition, &self.around);
-                let me: Weak<dyn Hears> = self.me.clone();
-                untold.extend(server.tell(me).map(|what| (server.clone(), what)));
+                state.start_deadline = Some(Instant::now() + self.options.limits.wait);
+                let server = self.options.pool.acquire(&definition, &self.context);
+                let me: Weak<dyn FailureListener> = self.me.clone();
+                untold.extend(server.add_listener(me).map(|what| (server.clone(), what)));
                 server
             });
-            state.members.push(server);
+            state.servers.push(server);
         }
-        let stays = |server: &Arc<Server>| state.members.iter().any(|member| Arc::ptr_eq(member, server));
+        let stays = |server: &Arc<Server>| state.servers.iter().any(|member| Arc::ptr_eq(member, server));
         before.iter().filter(|server| !stays(server)).for_each(|server| {
-            self.options.pool.leave(server);
+            self.options.pool.release(server);
         });
         drop(state);
-        untold.iter().for_each(|(server, what)| self.failed(&server.definition.name, what));
+        untold.iter().for_each(|(server, what)| self.on_failure(&server.definition.name, what));
     }
 
     /// Waits until every server has started or failed, at most for the waiting time in the limits. The time
@@ -150,17 +150,17 @@ impl Servers {
     pub async fn ready(&self) {
         let (members, patience) = {
             let state = self.state();
-            (state.members.clone(), state.patience)
+            (state.servers.clone(), state.start_deadline)
         };
         let Some(patience) = patience else { return };
         let _ = timeout_at(patience, join_all(members.iter().map(|server| server.started()))).await;
-        if !std::mem::replace(&mut self.state().told, true) {
-            self.tell_of_missing(&members);
+        if !std::mem::replace(&mut self.state().missing_logged, true) {
+            self.log_missing(&members);
         }
     }
 
-    fn tell_of_missing(&self, members: &[Arc<Server>]) {
-        let late = members.iter().filter(|server| server.now().state == State::Starting);
+    fn log_missing(&self, members: &[Arc<Server>]) {
+        let late = members.iter().filter(|server| server.snapshot().state == ServerState::Starting);
         for server in late {
             let wait = self.options.limits.wait.as_millis();
             let name = &server.definition.name;
@@ -168,11 +168,14 @@ impl Servers {
                 "mcp:{name}: it is still starting after {wait} ms; its tools come when it is there"
             );
         }
-        let chosen = self.state().chosen.clone().unwrap_or_default();
-        let (now, offered) = self.offered(|name| self.own.iter().any(|own| own == name));
-        for name in chosen.iter().filter(|name| !self.own.contains(name) && !ToolSet::is_available(name)) {
-            let is =
-                |tool: &Offered| matches(name, &tool.name, &now[tool.server].1.offer.tools[tool.place].name);
+        let chosen = self.state().enabled_tools.clone().unwrap_or_default();
+        let (now, offered) = self.offered_tools(|name| self.other_tools.iter().any(|own| own == name));
+        for name in
+            chosen.iter().filter(|name| !self.other_tools.contains(name) && !ToolSet::is_available(name))
+        {
+            let is = |tool: &ToolRef| {
+                name_matches(name, &tool.name, &now[tool.server].1.features.tools[tool.index].name)
+            };
             if !offered.iter().any(is) {
                 tracing::warn!("there is no tool \"{name}\", and no MCP server that is there offers one");
             }
@@ -180,80 +183,89 @@ impl Servers {
     }
 
     /// Returns the states of the servers, in the order of their files.
-    pub fn status(&self) -> Vec<Status> {
-        let own = |name: &str| self.own.iter().any(|own| own == name);
-        let (now, tools) = self.offered(own);
+    pub fn status(&self) -> Vec<ServerStatus> {
+        let own = |name: &str| self.other_tools.iter().any(|own| own == name);
+        let (now, tools) = self.offered_tools(own);
         let prompts = self.prompts();
-        let status = |(place, (server, now)): (usize, &(Arc<Server>, Now))| Status {
+        let status = |(place, (server, now)): (usize, &(Arc<Server>, ServerSnapshot))| ServerStatus {
             name: server.definition.name.clone(),
             file: server.definition.file.clone(),
             state: now.state,
-            why: now.why.as_deref().map(str::to_owned),
+            reason: now.reason.as_deref().map(str::to_owned),
             tools: tools.iter().filter(|tool| tool.server == place).map(|tool| tool.name.clone()).collect(),
             prompts: prompts
                 .iter()
                 .filter(|(of, ..)| Arc::ptr_eq(of, server))
                 .map(|(_, _, name)| name.clone())
                 .collect(),
-            left_out: now.offer.left_out.clone(),
+            left_out: now.features.left_out.clone(),
         };
         now.iter().enumerate().map(status).collect()
     }
 
     /// Returns the enabled tools, with the current values of their servers.
-    fn offered(&self, taken: impl Fn(&str) -> bool) -> (Vec<(Arc<Server>, Now)>, Vec<Offered>) {
+    fn offered_tools(
+        &self,
+        taken: impl Fn(&str) -> bool,
+    ) -> (Vec<(Arc<Server>, ServerSnapshot)>, Vec<ToolRef>) {
         let (members, chosen) = {
             let state = self.state();
-            (state.members.clone(), state.chosen.clone())
+            (state.servers.clone(), state.enabled_tools.clone())
         };
-        let now: Vec<(Arc<Server>, Now)> =
-            members.into_iter().map(|server| (server.clone(), server.now())).collect();
+        let now: Vec<(Arc<Server>, ServerSnapshot)> =
+            members.into_iter().map(|server| (server.clone(), server.snapshot())).collect();
         let places: Vec<(usize, usize)> = now
             .iter()
             .enumerate()
             .flat_map(|(place, (server, now))| {
-                let counts = |(_, tool): &(usize, &rmcp::model::Tool)| server.definition.offers(&tool.name);
-                now.offer.tools.iter().enumerate().filter(counts).map(move |(tool, _)| (place, tool))
+                let counts =
+                    |(_, tool): &(usize, &rmcp::model::Tool)| server.definition.allows_tool(&tool.name);
+                now.features.tools.iter().enumerate().filter(counts).map(move |(tool, _)| (place, tool))
             })
             .collect();
         let called = |(server, tool): &(usize, usize)| {
             let (server, now) = &now[*server];
-            (server.definition.name.as_str(), &*now.offer.tools[*tool].name)
+            (server.definition.name.as_str(), &*now.features.tools[*tool].name)
         };
         let names = names::tools(places.iter().map(called), taken);
         let offered = places.iter().zip(names).filter(|(place, name)| {
             chosen
                 .as_ref()
-                .is_none_or(|chosen| chosen.iter().any(|wanted| matches(wanted, name, called(place).1)))
+                .is_none_or(|chosen| chosen.iter().any(|wanted| name_matches(wanted, name, called(place).1)))
         });
-        let offered = offered.map(|(&(server, place), name)| Offered { server, place, name }).collect();
+        let offered =
+            offered.map(|(&(server, place), name)| ToolRef { server, index: place, name }).collect();
         (now, offered)
     }
 
     /// Returns the prompts: their server, their index and the name of their command.
     fn prompts(&self) -> Vec<(Arc<Server>, usize, String)> {
-        let members = self.state().members.clone();
-        let now: Vec<(Arc<Server>, Now)> =
-            members.into_iter().map(|server| (server.clone(), server.now())).collect();
-        if now.iter().all(|(_, now)| now.offer.prompts.is_empty()) {
+        let members = self.state().servers.clone();
+        let now: Vec<(Arc<Server>, ServerSnapshot)> =
+            members.into_iter().map(|server| (server.clone(), server.snapshot())).collect();
+        if now.iter().all(|(_, now)| now.features.prompts.is_empty()) {
             return Vec::new();
         }
         let all = now.iter().flat_map(|(server, now)| {
-            now.offer.prompts.iter().map(|prompt| (server.definition.name.as_str(), prompt.name.as_str()))
+            now.features.prompts.iter().map(|prompt| (server.definition.name.as_str(), prompt.name.as_str()))
         });
-        let taken =
-            self.link.get().and_then(WeakEngine::engine).map(|engine| engine.commands()).unwrap_or_default();
+        let taken = self
+            .engine_handle
+            .get()
+            .and_then(WeakEngine::engine)
+            .map(|engine| engine.commands())
+            .unwrap_or_default();
         let names = names::prompts(all, |name| taken.iter().any(|known| known.name == name));
         let places = now
             .iter()
-            .flat_map(|(server, now)| (0..now.offer.prompts.len()).map(|place| (server.clone(), place)));
+            .flat_map(|(server, now)| (0..now.features.prompts.len()).map(|place| (server.clone(), place)));
         places.zip(names).map(|((server, place), name)| (server, place, name)).collect()
     }
 
     /// Returns the prompts as commands.
     pub fn commands(&self) -> Vec<CommandInfo> {
         let command = |(server, place, name): (Arc<Server>, usize, String)| {
-            let offer = server.now().offer;
+            let offer = server.snapshot().features;
             let prompt = offer.prompts.get(place);
             CommandInfo {
                 name,
@@ -268,7 +280,7 @@ impl Servers {
 
     /// Expands a text that invokes a prompt of a server. Returns `None` for any other text. Fails with a
     /// message that names the prompt and the server.
-    pub async fn expand(&self, text: &str) -> Result<Option<Expanded>, String> {
+    pub async fn expand(&self, text: &str) -> Result<Option<PromptExpansion>, String> {
         let Some(command) = text.strip_prefix('/') else { return Ok(None) };
         let (name, words) = command.split_once(char::is_whitespace).unwrap_or((command, ""));
         let Some((server, place, _)) = self.prompts().into_iter().find(|(_, _, known)| known == name) else {
@@ -276,13 +288,15 @@ impl Servers {
         };
         let failed =
             |why: &str| format!("the prompt /{name} of the MCP server {}: {why}", server.definition.name);
-        let now = server.now();
-        let (Some(prompt), Some(connection)) = (now.offer.prompts.get(place), &now.connection) else {
+        let now = server.snapshot();
+        let (Some(prompt), Some(connection)) = (now.features.prompts.get(place), &now.connection) else {
             return Err(failed("the server is not there"));
         };
-        let arguments = arguments(prompt, words).map_err(|why| failed(&why))?;
+        let arguments = parse_arguments(prompt, words).map_err(|why| failed(&why))?;
         let answer = connection.prompt(&prompt.name, arguments, server.call_limit()).await;
-        answer.map(|result| Some(expanded(result))).map_err(|error: Failed| failed(&error.to_string()))
+        answer
+            .map(|result| Some(combine_messages(result)))
+            .map_err(|error: RequestError| failed(&error.to_string()))
     }
 
     /// Ends the servers that no other conversation uses, and waits until they have ended. Later calls have no
@@ -291,15 +305,15 @@ impl Servers {
         let leaving = {
             let mut state = self.state();
             state.closed = true;
-            std::mem::take(&mut state.members)
+            std::mem::take(&mut state.servers)
         };
-        let ending: Vec<_> = leaving.iter().filter(|server| self.options.pool.leave(server)).collect();
+        let ending: Vec<_> = leaving.iter().filter(|server| self.options.pool.release(server)).collect();
         join_all(ending.iter().map(|server| server.stopped())).await;
     }
 }
 
 /// Returns true if a name in the selection applies to a tool, by its name for the model or its own name.
-fn matches(wanted: &str, called: &str, own: &str) -> bool {
+fn name_matches(wanted: &str, called: &str, own: &str) -> bool {
     match wanted.strip_suffix('*') {
         Some(start) => called.starts_with(start),
         None => wanted == called || wanted == own,
@@ -308,22 +322,27 @@ fn matches(wanted: &str, called: &str, own: &str) -> bool {
 
 impl Hooks for Servers {
     fn tools(&self, own: &ToolSet) -> ToolSet {
-        let (now, offered) = self.offered(|name| own.get(name).is_some());
+        let (now, offered) = self.offered_tools(|name| own.get(name).is_some());
         let mut tools = own.clone();
-        for Offered { server, place, name } in offered {
+        for ToolRef { server, index: place, name } in offered {
             let (server, now) = &now[server];
-            tools.add(Arc::new(McpTool { server: server.clone(), offer: now.offer.clone(), place, name }));
+            tools.add(Arc::new(McpTool {
+                server: server.clone(),
+                features: now.features.clone(),
+                index: place,
+                name,
+            }));
         }
         tools
     }
 }
 
-impl Hears for Servers {
-    fn failed(&self, server: &str, why: &str) {
+impl FailureListener for Servers {
+    fn on_failure(&self, server: &str, why: &str) {
         if self.state().closed {
             return;
         }
-        if let Some(engine) = self.link.get().and_then(WeakEngine::engine) {
+        if let Some(engine) = self.engine_handle.get().and_then(WeakEngine::engine) {
             engine.extension_failed(&format!("mcp:{server}"), "server", why);
         }
     }
@@ -331,8 +350,8 @@ impl Hears for Servers {
 
 impl Drop for Servers {
     fn drop(&mut self) {
-        for server in std::mem::take(&mut self.state().members) {
-            self.options.pool.leave(&server);
+        for server in std::mem::take(&mut self.state().servers) {
+            self.options.pool.release(&server);
         }
     }
 }

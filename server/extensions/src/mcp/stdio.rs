@@ -12,18 +12,18 @@ use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Mutex;
 
-use super::fault::Fault;
+use super::fault::DisconnectSignal;
 use super::secrets::Secrets;
-use crate::tools::{Noise, Talking};
+use crate::tools::{PipedProcess, StderrForwarder};
 
 /// Maximum length of a message of a server, in bytes: a few images.
 pub(super) const LONGEST_MESSAGE: usize = 16 << 20;
 /// Maximum time without a read by the server while data waits.
-const WRITE: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// Displayed length of an invalid line, in characters.
-const SHOWN: usize = 200;
+const MAX_SHOWN: usize = 200;
 /// Examined length of an invalid line, in characters.
-const LOOKED_AT: usize = 16 << 10;
+const MAX_EXAMINED: usize = 16 << 10;
 
 type Input = Box<dyn AsyncWrite + Send + Unpin>;
 
@@ -33,29 +33,33 @@ pub(super) struct Stdio {
     read: VecDeque<Incoming>,
     batch: Vec<Incoming>,
     input: Arc<Mutex<Option<Input>>>,
-    junk: Junk,
-    fault: Fault,
+    invalid_lines: InvalidLineReporter,
+    disconnect: DisconnectSignal,
 }
 
 /// Reports invalid lines to the user.
-pub(super) struct Junk {
+pub(super) struct InvalidLineReporter {
     pub name: String,
-    pub noise: Arc<Noise>,
+    pub stderr: Arc<StderrForwarder>,
     pub secrets: Secrets,
 }
 
 impl Stdio {
     /// Creates the transport to a program; returns the remaining parts of the program too.
-    pub fn new(talking: Talking, junk: Junk, fault: Fault) -> (Self, Box<dyn crate::tools::Running>, Errors) {
-        let Talking { input, output, errors, running } = talking;
+    pub fn new(
+        talking: PipedProcess,
+        invalid_lines: InvalidLineReporter,
+        disconnect: DisconnectSignal,
+    ) -> (Self, Box<dyn crate::tools::ProcessHandle>, StderrStream) {
+        let PipedProcess { input, output, errors, process: running } = talking;
         let options = FramerOptions { max_line: LONGEST_MESSAGE, ..FramerOptions::default() };
         let stdio = Self {
             output: FrameReader::with_options(output, options),
             read: VecDeque::new(),
             batch: Vec::new(),
             input: Arc::new(Mutex::new(Some(input))),
-            junk,
-            fault,
+            invalid_lines,
+            disconnect,
         };
         (stdio, running, errors)
     }
@@ -67,18 +71,18 @@ impl Stdio {
             Incoming::Frame(frame) => match serde_json::from_str(frame.as_str()) {
                 Ok(message) => Some(message),
                 Err(_) => {
-                    let line = beginning(frame.as_str(), &self.junk.secrets);
-                    self.junk.complain(&format!("a line on its stdout is not a message: {line}"));
+                    let line = line_excerpt(frame.as_str(), &self.invalid_lines.secrets);
+                    self.invalid_lines.report(&format!("a line on its stdout is not a message: {line}"));
                     None
                 }
             },
             Incoming::Fault(FramingError::TooLong { .. }) => {
                 // A caller that waits for this message would wait forever.
-                self.fault.set(format!("it sent a message of more than {} MiB", LONGEST_MESSAGE >> 20));
+                self.disconnect.set(format!("it sent a message of more than {} MiB", LONGEST_MESSAGE >> 20));
                 None
             }
             Incoming::Fault(fault) => {
-                self.junk.complain(&format!("a line on its stdout is not a message: {fault}"));
+                self.invalid_lines.report(&format!("a line on its stdout is not a message: {fault}"));
                 None
             }
         }
@@ -87,17 +91,17 @@ impl Stdio {
 
 /// Returns the beginning of a line with secrets hidden. Hiding precedes the cut, because half a secret is not
 /// recognised.
-fn beginning(line: &str, secrets: &Secrets) -> String {
-    let line: String = line.chars().take(LOOKED_AT).collect();
-    secrets.hide(&line).chars().take(SHOWN).collect()
+fn line_excerpt(line: &str, secrets: &Secrets) -> String {
+    let line: String = line.chars().take(MAX_EXAMINED).collect();
+    secrets.redact(&line).chars().take(MAX_SHOWN).collect()
 }
 
 /// The error channel of a program.
-pub(super) type Errors = Box<dyn AsyncRead + Send + Unpin>;
+pub(super) type StderrStream = Box<dyn AsyncRead + Send + Unpin>;
 
-impl Junk {
-    fn complain(&self, what: &str) {
-        self.noise.complain(&self.name, &self.secrets.hide(what));
+impl InvalidLineReporter {
+    fn report(&self, what: &str) {
+        self.stderr.warn(&self.name, &self.secrets.redact(what));
     }
 }
 
@@ -108,11 +112,11 @@ impl Transport<RoleClient> for Stdio {
         &mut self,
         message: TxJsonRpcMessage<RoleClient>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let (input, fault) = (self.input.clone(), self.fault.clone());
+        let (input, fault) = (self.input.clone(), self.disconnect.clone());
         async move {
             let mut line = serde_json::to_vec(&message)?;
             line.push(b'\n');
-            let written = tokio::time::timeout(WRITE, async {
+            let written = tokio::time::timeout(WRITE_TIMEOUT, async {
                 let mut input = input.lock().await;
                 let open = input.as_mut().ok_or(io::ErrorKind::NotConnected)?;
                 open.write_all(&line).await?;
@@ -120,7 +124,7 @@ impl Transport<RoleClient> for Stdio {
             });
             written.await.unwrap_or_else(|_| {
                 // A part of the line may be written, so no other line can follow.
-                fault.set(format!("it has read nothing for {} s", WRITE.as_secs()));
+                fault.set(format!("it has read nothing for {} s", WRITE_TIMEOUT.as_secs()));
                 Err(io::ErrorKind::TimedOut.into())
             })
         }
@@ -132,7 +136,7 @@ impl Transport<RoleClient> for Stdio {
                 if let Some(message) = self.message(incoming) {
                     return Some(message);
                 }
-                if self.fault.is_set() {
+                if self.disconnect.is_set() {
                     return None;
                 }
             }
@@ -146,7 +150,9 @@ impl Transport<RoleClient> for Stdio {
     }
 
     async fn close(&mut self) -> io::Result<()> {
-        let Ok(mut input) = tokio::time::timeout(WRITE, self.input.lock()).await else { return Ok(()) };
+        let Ok(mut input) = tokio::time::timeout(WRITE_TIMEOUT, self.input.lock()).await else {
+            return Ok(());
+        };
         match input.take() {
             Some(mut input) => input.shutdown().await,
             None => Ok(()),
@@ -159,12 +165,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fm_f118_a_secret_at_the_end_of_what_is_shown_is_hidden() {
+    fn fm_f118_a_secret_at_the_end_of_an_excerpt_is_hidden() {
         let secrets = Secrets::from_values(vec!["canary-in-a-line"]);
-        for before in SHOWN - 20..=SHOWN {
+        for before in MAX_SHOWN - 20..=MAX_SHOWN {
             let line = format!("{}canary-in-a-line and more", "x".repeat(before));
-            let shown = beginning(&line, &secrets);
-            assert!(!shown.contains('c') && shown.chars().count() <= SHOWN, "{shown}");
+            let shown = line_excerpt(&line, &secrets);
+            assert!(!shown.contains('c') && shown.chars().count() <= MAX_SHOWN, "{shown}");
         }
     }
 }

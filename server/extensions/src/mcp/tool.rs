@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use rmcp::model::ProgressNotificationParam;
 use serde_json::{Map, Value, json};
 
-use super::connection::{Failed, Offer};
+use super::connection::{RequestError, ServerFeatures};
 use super::result::output;
 use super::server::Server;
 use crate::tools::{Tool, ToolContent, ToolContext, ToolOutput, ToolUpdate};
@@ -18,15 +18,15 @@ const ABORTED: &str = "Operation aborted";
 pub(super) struct McpTool {
     pub server: Arc<Server>,
     /// The last list of tools of the server, and the index of this tool.
-    pub offer: Arc<Offer>,
-    pub place: usize,
+    pub features: Arc<ServerFeatures>,
+    pub index: usize,
     /// The name for the model.
     pub name: String,
 }
 
 impl McpTool {
-    fn offered(&self) -> &rmcp::model::Tool {
-        &self.offer.tools[self.place]
+    fn tool_info(&self) -> &rmcp::model::Tool {
+        &self.features.tools[self.index]
     }
 }
 
@@ -36,12 +36,12 @@ impl Tool for McpTool {
     }
 
     fn description(&self) -> &str {
-        let tool = self.offered();
+        let tool = self.tool_info();
         tool.description.as_deref().or(tool.title.as_deref()).unwrap_or(&self.server.definition.name)
     }
 
     fn parameters(&self) -> Value {
-        let mut schema: Map<String, Value> = (*self.offered().input_schema).clone();
+        let mut schema: Map<String, Value> = (*self.tool_info().input_schema).clone();
         // Model APIs reject a schema without these members.
         schema.entry("type").or_insert_with(|| json!("object"));
         schema.entry("properties").or_insert_with(|| json!({}));
@@ -58,10 +58,10 @@ impl Tool for McpTool {
             let Value::Object(arguments) = arguments else {
                 return ToolOutput::error("the arguments are not an object");
             };
-            let (server, tool) = (&self.server.definition.name, self.offered().name.as_ref());
-            let now = self.server.now();
+            let (server, tool) = (&self.server.definition.name, self.tool_info().name.as_ref());
+            let now = self.server.snapshot();
             let Some(connection) = now.connection else {
-                let why = now.why.as_deref().unwrap_or("it is not running").to_owned();
+                let why = now.reason.as_deref().unwrap_or("it is not running").to_owned();
                 return ToolOutput::error(format!("The MCP server {server} is not there: {why}"));
             };
             let show = |step: ProgressNotificationParam| {
@@ -72,13 +72,13 @@ impl Tool for McpTool {
             let limit = self.server.call_limit();
             match connection.call(tool, arguments, limit, &context.abort, show).await {
                 Ok(result) => output(result, context, server, tool).await,
-                Err(Failed::Aborted) => ToolOutput::error(ABORTED),
-                Err(Failed::Said(said)) => ToolOutput::error(said),
-                Err(Failed::TimedOut(limit)) => ToolOutput::error(format!(
+                Err(RequestError::Aborted) => ToolOutput::error(ABORTED),
+                Err(RequestError::Response(said)) => ToolOutput::error(said),
+                Err(RequestError::TimedOut(limit)) => ToolOutput::error(format!(
                     "The MCP server {server} gave no answer and told of no progress for {} ms; the call was cancelled",
                     limit.as_millis()
                 )),
-                Err(Failed::Gone(why)) => ToolOutput::error(format!("The MCP server {server} is gone: {why}")),
+                Err(RequestError::Disconnected(why)) => ToolOutput::error(format!("The MCP server {server} is gone: {why}")),
             }
         }
         .boxed()
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn progress_is_shown_in_words_and_numbers() {
+    fn progress_is_shown_as_text_and_numbers() {
         let step = |value: Value| update(&serde_json::from_value(value).unwrap());
         let shown = step(json!({"progressToken": 1, "progress": 2, "total": 5, "message": "copying"}));
         assert_eq!(shown.content, [ToolContent::Text("2/5 copying".to_owned())]);

@@ -19,12 +19,12 @@ impl Variables<'_> {
     /// the environment; `${workspaceFolder}`, `${workspaceFolderBasename}` and `${userHome}` are directories.
     /// Any other form stays unchanged. Fails for a variable that is not set and for a question to the user;
     /// the error names the placeholder.
-    pub fn fill(&self, text: &str) -> Result<String, String> {
+    pub fn expand(&self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
         for part in parts(text) {
             match part {
                 Part::Text(text) => filled.push_str(text),
-                Part::Placeholder { name, whole } => {
+                Part::Placeholder { name, text: whole } => {
                     filled.push_str(self.value(name)?.as_deref().unwrap_or(whole));
                 }
             }
@@ -33,7 +33,7 @@ impl Variables<'_> {
     }
 
     /// Returns the values of environment variables for the placeholders in all texts of a value.
-    pub fn given(&self, value: &Value) -> Vec<String> {
+    pub fn values(&self, value: &Value) -> Vec<String> {
         match value {
             Value::String(text) => {
                 let names = parts(text).filter_map(|part| match part {
@@ -42,8 +42,8 @@ impl Variables<'_> {
                 });
                 names.filter_map(|(name, _)| self.environment.get(name)?.into_string().ok()).collect()
             }
-            Value::Array(values) => values.iter().flat_map(|value| self.given(value)).collect(),
-            Value::Object(members) => members.values().flat_map(|value| self.given(value)).collect(),
+            Value::Array(values) => values.iter().flat_map(|value| self.values(value)).collect(),
+            Value::Object(members) => members.values().flat_map(|value| self.values(value)).collect(),
             _ => Vec::new(),
         }
     }
@@ -89,7 +89,7 @@ enum Part<'a> {
     /// A placeholder: its name, and its whole text.
     Placeholder {
         name: &'a str,
-        whole: &'a str,
+        text: &'a str,
     },
 }
 
@@ -101,7 +101,7 @@ fn parts(text: &str) -> impl Iterator<Item = Part<'_>> {
         {
             let whole = &rest[..rest.len() - after.len()];
             rest = after;
-            return Some(Part::Placeholder { name, whole });
+            return Some(Part::Placeholder { name, text: whole });
         }
         // The first character is always text.
         let first = rest.chars().next()?.len_utf8();
@@ -137,7 +137,7 @@ mod tests {
         };
         let home = Path::new("/home/ann");
         Variables { environment: &environment, workspace: Path::new("/place/here"), home: Some(home) }
-            .fill(text)
+            .expand(text)
     }
 
     #[test]
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named_and_its_neighbours_are_not_shown() {
+    fn missing_variables_are_named_without_the_values_of_others() {
         assert_eq!(fill("${KEY} ${NONE}"), Err("the environment variable NONE is not set".to_owned()));
         assert!(fill("${input:token}").unwrap_err().contains("\"token\""));
     }

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_object_is_refused_with_what_is_wrong() {
+    fn incomplete_or_invalid_arguments_fail_with_the_reason() {
         for (text, expected) in [
             (r#"{"path":"f","content":"hello wor"#, "cut off"),
             (r#"{"path":"f""#, "cut off"),

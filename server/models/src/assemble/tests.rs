@@ -41,7 +41,7 @@ fn blocks_grow_one_after_the_other() {
     );
     assembler.apply(StreamEvent::TextEnd);
     call(&mut assembler, r#"{"command": "ls"}"#);
-    let answer = assembler.done(Done::ToolUse);
+    let answer = assembler.done(FinishReason::ToolUse);
     assert!(answer.unusable.is_empty());
     assert_eq!(
         serde_json::to_value(&answer.message.content).unwrap(),
@@ -54,14 +54,14 @@ fn blocks_grow_one_after_the_other() {
 }
 
 #[test]
-fn what_only_the_provider_knows_is_kept_where_it_is_asked_for() {
+fn details_of_the_provider_are_included_on_request() {
     let counts = TokenCounts { cache_write_hour: Some(4), reasoning: Some(2), ..TokenCounts::default() };
     for kept in [true, false] {
-        let mut assembler = Assembler::new(&model(), 7).keeping_details(kept);
+        let mut assembler = Assembler::new(&model(), 7).with_details(kept);
         assembler.apply(StreamEvent::Id("msg_1".into()));
         assembler.apply(StreamEvent::Usage(counts));
-        assembler.apply(StreamEvent::StopWord("end_turn".into()));
-        let message = serde_json::to_value(assembler.done(Done::Stop).message).unwrap();
+        assembler.apply(StreamEvent::RawStopReason("end_turn".into()));
+        let message = serde_json::to_value(assembler.done(FinishReason::Stop).message).unwrap();
         let found = [
             &message["responseId"],
             &message["rawStopReason"],
@@ -77,16 +77,16 @@ fn what_only_the_provider_knows_is_kept_where_it_is_asked_for() {
 #[test]
 fn a_call_whose_arguments_are_not_whole_is_not_executed() {
     for (text, reason, expected) in [
-        (r#"{"command": "echo hel"#, Done::Length, Some("output limit")),
-        (r#"{"command": "echo hello"}"#, Done::Length, None),
-        (r#"{"command": "echo hel"#, Done::ToolUse, Some("cut off before their end")),
-        (r#"{"command": "echo hel"#, Done::Stop, Some("cut off before their end")),
-        (r#"{"command": "echo hello"}"#, Done::ToolUse, None),
-        (r#""{\"command\": \"ls\"}""#, Done::ToolUse, None),
-        ("[1]", Done::ToolUse, Some("not a JSON object")),
-        ("nonsense", Done::ToolUse, Some("not valid JSON")),
-        ("", Done::Length, None),
-        ("", Done::ToolUse, None),
+        (r#"{"command": "echo hel"#, FinishReason::Length, Some("output limit")),
+        (r#"{"command": "echo hello"}"#, FinishReason::Length, None),
+        (r#"{"command": "echo hel"#, FinishReason::ToolUse, Some("cut off before their end")),
+        (r#"{"command": "echo hel"#, FinishReason::Stop, Some("cut off before their end")),
+        (r#"{"command": "echo hello"}"#, FinishReason::ToolUse, None),
+        (r#""{\"command\": \"ls\"}""#, FinishReason::ToolUse, None),
+        ("[1]", FinishReason::ToolUse, Some("not a JSON object")),
+        ("nonsense", FinishReason::ToolUse, Some("not valid JSON")),
+        ("", FinishReason::Length, None),
+        ("", FinishReason::ToolUse, None),
     ] {
         let mut assembler = Assembler::new(&model(), 7);
         call(&mut assembler, text);
@@ -112,7 +112,7 @@ fn fm_f66_calls_stay_apart_and_their_arguments_are_objects() {
     for _ in 0..1000 {
         call(&mut assembler, "{}");
     }
-    let message = assembler.done(Done::ToolUse).message;
+    let message = assembler.done(FinishReason::ToolUse).message;
     let calls: Vec<_> = message
         .content
         .iter()
@@ -152,7 +152,7 @@ fn marks_belong_to_the_block_that_is_open() {
     }
     assembler.apply(StreamEvent::ToolCallStart { id: "c".into(), name: "bash".into() });
     assembler.apply(StreamEvent::Signature("call".into()));
-    let message = assembler.done(Done::Stop).message;
+    let message = assembler.done(FinishReason::Stop).message;
     assert_eq!(
         serde_json::to_value(&message.content).unwrap(),
         json!([

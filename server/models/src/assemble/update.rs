@@ -1,6 +1,6 @@
 //! Changes of a message, in the order of the provider's events.
 
-use crate::partial_json::Grown;
+use crate::partial_json::JsonDelta;
 
 /// A change of a message. `index` is the position of the block in the message's content.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,7 +51,7 @@ pub enum Update {
         /// The added text.
         delta: String,
         /// The resulting change of the arguments.
-        grown: Grown,
+        json_delta: JsonDelta,
     },
     /// A tool call closed.
     ToolCallEnd {

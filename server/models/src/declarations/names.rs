@@ -9,64 +9,65 @@ use super::rules::{LONGEST_NAME, ToolRules};
 /// Names of one tool's properties that differ in requests. A name has the same meaning in every object of the tool's
 /// arguments.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Properties {
-    sent: BTreeMap<String, String>,
+pub(super) struct PropertyNames {
+    request_names: BTreeMap<String, String>,
 }
 
-impl Properties {
+impl PropertyNames {
     /// Creates other names for those that the API refuses, each different from the names of all other properties.
     pub fn new(own: BTreeSet<String>, rules: &ToolRules) -> Self {
         let mut taken: BTreeSet<String> =
-            own.iter().filter(|name| rules.takes_property(name)).cloned().collect();
+            own.iter().filter(|name| rules.accepts_property(name)).cloned().collect();
         let Some((others, longest)) = rules.properties else { return Self::default() };
         let usual = |one: char| if one.is_ascii_alphanumeric() || others.contains(&one) { one } else { '_' };
         let mut sent = BTreeMap::new();
-        for name in own.into_iter().filter(|name| !rules.takes_property(name)) {
+        for name in own.into_iter().filter(|name| !rules.accepts_property(name)) {
             let mut wanted: String = name.chars().map(usual).take(longest).collect();
             if wanted.is_empty() {
                 wanted.push('_');
             }
-            sent.insert(name, free(&wanted, &mut taken));
+            sent.insert(name, unique_name(&wanted, &mut taken));
         }
-        Self { sent }
+        Self { request_names: sent }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.sent.is_empty()
+        self.request_names.is_empty()
     }
 
     /// Returns the name of a property in requests.
-    pub fn of<'a>(&'a self, own: &'a str) -> &'a str {
-        self.sent.get(own).map_or(own, String::as_str)
+    pub fn request_name<'a>(&'a self, own: &'a str) -> &'a str {
+        self.request_names.get(own).map_or(own, String::as_str)
     }
 
     /// Returns arguments with the names of requests.
-    pub fn sent(&self, arguments: Value) -> Value {
-        renamed(arguments, &|name| self.sent.get(name))
+    pub fn to_request(&self, arguments: Value) -> Value {
+        rename_members(arguments, &|name| self.request_names.get(name))
     }
 
     /// Returns arguments with the tool's own names.
-    pub fn own(&self, arguments: Value) -> Value {
-        let own: BTreeMap<&String, &String> = self.sent.iter().map(|(own, sent)| (sent, own)).collect();
-        renamed(arguments, &|name| own.get(name).copied())
+    pub fn to_original(&self, arguments: Value) -> Value {
+        let own: BTreeMap<&String, &String> =
+            self.request_names.iter().map(|(own, sent)| (sent, own)).collect();
+        rename_members(arguments, &|name| own.get(name).copied())
     }
 }
 
-fn renamed<'a>(value: Value, name_of: &impl Fn(&String) -> Option<&'a String>) -> Value {
+fn rename_members<'a>(value: Value, name_of: &impl Fn(&String) -> Option<&'a String>) -> Value {
     match value {
         Value::Object(members) => {
             let member = |(name, value): (String, Value)| {
-                (name_of(&name).cloned().unwrap_or(name), renamed(value, name_of))
+                (name_of(&name).cloned().unwrap_or(name), rename_members(value, name_of))
             };
             Value::Object(members.into_iter().map(member).collect::<Map<_, _>>())
         }
-        Value::Array(list) => list.into_iter().map(|value| renamed(value, name_of)).collect(),
+        Value::Array(list) => list.into_iter().map(|value| rename_members(value, name_of)).collect(),
         value => value,
     }
 }
 
 /// Returns the name, or a similar one if it is taken, and adds it to `taken`. `wanted` is ASCII.
-pub(super) fn free(wanted: &str, taken: &mut BTreeSet<String>) -> String {
+pub(super) fn unique_name(wanted: &str, taken: &mut BTreeSet<String>) -> String {
     let numbered = (2..).map(|number| {
         let end = format!("_{number}");
         format!("{}{end}", &wanted[..wanted.len().min(LONGEST_NAME - end.len())])

@@ -3,26 +3,27 @@
 use serde_json::{Map, Value, json};
 
 /// Number of schemas within one that are processed at most, and the greatest depth.
-const MOST: usize = 4000;
-const DEEPEST: usize = 32;
+const MAX_SCHEMAS: usize = 4000;
+const MAX_DEPTH: usize = 32;
 
 /// Members with schemas as values, by name.
-const MAPS: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+const SCHEMA_MAPS: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
 /// Members that are no schemas, regardless of their values.
-const DATA: &[&str] = &["enum", "const", "default", "example", "examples", "required", "dependentRequired"];
+const DATA_MEMBERS: &[&str] =
+    &["enum", "const", "default", "example", "examples", "required", "dependentRequired"];
 
 /// Returns the schema with each reference replaced by its target. A circular reference, or one out of the schema, is
 /// replaced by a schema for any value.
-pub(super) fn resolved(schema: &Value) -> Value {
-    let mut resolver = Resolver { root: schema, open: Vec::new(), left: MOST };
-    resolver.schema(schema, DEEPEST)
+pub(super) fn resolve_references(schema: &Value) -> Value {
+    let mut resolver = Resolver { root: schema, open: Vec::new(), remaining: MAX_SCHEMAS };
+    resolver.schema(schema, MAX_DEPTH)
 }
 
 struct Resolver<'a> {
     root: &'a Value,
     /// References that are being replaced.
     open: Vec<&'a str>,
-    left: usize,
+    remaining: usize,
 }
 
 impl<'a> Resolver<'a> {
@@ -30,8 +31,8 @@ impl<'a> Resolver<'a> {
         let (Value::Object(members), Some(depth)) = (schema, depth.checked_sub(1)) else {
             return if schema.is_boolean() { schema.clone() } else { json!({}) };
         };
-        let Some(left) = self.left.checked_sub(1) else { return json!({}) };
-        self.left = left;
+        let Some(left) = self.remaining.checked_sub(1) else { return json!({}) };
+        self.remaining = left;
         let mut found = match members.get("$ref").and_then(Value::as_str) {
             Some(reference) => self.reference(reference, depth),
             None => Map::new(),
@@ -47,8 +48,8 @@ impl<'a> Resolver<'a> {
 
     fn member(&mut self, name: &str, value: &'a Value, depth: usize) -> Value {
         match value {
-            _ if DATA.contains(&name) => value.clone(),
-            Value::Object(members) if MAPS.contains(&name) => {
+            _ if DATA_MEMBERS.contains(&name) => value.clone(),
+            Value::Object(members) if SCHEMA_MAPS.contains(&name) => {
                 members.iter().map(|(name, value)| (name.clone(), self.schema(value, depth))).collect()
             }
             Value::Object(_) => self.schema(value, depth),
@@ -64,7 +65,8 @@ impl<'a> Resolver<'a> {
     }
 
     fn reference(&mut self, reference: &'a str, depth: usize) -> Map<String, Value> {
-        let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(&decoded(pointer)));
+        let target =
+            reference.strip_prefix('#').and_then(|pointer| self.root.pointer(&decode_pointer(pointer)));
         let name = reference.rsplit('/').next().unwrap_or_default();
         let Some(target) = target.filter(|_| !self.open.contains(&reference)) else {
             let mut any = Map::new();
@@ -84,6 +86,6 @@ impl<'a> Resolver<'a> {
 }
 
 /// Decodes a pointer of a fragment, in which characters may be percent-encoded.
-fn decoded(pointer: &str) -> String {
+fn decode_pointer(pointer: &str) -> String {
     percent_encoding::percent_decode_str(pointer).decode_utf8_lossy().into_owned()
 }

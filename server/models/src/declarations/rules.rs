@@ -13,7 +13,7 @@ pub struct ToolRules {
 }
 
 impl ToolRules {
-    pub(super) fn takes(&self, name: &str) -> bool {
+    pub(super) fn accepts_name(&self, name: &str) -> bool {
         let usual = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
         let first = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_';
         !name.is_empty()
@@ -23,7 +23,7 @@ impl ToolRules {
     }
 
     /// Converts a name to a form that the API accepts.
-    pub(super) fn name(&self, name: &str) -> String {
+    pub(super) fn sanitize_name(&self, name: &str) -> String {
         let usual =
             |one: char| if one.is_ascii_alphanumeric() || matches!(one, '_' | '-') { one } else { '_' };
         let mut sent: String = name.chars().map(usual).collect();
@@ -35,7 +35,7 @@ impl ToolRules {
         sent
     }
 
-    pub(super) fn takes_property(&self, name: &str) -> bool {
+    pub(super) fn accepts_property(&self, name: &str) -> bool {
         let Some((others, longest)) = self.properties else { return true };
         let usual = |one: char| one.is_ascii_alphanumeric() || others.contains(&one);
         !name.is_empty() && name.len() <= longest && name.chars().all(usual)

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::names::Properties;
-use super::references::resolved;
+use super::names::PropertyNames;
+use super::references::resolve_references;
 use super::rules::ToolRules;
 
 /// Keywords about the schema itself, and keywords that were replaced by their targets. No API needs them, and some
@@ -58,7 +58,7 @@ const SINGLE: &[&str] = &[
 #[derive(Debug)]
 pub(super) struct FittedSchema {
     pub schema: Value,
-    pub names: Properties,
+    pub names: PropertyNames,
     /// A sentence with the constraints that the schema lost.
     pub note: Option<String>,
 }
@@ -69,7 +69,7 @@ pub fn problem(schema: &Value) -> Option<String> {
         return Some(format!("its schema is {}, not an object", kind(schema)));
     };
     let is_object = |kind: &Value| kind == "object";
-    match resolved(schema).get("type").or(members.get("type")) {
+    match resolve_references(schema).get("type").or(members.get("type")) {
         None => None,
         Some(kind) if is_object(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(is_object)) => {
             None
@@ -90,18 +90,18 @@ fn kind(value: &Value) -> &'static str {
 }
 
 /// Rewrites a schema. Fails with the reason if the API accepts no form of the schema.
-pub(super) fn rewritten(schema: &Value, rules: &ToolRules) -> Result<FittedSchema, String> {
+pub(super) fn rewrite(schema: &Value, rules: &ToolRules) -> Result<FittedSchema, String> {
     if let Some(problem) = problem(schema) {
         return Err(problem);
     }
-    let Value::Object(top) = resolved(schema) else { return Err("it has no schema".to_owned()) };
-    let (top, note) = flat(top);
+    let Value::Object(top) = resolve_references(schema) else { return Err("it has no schema".to_owned()) };
+    let (top, note) = flatten(top);
     let mut own = BTreeSet::new();
     if rules.properties.is_some() {
         collect(&top, &mut own);
     }
-    let names = Properties::new(own, rules);
-    let mut schema = fitted(top, rules, &names);
+    let names = PropertyNames::new(own, rules);
+    let mut schema = adapt(top, rules, &names);
     // APIs require the type in the schema.
     schema.insert("type".into(), "object".into());
     schema.entry("properties").or_insert_with(|| json!({}));
@@ -110,23 +110,23 @@ pub(super) fn rewritten(schema: &Value, rules: &ToolRules) -> Result<FittedSchem
 
 /// Returns one object schema in place of alternatives at the top: it has the properties of all forms and requires the
 /// properties that each form requires. The note lists the required properties of each form.
-fn flat(mut top: Map<String, Value>) -> (Map<String, Value>, Option<String>) {
+fn flatten(mut top: Map<String, Value>) -> (Map<String, Value>, Option<String>) {
     for part in list(top.shift_remove("allOf")) {
-        let (part, _) = flat(part);
-        let required = union(&names_in(&top), &names_in(&part));
+        let (part, _) = flatten(part);
+        let required = union(&required_names(&top), &required_names(&part));
         merge(&mut top, part);
         require(&mut top, required);
     }
     let mut notes = Vec::new();
     for name in ["anyOf", "oneOf"] {
-        let forms: Vec<_> = list(top.shift_remove(name)).into_iter().map(|form| flat(form).0).collect();
+        let forms: Vec<_> = list(top.shift_remove(name)).into_iter().map(|form| flatten(form).0).collect();
         if forms.is_empty() {
             continue;
         }
-        let each: Vec<Vec<String>> = forms.iter().map(names_in).collect();
+        let each: Vec<Vec<String>> = forms.iter().map(required_names).collect();
         let all = |name: &&String| each.iter().all(|names| names.contains(name));
         let common: Vec<String> = each[0].iter().filter(all).cloned().collect();
-        let required = union(&names_in(&top), &common);
+        let required = union(&required_names(&top), &common);
         forms.into_iter().for_each(|form| merge(&mut top, form));
         let differs = each.iter().any(|names| names.len() > common.len());
         if differs {
@@ -153,7 +153,7 @@ fn list(value: Option<Value>) -> Vec<Map<String, Value>> {
     list.into_iter().filter_map(object).collect()
 }
 
-fn names_in(schema: &Map<String, Value>) -> Vec<String> {
+fn required_names(schema: &Map<String, Value>) -> Vec<String> {
     let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
     names.filter_map(Value::as_str).map(str::to_owned).collect()
 }
@@ -179,7 +179,7 @@ fn merge(schema: &mut Map<String, Value>, part: Map<String, Value>) {
                     match known.get_mut(&name) {
                         None => drop(known.insert(name, other)),
                         Some(one) if *one == other => {}
-                        Some(one) => either(one, other),
+                        Some(one) => add_alternative(one, other),
                     }
                 }
             }
@@ -189,7 +189,7 @@ fn merge(schema: &mut Map<String, Value>, part: Map<String, Value>) {
     }
 }
 
-fn either(one: &mut Value, other: Value) {
+fn add_alternative(one: &mut Value, other: Value) {
     match one.get_mut("anyOf").and_then(Value::as_array_mut) {
         Some(forms) if !forms.contains(&other) => forms.push(other),
         Some(_) => {}
@@ -220,10 +220,10 @@ fn collect(schema: &Map<String, Value>, names: &mut BTreeSet<String>) {
 }
 
 /// Converts a schema at any depth to the form that the API accepts.
-fn fitted(schema: Map<String, Value>, rules: &ToolRules, names: &Properties) -> Map<String, Value> {
+fn adapt(schema: Map<String, Value>, rules: &ToolRules, names: &PropertyNames) -> Map<String, Value> {
     let mut found = Map::new();
     let one = |value: Value| match value {
-        Value::Object(schema) => Some(Value::Object(fitted(schema, rules, names))),
+        Value::Object(schema) => Some(Value::Object(adapt(schema, rules, names))),
         Value::Bool(true) => Some(json!({})),
         // A schema without a matching value.
         _ => None,
@@ -235,7 +235,7 @@ fn fitted(schema: Map<String, Value>, rules: &ToolRules, names: &Properties) -> 
         match (name.as_str(), value) {
             ("properties", Value::Object(properties)) => {
                 let property = |(own, value): (String, Value)| {
-                    let sent = names.of(&own).to_owned();
+                    let sent = names.request_name(&own).to_owned();
                     let mut schema = one(value)?;
                     if sent != own
                         && let Value::Object(schema) = &mut schema
@@ -248,7 +248,8 @@ fn fitted(schema: Map<String, Value>, rules: &ToolRules, names: &Properties) -> 
                 found.insert(name, Value::Object(properties));
             }
             ("required" | "propertyOrdering", Value::Array(list)) => {
-                let sent = list.iter().filter_map(Value::as_str).map(|own| Value::from(names.of(own)));
+                let sent =
+                    list.iter().filter_map(Value::as_str).map(|own| Value::from(names.request_name(own)));
                 found.insert(name, sent.collect());
             }
             // In drafts 3 and 4 these are booleans.
@@ -258,7 +259,7 @@ fn fitted(schema: Map<String, Value>, rules: &ToolRules, names: &Properties) -> 
             ("allOf", Value::Array(parts)) if rules.keywords.is_some() => {
                 for part in parts.into_iter().filter_map(one) {
                     if let Value::Object(part) = part {
-                        let required = union(&names_in(&found), &names_in(&part));
+                        let required = union(&required_names(&found), &required_names(&part));
                         merge(&mut found, part);
                         require(&mut found, required);
                     }
@@ -302,7 +303,7 @@ fn fitted(schema: Map<String, Value>, rules: &ToolRules, names: &Properties) -> 
 fn only_known_required(schema: &mut Map<String, Value>) {
     let Some(Value::Object(properties)) = schema.get("properties") else { return };
     let (known, unknown): (Vec<String>, Vec<String>) =
-        names_in(schema).into_iter().partition(|name| properties.contains_key(name));
+        required_names(schema).into_iter().partition(|name| properties.contains_key(name));
     if !unknown.is_empty() {
         require(schema, known);
     }

@@ -9,7 +9,7 @@ use crate::StreamEvent;
 
 /// Returns the events of an answer with the tools' own names. Arguments of a tool with renamed properties arrive in one
 /// piece.
-pub fn restored(
+pub fn restore_names(
     events: BoxStream<'static, StreamEvent>,
     renames: Renames,
 ) -> BoxStream<'static, StreamEvent> {
@@ -30,7 +30,7 @@ impl CallRestorer {
     fn event(&mut self, event: StreamEvent) -> Vec<StreamEvent> {
         match event {
             StreamEvent::ToolCallStart { id, name } => {
-                let own = self.renames.own(&name).to_owned();
+                let own = self.renames.original_name(&name).to_owned();
                 self.open = self.renames.properties.contains_key(&own).then(|| (own.clone(), String::new()));
                 vec![StreamEvent::ToolCallStart { id, name: own }]
             }
@@ -42,7 +42,8 @@ impl CallRestorer {
                 None => vec![StreamEvent::ToolCallDelta(delta)],
             },
             StreamEvent::ToolCallEnd | StreamEvent::Done(_) | StreamEvent::Error(_) => {
-                let whole = self.open.take().map(|open| StreamEvent::ToolCallDelta(self.restored(open)));
+                let whole =
+                    self.open.take().map(|open| StreamEvent::ToolCallDelta(self.restore_arguments(open)));
                 whole.into_iter().chain([event]).collect()
             }
             event => vec![event],
@@ -50,9 +51,9 @@ impl CallRestorer {
     }
 
     /// Returns the arguments with the tool's own names. A text that is no JSON stays unchanged and is refused later.
-    fn restored(&self, (own, text): (String, String)) -> String {
+    fn restore_arguments(&self, (own, text): (String, String)) -> String {
         match (self.renames.properties.get(&own), agentese::wire::decode::<Value>(&text)) {
-            (Some(names), Ok(arguments)) => names.own(arguments).to_string(),
+            (Some(names), Ok(arguments)) => names.to_original(arguments).to_string(),
             _ => text,
         }
     }

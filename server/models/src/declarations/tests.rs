@@ -6,7 +6,7 @@ const ALL: [(&str, &ToolRules); 3] = [("anthropic", &ANTHROPIC), ("openai", &OPE
 
 #[track_caller]
 fn check(rules: &ToolRules, schema: Value, expected: Value) {
-    let fitted = schema::rewritten(&schema, rules).unwrap();
+    let fitted = schema::rewrite(&schema, rules).unwrap();
     assert_eq!(fitted.schema, expected, "{schema}");
 }
 
@@ -16,7 +16,7 @@ fn check_all(schema: Value, expected: Value) {
 }
 
 #[test]
-fn what_every_api_takes_stays_as_it_is() {
+fn schemas_that_every_api_accepts_stay_unchanged() {
     for tool in agentese_server_tools::ToolSet::available().iter() {
         check_all(tool.parameters(), tool.parameters());
     }
@@ -50,7 +50,7 @@ fn forms_at_the_top_become_one_object() {
             "required": ["kind"],
         });
         check_all(forms(name), expected);
-        let note = schema::rewritten(&forms(name), &OPENAI).unwrap().note.unwrap();
+        let note = schema::rewrite(&forms(name), &OPENAI).unwrap().note.unwrap();
         assert!(note.contains("`id` and `kind`; `name` and `kind`"), "{note}");
     }
     check_all(
@@ -113,7 +113,7 @@ fn a_schema_that_grows_without_an_end_is_bounded() {
     }
     for (name, rules) in ALL {
         for schema in [&schema, &deep] {
-            let text = schema::rewritten(schema, rules).unwrap().schema.to_string();
+            let text = schema::rewrite(schema, rules).unwrap().schema.to_string();
             assert!(text.len() < 400_000, "{name}: {} bytes", text.len());
         }
     }
@@ -139,7 +139,7 @@ fn older_drafts_and_gaps_are_mended() {
 }
 
 #[test]
-fn google_gets_what_it_knows_of_json_schema() {
+fn google_receives_supported_keywords_only() {
     check(
         &GOOGLE,
         json!({"type": "object", "required": ["a", "gone"], "properties": {
@@ -160,18 +160,18 @@ fn names_of_properties_come_back() {
         "weird key$": {"type": "array", "items": {"type": "object", "properties": {"größe": {"type": "string"}}}},
         "weird_key_": {"type": "string"}, "": {}, "fine.name-1": {},
     }});
-    let fitted = schema::rewritten(&schema, &ANTHROPIC).unwrap();
+    let fitted = schema::rewrite(&schema, &ANTHROPIC).unwrap();
     let properties = fitted.schema["properties"].as_object().unwrap();
     let names: Vec<_> = properties.keys().map(String::as_str).collect();
     assert_eq!(names, ["weird_key__2", "weird_key_", "_", "fine.name-1"]);
     assert_eq!(fitted.schema["required"], json!(["weird_key__2"]));
     assert_eq!(fitted.schema["properties"]["weird_key__2"]["title"], "weird key$");
     let arguments = json!({"weird key$": [{"größe": "x"}], "weird_key_": "y", "": 1});
-    let sent = fitted.names.sent(arguments.clone());
+    let sent = fitted.names.to_request(arguments.clone());
     assert_eq!(sent, json!({"weird_key__2": [{"gr__e": "x"}], "weird_key_": "y", "_": 1}));
-    assert_eq!(fitted.names.own(sent), arguments);
+    assert_eq!(fitted.names.to_original(sent), arguments);
     for rules in [&OPENAI, &GOOGLE] {
-        assert!(schema::rewritten(&schema, rules).unwrap().names.is_empty());
+        assert!(schema::rewrite(&schema, rules).unwrap().names.is_empty());
     }
 }
 

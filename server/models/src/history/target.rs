@@ -18,24 +18,24 @@ const NO_TOOL_IMAGES: &str = "(tool image omitted: this model does not support i
 ///
 /// Reasoning and marks are sent back as such only to the model that produced them. A note replaces images for models
 /// without image input. Empty user messages are removed. Ids stay unique, and results keep the ids of their calls.
-pub fn fit<'a>(
+pub fn adapt_to_model<'a>(
     messages: impl Iterator<Item = Arc<AgentMessage>> + 'a,
     model: &'a Model,
     id: &'a dyn Fn(&str) -> String,
 ) -> impl Iterator<Item = Arc<AgentMessage>> + 'a {
-    let mut fitting = Fitting { model, id, ids: HashMap::new(), used: HashSet::new() };
+    let mut fitting = MessageAdapter { model, id, ids: HashMap::new(), used_ids: HashSet::new() };
     messages.filter_map(move |message| fitting.message(&message))
 }
 
-struct Fitting<'a> {
+struct MessageAdapter<'a> {
     model: &'a Model,
     id: &'a dyn Fn(&str) -> String,
     /// The new id of each renamed call, stored while its results can follow.
     ids: HashMap<String, String>,
-    used: HashSet<String>,
+    used_ids: HashSet<String>,
 }
 
-impl Fitting<'_> {
+impl MessageAdapter<'_> {
     fn message(&mut self, message: &Arc<AgentMessage>) -> Option<Arc<AgentMessage>> {
         match &**message {
             AgentMessage::User(user) => self.user(message, user),
@@ -45,7 +45,7 @@ impl Fitting<'_> {
         }
     }
 
-    fn reads_images(&self) -> bool {
+    fn accepts_images(&self) -> bool {
         self.model.input.contains(&InputKind::Image)
     }
 
@@ -54,7 +54,7 @@ impl Fitting<'_> {
             InputContent::Text(text) => return (!text.trim().is_empty()).then(|| message.clone()),
             InputContent::Blocks(blocks) => blocks,
         };
-        if !blocks.is_empty() && blocks.iter().all(|block| self.reads(block)) {
+        if !blocks.is_empty() && blocks.iter().all(|block| self.accepts(block)) {
             return Some(message.clone());
         }
         let kept = self.blocks(blocks, NO_IMAGES);
@@ -63,7 +63,7 @@ impl Fitting<'_> {
 
     fn result(&self, message: &Arc<AgentMessage>, result: &ToolResultMessage) -> Arc<AgentMessage> {
         let id = self.ids.get(&result.tool_call_id);
-        if id.is_none() && result.content.iter().all(|block| self.reads(block)) {
+        if id.is_none() && result.content.iter().all(|block| self.accepts(block)) {
             return message.clone();
         }
         let mut result = result.clone();
@@ -75,10 +75,10 @@ impl Fitting<'_> {
     }
 
     /// Returns true if a block has content that this model accepts.
-    fn reads(&self, block: &InputBlock) -> bool {
+    fn accepts(&self, block: &InputBlock) -> bool {
         match block {
             InputBlock::Text(block) => !block.text.trim().is_empty(),
-            InputBlock::Image(_) => self.reads_images(),
+            InputBlock::Image(_) => self.accepts_images(),
             _ => false,
         }
     }
@@ -88,7 +88,7 @@ impl Fitting<'_> {
         let mut kept: Vec<InputBlock> = Vec::new();
         for block in blocks {
             let is_note = |block: &InputBlock| matches!(block, InputBlock::Text(block) if block.text == note);
-            if self.reads(block) {
+            if self.accepts(block) {
                 kept.push(block.clone());
             } else if matches!(block, InputBlock::Image(_)) && !kept.last().is_some_and(is_note) {
                 kept.push(TextContent::new(note).into());
@@ -138,14 +138,14 @@ impl Fitting<'_> {
 
     fn unique(&mut self, id: String) -> String {
         let id = if id.is_empty() { "call".to_owned() } else { id };
-        if self.used.insert(id.clone()) {
+        if self.used_ids.insert(id.clone()) {
             return id;
         }
         // The id with its number stays within the limits of APIs, the lowest of which is 40 characters.
         let stem: String = id.chars().take(32).collect();
         let numbered = (2..).map(|number| format!("{stem}_{number}"));
-        let fresh = numbered.into_iter().find(|id| !self.used.contains(id)).unwrap_or(id);
-        self.used.insert(fresh.clone());
+        let fresh = numbered.into_iter().find(|id| !self.used_ids.contains(id)).unwrap_or(id);
+        self.used_ids.insert(fresh.clone());
         fresh
     }
 }
@@ -188,7 +188,7 @@ mod tests {
         let messages: Vec<_> = messages.into_iter().map(Arc::new).collect();
         let clean = |id: &str| id.replace('|', "_");
         let model = model(vec![InputKind::Text]);
-        let contents: Vec<Value> = fit(messages.into_iter(), &model, &clean)
+        let contents: Vec<Value> = adapt_to_model(messages.into_iter(), &model, &clean)
             .map(|message| {
                 let message = serde_json::to_value(&*message).unwrap();
                 match message.get("toolCallId") {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_to_the_model_is_left_out() {
+    fn content_that_the_model_cannot_read_is_left_out() {
         let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
         let user = |content: Value| json!({"role": "user", "content": content, "timestamp": 1});
         check(
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_note_takes_the_place_of_images_that_stand_together() {
+    fn a_note_replaces_consecutive_images() {
         let image = json!({"type": "image", "data": "aGk=", "mimeType": "image/png"});
         let text = |text: &str| json!({"type": "text", "text": text});
         let result = |content: Value| {

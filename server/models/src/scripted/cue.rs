@@ -3,102 +3,107 @@
 use std::time::Duration;
 
 use agentese::types::{ScriptError, ScriptResponse, ScriptStop};
-use agentese_script::{Block, Break, Kind, Tokens};
+use agentese_script::{Block, Interruption, Kind, Tokens};
 use serde_json::json;
 
-use crate::{Done, Failure, StreamEvent, TokenCounts};
+use crate::{FinishReason, ProviderError, StreamEvent, TokenCounts};
 
 /// A step of a scripted answer.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Cue {
+pub(super) enum ScriptStep {
     /// A pause.
     Wait(Duration),
     /// An event.
-    Say(StreamEvent),
+    Emit(StreamEvent),
     /// Silence without an end.
     Hang,
 }
 
 /// The error of a connection that breaks during an answer, in the text of pi 0.55.
-const BROKEN: &str = "terminated";
+const CONNECTION_BROKEN: &str = "terminated";
 
 /// Returns the steps of one answer. `position` is the number of the request, for generated ids.
-pub(super) fn cues(answer: &ScriptResponse, position: u64) -> Vec<Cue> {
-    let mut cues = vec![Cue::Say(StreamEvent::Start)];
+pub(super) fn script_steps(answer: &ScriptResponse, position: u64) -> Vec<ScriptStep> {
+    let mut cues = vec![ScriptStep::Emit(StreamEvent::Start)];
     if let Some(pause) = answer.first_ms.filter(|pause| *pause > 0) {
-        cues.push(Cue::Wait(Duration::from_millis(pause)));
+        cues.push(ScriptStep::Wait(Duration::from_millis(pause)));
     }
     if answer.raw.is_some() || answer.cut_after_bytes.is_some() || answer.no_end == Some(true) {
         // These members concern bytes of a connection, and there is no connection here.
-        cues.push(fail(BROKEN.to_owned()));
+        cues.push(error_step(CONNECTION_BROKEN.to_owned()));
         return cues;
     }
     if let Some(error) = &answer.empty_error {
-        cues.push(fail(format!("{} status code (no body)", error.status.unwrap_or(500))));
+        cues.push(error_step(format!("{} status code (no body)", error.status.unwrap_or(500))));
         return cues;
     }
     if let (Some(error), None) = (&answer.error, answer.stream_error_after) {
-        cues.push(fail(format!("{} {}", error.status.unwrap_or(500), body(error, "api_error", ""))));
+        cues.push(error_step(format!(
+            "{} {}",
+            error.status.unwrap_or(500),
+            error_body(error, "api_error", "")
+        )));
         return cues;
     }
     if answer.hang_after == Some(-1) {
-        cues.push(Cue::Hang);
+        cues.push(ScriptStep::Hang);
         return cues;
     }
     let tokens = agentese_script::tokens_of(answer);
     let reports = answer.no_usage != Some(true);
-    cues.extend(reports.then(|| say_usage(Tokens { output: 1, ..tokens })));
+    cues.extend(reports.then(|| usage_step(Tokens { output: 1, ..tokens })));
     let blocks = agentese_script::blocks(answer);
     let stop = agentese_script::stop_of(answer, &blocks);
-    let broken = agentese_script::break_of(answer);
-    let ends_by = |kind: Break, pieces: i64| broken.is_some_and(|(it, after)| it == kind && pieces >= after);
+    let broken = agentese_script::interruption_of(answer);
+    let ends_by =
+        |kind: Interruption, pieces: i64| broken.is_some_and(|(it, after)| it == kind && pieces >= after);
     let pause = answer.delay_ms.filter(|pause| *pause > 0).map(Duration::from_millis);
     let mut pieces = 0;
     for (index, block) in blocks.into_iter().enumerate() {
         for event in events(block, format!("toolu_{position}_{index}")) {
             if is_piece(&event) {
-                if ends_by(Break::Hang, pieces) {
-                    cues.push(Cue::Hang);
+                if ends_by(Interruption::Hang, pieces) {
+                    cues.push(ScriptStep::Hang);
                     return cues;
                 }
-                if ends_by(Break::Reset, pieces) || ends_by(Break::Close, pieces) {
-                    cues.push(fail(BROKEN.to_owned()));
+                if ends_by(Interruption::Reset, pieces) || ends_by(Interruption::Close, pieces) {
+                    cues.push(error_step(CONNECTION_BROKEN.to_owned()));
                     return cues;
                 }
-                if ends_by(Break::Error, pieces) {
+                if ends_by(Interruption::Error, pieces) {
                     let error = answer.error.clone().unwrap_or_default();
-                    cues.push(fail(body(&error, "overloaded_error", "Overloaded")));
+                    cues.push(error_step(error_body(&error, "overloaded_error", "Overloaded")));
                     return cues;
                 }
                 pieces += 1;
-                cues.extend(pause.map(Cue::Wait));
-            } else if pieces > 0 && ends_by(Break::Hang, pieces) {
-                cues.push(Cue::Hang);
+                cues.extend(pause.map(ScriptStep::Wait));
+            } else if pieces > 0 && ends_by(Interruption::Hang, pieces) {
+                cues.push(ScriptStep::Hang);
                 return cues;
             }
-            cues.push(Cue::Say(event));
+            cues.push(ScriptStep::Emit(event));
         }
     }
     if answer.hang_after.is_some() {
-        cues.push(Cue::Hang);
+        cues.push(ScriptStep::Hang);
         return cues;
     }
-    cues.extend(reports.then(|| say_usage(tokens)));
+    cues.extend(reports.then(|| usage_step(tokens)));
     cues.push(match stop {
-        ScriptStop::Stop => Cue::Say(StreamEvent::Done(Done::Stop)),
-        ScriptStop::Length => Cue::Say(StreamEvent::Done(Done::Length)),
-        ScriptStop::ToolUse => Cue::Say(StreamEvent::Done(Done::ToolUse)),
-        other => fail(format!("Unhandled stop reason: {other}")),
+        ScriptStop::Stop => ScriptStep::Emit(StreamEvent::Done(FinishReason::Stop)),
+        ScriptStop::Length => ScriptStep::Emit(StreamEvent::Done(FinishReason::Length)),
+        ScriptStop::ToolUse => ScriptStep::Emit(StreamEvent::Done(FinishReason::ToolUse)),
+        other => error_step(format!("Unhandled stop reason: {other}")),
     });
     cues
 }
 
-fn fail(reason: String) -> Cue {
-    Cue::Say(StreamEvent::Error(Failure::from_text(reason)))
+fn error_step(reason: String) -> ScriptStep {
+    ScriptStep::Emit(StreamEvent::Error(ProviderError::from_text(reason)))
 }
 
-fn say_usage(tokens: Tokens) -> Cue {
-    Cue::Say(StreamEvent::Usage(TokenCounts {
+fn usage_step(tokens: Tokens) -> ScriptStep {
+    ScriptStep::Emit(StreamEvent::Usage(TokenCounts {
         input: tokens.input,
         output: tokens.output,
         cache_read: tokens.cache_read,
@@ -108,7 +113,7 @@ fn say_usage(tokens: Tokens) -> Cue {
 }
 
 /// Returns an error in the form of a provider's API.
-fn body(error: &ScriptError, kind: &str, message: &str) -> String {
+fn error_body(error: &ScriptError, kind: &str, message: &str) -> String {
     let kind = error.r#type.as_deref().unwrap_or(kind);
     let message = error.message.as_deref().unwrap_or(message);
     json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
@@ -142,16 +147,20 @@ mod tests {
     /// Returns a line for each step.
     fn outline(answer: serde_json::Value) -> Vec<String> {
         let answer = serde_json::from_value(answer).unwrap();
-        let line = |cue: &Cue| match cue {
-            Cue::Wait(pause) => format!("wait {}", pause.as_millis()),
-            Cue::Hang => "hang".to_owned(),
-            Cue::Say(StreamEvent::Usage(counts)) => format!("usage {} {}", counts.input, counts.output),
-            Cue::Say(StreamEvent::TextDelta(delta) | StreamEvent::ThinkingDelta(delta)) => delta.clone(),
-            Cue::Say(StreamEvent::ToolCallDelta(delta)) => delta.clone(),
-            Cue::Say(StreamEvent::Error(failure)) => format!("error {}", failure.text),
-            Cue::Say(event) => format!("{event:?}"),
+        let line = |cue: &ScriptStep| match cue {
+            ScriptStep::Wait(pause) => format!("wait {}", pause.as_millis()),
+            ScriptStep::Hang => "hang".to_owned(),
+            ScriptStep::Emit(StreamEvent::Usage(counts)) => {
+                format!("usage {} {}", counts.input, counts.output)
+            }
+            ScriptStep::Emit(StreamEvent::TextDelta(delta) | StreamEvent::ThinkingDelta(delta)) => {
+                delta.clone()
+            }
+            ScriptStep::Emit(StreamEvent::ToolCallDelta(delta)) => delta.clone(),
+            ScriptStep::Emit(StreamEvent::Error(failure)) => format!("error {}", failure.text),
+            ScriptStep::Emit(event) => format!("{event:?}"),
         };
-        cues(&answer, 3).iter().map(line).collect()
+        script_steps(&answer, 3).iter().map(line).collect()
     }
 
     #[test]
@@ -190,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_come_where_the_script_says() {
+    fn failures_occur_at_their_place_in_the_script() {
         let text = json!([{"text": ["a", "b", "c"]}]);
         let start = ["Start", "usage 100 1", "TextStart", "a", "b"];
         let with = |last: &'static str| [&start[..], &[last]].concat();

@@ -1,7 +1,7 @@
 //! Selection of the most informative files of a directory, and remarks about them.
 
 /// Number of files to read at most.
-const MOST: usize = 2;
+const MAX_FILES: usize = 2;
 
 /// Files that describe a project, best first. A README precedes all of them.
 const MANIFESTS: &[&str] = &[
@@ -32,7 +32,7 @@ const TEXT: &[&str] = &[
 
 /// Returns the files to read, most informative first. Returns an empty list for a directory without text
 /// files.
-pub(super) fn telling(entries: &[String]) -> Vec<&str> {
+pub(super) fn informative_files(entries: &[String]) -> Vec<&str> {
     let files = || entries.iter().map(String::as_str).filter(|name| !name.ends_with('/'));
     let readme = files().filter(|name| name.to_lowercase().starts_with("readme"));
     let manifests = MANIFESTS.iter().filter_map(|known| files().find(|name| name == known));
@@ -42,7 +42,7 @@ pub(super) fn telling(entries: &[String]) -> Vec<&str> {
     });
     let mut chosen: Vec<&str> = Vec::new();
     for name in readme.take(1).chain(manifests).chain(texts) {
-        if chosen.len() == MOST {
+        if chosen.len() == MAX_FILES {
             break;
         }
         if !chosen.contains(&name) {
@@ -60,7 +60,7 @@ pub(super) fn heading(text: &str) -> Option<&str> {
 
 /// Returns the first sentence of the first paragraph, without markup at its edges, in at most `longest`
 /// characters.
-pub(super) fn opening(text: &str, longest: usize) -> Option<String> {
+pub(super) fn first_sentence(text: &str, longest: usize) -> Option<String> {
     let is_prose = |line: &&str| {
         line.chars()
             .next()
@@ -121,7 +121,7 @@ mod tests {
 
     fn choose(entries: &[&str]) -> Vec<String> {
         let entries: Vec<_> = entries.iter().map(|name| (*name).to_owned()).collect();
-        telling(&entries).into_iter().map(str::to_owned).collect()
+        informative_files(&entries).into_iter().map(str::to_owned).collect()
     }
 
     #[test]
@@ -137,9 +137,9 @@ mod tests {
     fn heading_and_opening_skip_badges_and_markup() {
         let text = "[![badge](x)](y)\n<p>\n\n# The thing\n\n**It does this. And that.**\n";
         assert_eq!(heading(text), Some("The thing"));
-        assert_eq!(opening(text, 100).as_deref(), Some("It does this."));
-        assert_eq!(opening("# Only a heading\n", 100), None);
-        assert_eq!(opening("Äußerst lang", 6).as_deref(), Some("Äußers…"));
+        assert_eq!(first_sentence(text, 100).as_deref(), Some("It does this."));
+        assert_eq!(first_sentence("# Only a heading\n", 100), None);
+        assert_eq!(first_sentence("Äußerst lang", 6).as_deref(), Some("Äußers…"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use agentese::types::{
 use serde_json::{Value, json};
 
 use super::report::{Findings, report};
-use super::survey::Survey;
+use super::survey::WorkspaceSummary;
 use super::{files, survey};
 use crate::Request;
 
@@ -24,8 +24,8 @@ const LINES: u64 = 80;
 pub(super) fn answer(request: &Request) -> ScriptResponse {
     let progress = Progress::of(request);
     let has = |tool: &str| request.tools.iter().any(|known| known.name == tool);
-    let mut answer = Draft::default();
-    match &progress.listing {
+    let mut answer = AnswerBuilder::default();
+    match &progress.summary {
         None if !has("bash") => answer.text(&report(&progress.question, &Findings::NoTools)),
         None => {
             if request.thinking != ThinkingLevel::Off {
@@ -39,14 +39,17 @@ pub(super) fn answer(request: &Request) -> ScriptResponse {
         }
         Some(Err(reason)) => answer.text(&report(&progress.question, &Findings::Failed(reason))),
         Some(Ok(survey)) => {
-            let chosen = if has("read") { files::telling(&survey.entries) } else { Vec::new() };
+            let chosen = if has("read") { files::informative_files(&survey.entries) } else { Vec::new() };
             if progress.read.is_empty() && !chosen.is_empty() {
                 answer.text(&reading(&chosen));
                 for name in chosen {
                     answer.call("read", json!({"path": name, "limit": LINES}));
                 }
             } else {
-                answer.text(&report(&progress.question, &Findings::Seen { survey, files: &progress.read }));
+                answer.text(&report(
+                    &progress.question,
+                    &Findings::Workspace { summary: survey, files: &progress.read },
+                ));
             }
         }
     }
@@ -62,7 +65,7 @@ fn reading(names: &[&str]) -> String {
 struct Progress {
     question: String,
     /// The survey, or the reason of its failure.
-    listing: Option<Result<Survey, String>>,
+    summary: Option<Result<WorkspaceSummary, String>>,
     /// The name and the text, or the error, of each file.
     read: Vec<(String, Result<String, String>)>,
 }
@@ -70,7 +73,7 @@ struct Progress {
 impl Progress {
     fn of(request: &Request) -> Self {
         let (question, work) = last_turn(request);
-        let mut progress = Self { question, listing: None, read: Vec::new() };
+        let mut progress = Self { question, summary: None, read: Vec::new() };
         let mut paths: Vec<(&str, &str)> = Vec::new();
         for message in &work {
             match &**message {
@@ -83,7 +86,7 @@ impl Progress {
                     }
                 }
                 AgentMessage::ToolResult(result) if result.tool_name == "bash" => {
-                    progress.listing = Some(outcome(result).map(|text| Survey::parse(&text)));
+                    progress.summary = Some(outcome(result).map(|text| WorkspaceSummary::parse(&text)));
                 }
                 AgentMessage::ToolResult(result) => {
                     let path = paths.iter().find(|(id, _)| *id == result.tool_call_id);
@@ -133,27 +136,27 @@ fn text_of(blocks: &[InputBlock]) -> String {
 
 /// An answer under construction.
 #[derive(Default)]
-struct Draft {
+struct AnswerBuilder {
     blocks: Vec<ScriptBlock>,
     length: usize,
 }
 
-impl Draft {
+impl AnswerBuilder {
     fn text(&mut self, text: &str) {
         self.length += text.len();
-        self.blocks.push(ScriptText::new(Chunks::Pieces(words(text))).into());
+        self.blocks.push(ScriptText::new(Chunks::Pieces(split_pieces(text))).into());
     }
 
     fn thinking(&mut self, text: &str) {
         self.length += text.len();
-        self.blocks.push(ScriptThinking::new(Chunks::Pieces(words(text))).into());
+        self.blocks.push(ScriptThinking::new(Chunks::Pieces(split_pieces(text))).into());
     }
 
     fn call(&mut self, tool: &str, arguments: Value) {
         let json = arguments.to_string();
         self.length += json.len();
         let mut call = ScriptTool::new(tool);
-        call.args = Some(ScriptArguments::Pieces(words(&json)));
+        call.args = Some(ScriptArguments::Pieces(split_pieces(&json)));
         self.blocks.push(ScriptToolUse::new(call).into());
     }
 
@@ -173,7 +176,7 @@ impl Draft {
 }
 
 /// Splits a text into small pieces after white space.
-fn words(text: &str) -> Vec<String> {
+fn split_pieces(text: &str) -> Vec<String> {
     const LONG_ENOUGH: usize = 6;
     let mut pieces = Vec::new();
     let mut piece = String::new();
@@ -196,7 +199,7 @@ mod tests {
     #[test]
     fn pieces_are_small_and_make_the_text_again() {
         for text in ["", "one", "a b c d e f g h", "A sentence of several words.\n\nAnd a paragraph."] {
-            let pieces = words(text);
+            let pieces = split_pieces(text);
             assert_eq!(pieces.concat(), text);
             assert!(pieces.iter().all(|piece| !piece.is_empty() && piece.len() < 24), "{pieces:?}");
         }

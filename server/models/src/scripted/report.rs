@@ -1,7 +1,7 @@
 //! The last answer of the plan: true sentences from the results of the tools.
 
-use super::files::{heading, opening, remark, shortened};
-use super::survey::Survey;
+use super::files::{first_sentence, heading, remark, shortened};
+use super::survey::WorkspaceSummary;
 
 /// The findings of the plan.
 pub(super) enum Findings<'a> {
@@ -10,16 +10,16 @@ pub(super) enum Findings<'a> {
     /// No findings: the survey failed, for that reason.
     Failed(&'a str),
     /// A directory.
-    Seen {
+    Workspace {
         /// The survey of the directory.
-        survey: &'a Survey,
+        summary: &'a WorkspaceSummary,
         /// The name and the text, or the error, of each file.
         files: &'a [(String, Result<String, String>)],
     },
 }
 
 /// Number of listed names at most before "and more".
-const LISTED: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// Languages and formats by extension.
 const LANGUAGES: &[(&str, &[&str])] = &[
@@ -66,13 +66,13 @@ pub(super) fn report(question: &str, findings: &Findings<'_>) -> String {
                 shortened(reason, 600)
             ));
         }
-        Findings::Seen { survey, files } => text.push_str(&seen(survey, files)),
+        Findings::Workspace { summary: survey, files } => text.push_str(&describe_workspace(survey, files)),
     }
     text.push('\n');
     text
 }
 
-fn seen(survey: &Survey, files: &[(String, Result<String, String>)]) -> String {
+fn describe_workspace(survey: &WorkspaceSummary, files: &[(String, Result<String, String>)]) -> String {
     let is_readme = |name: &str| name.to_lowercase().starts_with("readme");
     let readme = files.iter().find_map(|(name, content)| {
         let content = content.as_ref().ok()?;
@@ -85,7 +85,7 @@ fn seen(survey: &Survey, files: &[(String, Result<String, String>)]) -> String {
         return text;
     }
     match readme {
-        Some((name, content)) => match opening(content, 240) {
+        Some((name, content)) => match first_sentence(content, 240) {
             Some(opening) => text.push_str(&format!(": `{name}` opens with: {opening}")),
             None => text.push_str(&format!(" has a `{name}` that says nothing more.")),
         },
@@ -123,8 +123,8 @@ fn listed(noun: &str, names: &[&String]) -> String {
     if names.is_empty() {
         return format!("no {noun}s");
     }
-    let mut shown: Vec<_> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
-    if names.len() > LISTED {
+    let mut shown: Vec<_> = names.iter().take(MAX_LISTED).map(|name| format!("`{name}`")).collect();
+    if names.len() > MAX_LISTED {
         shown.push("…".to_owned());
     }
     format!("{} ({})", counted(names.len() as u64, noun), shown.join(", "))
@@ -156,15 +156,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_tells_what_was_found_and_nothing_else() {
-        let survey = Survey::parse(
+    fn the_report_contains_only_findings() {
+        let survey = WorkspaceSummary::parse(
             "/home/me/thing\n== entries\nREADME.md\na.rs\nsrc/\n== kinds\n9 files 1 folders\n7 .rs\n1 .ts\n1 .tsx\n",
         );
         let files = [
             ("README.md".to_owned(), Ok("# Thing\n\nIt does things.\n".to_owned())),
             ("a.rs".to_owned(), Err("ENOENT: no such file".to_owned())),
         ];
-        let text = report("What is\nthis?", &Findings::Seen { survey: &survey, files: &files });
+        let text = report("What is\nthis?", &Findings::Workspace { summary: &survey, files: &files });
         assert!(text.starts_with("You asked: “What is this?”\n"), "{text}");
         for part in [
             "**Thing** (`/home/me/thing`): `README.md` opens with: It does things.",
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn an_empty_directory_and_no_tools_have_an_answer_too() {
-        let survey = Survey::parse("/tmp/none\n== entries\n== kinds\n0 files 0 folders\n");
-        let text = report("", &Findings::Seen { survey: &survey, files: &[] });
+        let survey = WorkspaceSummary::parse("/tmp/none\n== entries\n== kinds\n0 files 0 folders\n");
+        let text = report("", &Findings::Workspace { summary: &survey, files: &[] });
         assert!(text.contains("**none** (`/tmp/none`) is an empty directory."), "{text}");
         assert!(!text.contains("You asked"));
         assert!(report("q", &Findings::NoTools).contains("no tool"));

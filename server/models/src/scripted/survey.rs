@@ -18,7 +18,7 @@ find . \( -name .git -o -name node_modules -o -name target -o -name dist -o -nam
 
 /// The result of a survey.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Survey {
+pub(super) struct WorkspaceSummary {
     /// Path of the directory.
     pub path: String,
     /// Names of its entries; folders end in a slash.
@@ -31,7 +31,7 @@ pub(super) struct Survey {
     pub kinds: Vec<(u64, String)>,
 }
 
-impl Survey {
+impl WorkspaceSummary {
     /// Parses the output of the command. Skips unknown lines.
     pub fn parse(output: &str) -> Self {
         let mut survey = Self::default();
@@ -78,15 +78,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_output_is_read_and_what_is_strange_is_left_out() {
-        let survey = Survey::parse(
+    fn the_output_is_parsed_and_unknown_lines_are_skipped() {
+        let survey = WorkspaceSummary::parse(
             "/home/me/thing\n== entries\n.gitignore\nREADME.md\nsrc/\n== kinds\n12 files 3 folders\n7 .rs\n3 .md\n2 none\nnonsense\n",
         );
         assert_eq!(survey.name(), "thing");
         assert_eq!(survey.entries, [".gitignore", "README.md", "src/"]);
         assert_eq!((survey.files, survey.folders), (12, 3));
         assert_eq!(survey.kinds, [(7, ".rs".to_owned()), (3, ".md".to_owned())]);
-        assert_eq!(Survey::parse(""), Survey::default());
-        assert_eq!(Survey::parse("/").name(), "/");
+        assert_eq!(WorkspaceSummary::parse(""), WorkspaceSummary::default());
+        assert_eq!(WorkspaceSummary::parse("/").name(), "/");
     }
 }

@@ -3,10 +3,10 @@
 mod reader;
 mod request;
 
-use super::api::{Api, Asked, Reader, Wire};
-use super::forms::Form;
-use super::refusals::body_refusal;
-use crate::{Failure, declarations};
+use super::api::{Api, Reader, RequestContext, WireRequest};
+use super::forms::Fallback;
+use super::refusals::body_error;
+use crate::{ProviderError, declarations};
 
 /// The format `anthropic-messages`.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ impl Api for Anthropic {
         "anthropic-messages"
     }
 
-    fn begins_when_sent(&self) -> bool {
+    fn starts_when_sent(&self) -> bool {
         true
     }
 
@@ -25,19 +25,19 @@ impl Api for Anthropic {
         &declarations::ANTHROPIC
     }
 
-    fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
-        request::write(asked)
+    fn request(&self, context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {
+        request::write(context)
     }
 
-    fn forms(&self) -> &'static [Form] {
-        request::FORMS
+    fn fallbacks(&self) -> &'static [Fallback] {
+        request::FALLBACKS
     }
 
-    fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {
-        Box::new(reader::Messages::default())
+    fn reader(&self, _: &RequestContext<'_>) -> Box<dyn Reader> {
+        Box::new(reader::MessageReader::default())
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Failure {
-        body_refusal(status, body)
+    fn http_error(&self, status: u16, body: &str) -> ProviderError {
+        body_error(status, body)
     }
 }

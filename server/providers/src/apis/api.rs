@@ -6,15 +6,15 @@ use serde_json::{Map, Value};
 
 use super::body::Body;
 use super::errors::error_in_text;
-use super::forms::{Form, OtherForms};
+use super::forms::{ActiveFallbacks, Fallback};
 use super::said::StreamEventBuilder;
 use crate::declarations::ToolRules;
 use crate::key::Key;
 use crate::levels::Efforts;
-use crate::{Failure, Request, Settings, most_tokens};
+use crate::{ProviderError, Request, Settings, default_max_tokens};
 
 /// The input from which a request is written.
-pub(crate) struct Asked<'a> {
+pub(crate) struct RequestContext<'a> {
     pub request: &'a Request,
     pub settings: &'a Settings,
     /// Differences of this host, from `compat` in `models.json`.
@@ -22,13 +22,13 @@ pub(crate) struct Asked<'a> {
     /// The value sent for each thinking level, if `models.json` declares it.
     pub efforts: &'a Efforts,
     /// Parts that this host receives in their other form.
-    pub forms: &'a OtherForms,
+    pub fallbacks: &'a ActiveFallbacks,
     pub key: Option<&'a Key>,
     /// The current time in milliseconds since the epoch.
     pub now: i64,
 }
 
-impl Asked<'_> {
+impl RequestContext<'_> {
     pub(super) fn model(&self) -> &Model {
         &self.request.model
     }
@@ -57,7 +57,9 @@ impl Asked<'_> {
     /// Returns the limit of the answer in tokens.
     pub(super) fn max_tokens(&self) -> u64 {
         let model = self.model();
-        self.request.max_tokens.map_or_else(|| most_tokens(model), |wanted| wanted.min(model.max_tokens))
+        self.request
+            .max_tokens
+            .map_or_else(|| default_max_tokens(model), |wanted| wanted.min(model.max_tokens))
     }
 
     /// Returns the limit of the output in tokens, for APIs whose limit includes thinking. An answer with a limit of its
@@ -78,7 +80,7 @@ pub(crate) fn host_of(address: &str) -> Option<String> {
 
 /// A request in its wire format.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub(crate) struct WireRequest {
     pub url: String,
     /// Headers; secret values are marked as sensitive.
     pub headers: HeaderMap,
@@ -92,7 +94,7 @@ pub(crate) trait Api: Send + Sync {
 
     /// Returns whether an answer starts when the request is sent, not when the provider answers. The difference is
     /// visible to clients; pi's own libraries differ in it.
-    fn begins_when_sent(&self) -> bool {
+    fn starts_when_sent(&self) -> bool {
         false
     }
 
@@ -111,36 +113,36 @@ pub(crate) trait Api: Send + Sync {
     fn tool_rules(&self) -> &'static ToolRules;
 
     /// Writes a request. Fails if the conversation cannot be expressed in this format.
-    fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure>;
+    fn request(&self, context: &RequestContext<'_>) -> Result<WireRequest, ProviderError>;
 
     /// Returns the parts of requests that some servers refuse.
-    fn forms(&self) -> &'static [Form] {
+    fn fallbacks(&self) -> &'static [Fallback] {
         &[]
     }
 
     /// Creates the reader of the answer to that request.
-    fn reader(&self, asked: &Asked<'_>) -> Box<dyn Reader>;
+    fn reader(&self, context: &RequestContext<'_>) -> Box<dyn Reader>;
 
     /// Converts an HTTP error to a failure.
-    fn refusal(&self, status: u16, body: &str) -> Failure;
+    fn http_error(&self, status: u16, body: &str) -> ProviderError;
 }
 
 /// A reader of an answer, event by event. No event follows the end of the answer.
 pub(crate) trait Reader: Send + Sync {
     /// Reads the data of one event.
-    fn event(&mut self, data: &str, said: &mut StreamEventBuilder);
+    fn event(&mut self, data: &str, builder: &mut StreamEventBuilder);
 
     /// Handles the orderly end of the body.
-    fn end(&mut self, said: &mut StreamEventBuilder);
+    fn end(&mut self, builder: &mut StreamEventBuilder);
 }
 
 /// Passes the data of an event named `error` to a reader. If the reader does not recognize it, the answer fails all the
 /// same.
-pub(crate) fn named_error(reader: &mut dyn Reader, data: &str, said: &mut StreamEventBuilder) {
+pub(crate) fn read_error_event(reader: &mut dyn Reader, data: &str, builder: &mut StreamEventBuilder) {
     if agentese::wire::decode::<Value>(data).is_ok_and(|value| value.is_object()) {
-        reader.event(data, said);
+        reader.event(data, builder);
     }
-    if !said.is_over() {
-        said.fail(error_in_text(data));
+    if !builder.has_ended() {
+        builder.fail(error_in_text(data));
     }
 }

@@ -9,14 +9,14 @@ use serde_json::Value;
 use tempfile::{SpooledData, SpooledTempFile};
 
 use super::verbatim::JsonText;
-use crate::{Failure, FailureKind};
+use crate::{ProviderError, ProviderErrorKind};
 
 /// Number of bytes that are kept in memory at most.
-const IN_MEMORY: usize = 4 << 20;
+const MAX_IN_MEMORY: usize = 4 << 20;
 
 /// Directory of long bodies if the environment names no directory for temporary files. The directory outlives a
 /// restart, so it is not held in memory.
-const ON_DISK: &str = "/var/tmp";
+const SPOOL_DIR: &str = "/var/tmp";
 
 /// The body of a request.
 #[derive(Debug, Clone)]
@@ -38,11 +38,11 @@ impl Body {
     pub(in crate::apis) fn write(
         members: &Value,
         list: &str,
-        write: impl FnOnce(&mut Items<'_>),
-    ) -> Result<Self, Failure> {
-        Self::try_write(members, list, IN_MEMORY, write).map_err(|error| {
+        write: impl FnOnce(&mut ListWriter<'_>),
+    ) -> Result<Self, ProviderError> {
+        Self::try_write(members, list, MAX_IN_MEMORY, write).map_err(|error| {
             let text = format!("The request cannot be written to a temporary file: {error}.");
-            Failure::new(FailureKind::BadRequest, text)
+            ProviderError::new(ProviderErrorKind::BadRequest, text)
         })
     }
 
@@ -50,7 +50,7 @@ impl Body {
         members: &Value,
         list: &str,
         in_memory: usize,
-        write: impl FnOnce(&mut Items<'_>),
+        write: impl FnOnce(&mut ListWriter<'_>),
     ) -> io::Result<Self> {
         let mut out = BufWriter::new(spool(in_memory));
         let mut write = Some(write);
@@ -62,7 +62,7 @@ impl Body {
             serde_json::to_writer(&mut out, name)?;
             out.write_all(b":")?;
             match write.take_if(|_| name == list) {
-                Some(write) => Items::write(&mut out, write)?,
+                Some(write) => ListWriter::write(&mut out, write)?,
                 None => out.write_all(&serde_json::to_vec(&JsonText(value))?)?,
             }
         }
@@ -105,45 +105,45 @@ impl Body {
 
 /// Creates a buffer for a text that moves to a file beyond that length.
 fn spool(in_memory: usize) -> SpooledTempFile {
-    /// True if files can be created in [`ON_DISK`]; checked once.
-    static IS_WRITABLE: LazyLock<bool> = LazyLock::new(|| tempfile::tempfile_in(ON_DISK).is_ok());
+    /// True if files can be created in [`SPOOL_DIR`]; checked once.
+    static IS_WRITABLE: LazyLock<bool> = LazyLock::new(|| tempfile::tempfile_in(SPOOL_DIR).is_ok());
     match std::env::var_os("TMPDIR").is_none() && *IS_WRITABLE {
-        true => tempfile::spooled_tempfile_in(in_memory, ON_DISK),
+        true => tempfile::spooled_tempfile_in(in_memory, SPOOL_DIR),
         false => tempfile::spooled_tempfile(in_memory),
     }
 }
 
 /// The items of a list during writing. The newest are held back, so that they can still be changed.
-pub(super) struct Items<'a> {
+pub(super) struct ListWriter<'a> {
     out: &'a mut BufWriter<SpooledTempFile>,
     held: Vec<Value>,
     /// Test for the first of the items that are held back. If an item passes it, the items before it are
     /// written.
-    begins: fn(&Value) -> bool,
+    is_hold_start: fn(&Value) -> bool,
     is_empty: bool,
     /// The error that ended the writing.
     error: Option<io::Error>,
 }
 
-impl<'a> Items<'a> {
+impl<'a> ListWriter<'a> {
     fn write(out: &'a mut BufWriter<SpooledTempFile>, write: impl FnOnce(&mut Self)) -> io::Result<()> {
         out.write_all(b"[")?;
-        let mut items = Self { out, held: Vec::new(), begins: |_| true, is_empty: true, error: None };
+        let mut items = Self { out, held: Vec::new(), is_hold_start: |_| true, is_empty: true, error: None };
         write(&mut items);
-        items.put();
+        items.flush();
         items.error.map_or(Ok(()), Err)?;
         items.out.write_all(b"]")
     }
 
     /// Holds back all items from the newest one on that passes the test, in place of the newest item alone.
     pub fn hold_from(&mut self, begins: fn(&Value) -> bool) {
-        self.begins = begins;
+        self.is_hold_start = begins;
     }
 
     /// Adds an item.
     pub fn push(&mut self, item: Value) {
-        if (self.begins)(&item) {
-            self.put();
+        if (self.is_hold_start)(&item) {
+            self.flush();
         }
         self.held.push(item);
     }
@@ -158,23 +158,23 @@ impl<'a> Items<'a> {
         self.held.last_mut()
     }
 
-    fn put(&mut self) {
+    fn flush(&mut self) {
         for item in std::mem::take(&mut self.held) {
             let comma = !std::mem::replace(&mut self.is_empty, false);
             if self.error.is_none() {
-                self.error = put(self.out, comma, &item).err();
+                self.error = write_item(self.out, comma, &item).err();
             }
         }
     }
 }
 
-impl Extend<Value> for Items<'_> {
+impl Extend<Value> for ListWriter<'_> {
     fn extend<I: IntoIterator<Item = Value>>(&mut self, items: I) {
         items.into_iter().for_each(|item| self.push(item));
     }
 }
 
-fn put(out: &mut impl Write, comma: bool, item: &Value) -> io::Result<()> {
+fn write_item(out: &mut impl Write, comma: bool, item: &Value) -> io::Result<()> {
     if comma {
         out.write_all(b",")?;
     }
@@ -187,15 +187,16 @@ mod tests {
 
     use super::*;
 
-    fn written(in_memory: usize, write: impl FnOnce(&mut Items<'_>)) -> Body {
+    fn written(in_memory: usize, write: impl FnOnce(&mut ListWriter<'_>)) -> Body {
         let members = json!({"model": "m", "messages": null, "stream": true});
         Body::try_write(&members, "messages", in_memory, write).unwrap()
     }
 
     #[test]
-    fn a_long_body_says_in_a_file_what_a_short_one_says_in_memory() {
-        let items = |items: &mut Items<'_>| items.extend((0..1000).map(|number| json!({"number": number})));
-        let (short, long) = (written(IN_MEMORY, items), written(100, items));
+    fn long_bodies_in_files_equal_short_bodies_in_memory() {
+        let items =
+            |items: &mut ListWriter<'_>| items.extend((0..1000).map(|number| json!({"number": number})));
+        let (short, long) = (written(MAX_IN_MEMORY, items), written(100, items));
         let Body::Memory(text) = &short else { panic!("{short:?}") };
         let Body::File { length, .. } = &long else { panic!("{long:?}") };
         assert_eq!(*length, text.len() as u64);
@@ -212,7 +213,7 @@ mod tests {
     #[test]
     fn the_newest_items_can_be_changed_until_all_are_written() {
         let marked = |begins: Option<fn(&Value) -> bool>| {
-            let body = written(IN_MEMORY, |items| {
+            let body = written(MAX_IN_MEMORY, |items| {
                 if let Some(begins) = begins {
                     items.hold_from(begins);
                 }
@@ -223,7 +224,7 @@ mod tests {
         };
         assert_eq!(marked(None), json!([[1], [2], 3, "held"]));
         assert_eq!(marked(Some(Value::is_array)), json!([[1], "held", "held", "held"]));
-        assert_eq!(written(IN_MEMORY, |_| {}).value()["messages"], json!([]));
+        assert_eq!(written(MAX_IN_MEMORY, |_| {}).value()["messages"], json!([]));
     }
 
     #[test]

@@ -6,10 +6,10 @@ mod names;
 mod reader;
 mod request;
 
-use super::api::{Api, Asked, Reader, Wire};
-use super::forms::Form;
-use super::refusals::message_refusal;
-use crate::{Failure, declarations};
+use super::api::{Api, Reader, RequestContext, WireRequest};
+use super::forms::Fallback;
+use super::refusals::message_error;
+use crate::{ProviderError, declarations};
 
 /// The format `openai-completions`.
 #[derive(Debug)]
@@ -32,19 +32,19 @@ impl Api for Completions {
         &declarations::OPENAI
     }
 
-    fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
-        request::write(asked)
+    fn request(&self, context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {
+        request::write(context)
     }
 
-    fn forms(&self) -> &'static [Form] {
-        compat::FORMS
+    fn fallbacks(&self) -> &'static [Fallback] {
+        compat::FALLBACKS
     }
 
-    fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {
-        Box::new(reader::Chunks::default())
+    fn reader(&self, _: &RequestContext<'_>) -> Box<dyn Reader> {
+        Box::new(reader::CompletionReader::default())
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Failure {
-        message_refusal(status, body)
+    fn http_error(&self, status: u16, body: &str) -> ProviderError {
+        message_error(status, body)
     }
 }

@@ -2,16 +2,16 @@
 
 use serde_json::Value;
 
-use super::slots::Part;
+use super::slots::BlockPart;
 
 /// Depth to which lists of parts may be nested.
-const DEEPEST: usize = 6;
+const MAX_DEPTH: usize = 6;
 
 /// Returns the text and the reasoning of a content: a text, a part with a type, or a list of these. Other parts are
 /// left out.
-pub(super) fn parts(content: &Value) -> Vec<Part> {
+pub(super) fn parts(content: &Value) -> Vec<BlockPart> {
     let mut found = Vec::new();
-    collect(content, false, DEEPEST, &mut found);
+    collect(content, false, MAX_DEPTH, &mut found);
     found
 }
 
@@ -25,12 +25,12 @@ pub(super) fn arguments(arguments: &Value) -> Option<String> {
     }
 }
 
-fn collect(content: &Value, thinks: bool, depth: usize, found: &mut Vec<Part>) {
+fn collect(content: &Value, thinks: bool, depth: usize, found: &mut Vec<BlockPart>) {
     let Some(depth) = depth.checked_sub(1) else { return };
     match content {
         Value::String(text) if text.is_empty() => {}
-        Value::String(text) if thinks => found.push(Part::Thinking(text.clone())),
-        Value::String(text) => found.push(Part::Text(text.clone())),
+        Value::String(text) if thinks => found.push(BlockPart::Thinking(text.clone())),
+        Value::String(text) => found.push(BlockPart::Text(text.clone())),
         Value::Array(list) => list.iter().for_each(|part| collect(part, thinks, depth, found)),
         Value::Object(part) => {
             let kind = part.get("type").and_then(Value::as_str).unwrap_or("text");
@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn content_is_read_in_each_of_its_forms() {
-        let (text, thought) = (|it: &str| Part::Text(it.into()), |it: &str| Part::Thinking(it.into()));
+        let (text, thought) =
+            (|it: &str| BlockPart::Text(it.into()), |it: &str| BlockPart::Thinking(it.into()));
         for (content, expected) in [
             (json!("hi"), vec![text("hi")]),
             (json!(""), vec![]),
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_text_whatever_they_came_as() {
+    fn arguments_in_any_form_become_text() {
         assert_eq!(arguments(&json!(null)), None);
         assert_eq!(arguments(&json!("{\"a\":")).as_deref(), Some("{\"a\":"));
         assert_eq!(arguments(&json!({"a": 1})).as_deref(), Some("{\"a\":1}"));

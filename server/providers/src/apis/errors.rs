@@ -2,33 +2,33 @@
 
 use serde_json::Value;
 
-use crate::{Failure, FailureKind, excerpt};
+use crate::{ProviderError, ProviderErrorKind, excerpt};
 
 /// Members in which servers put the text of an error.
 const TEXTS: &[&str] = &["message", "msg", "detail", "error_message", "error_msg", "errorMessage", "reason"];
 /// Members with the code of an error: an HTTP status, or a name.
 const CODES: &[&str] = &["code", "status", "status_code", "error_code"];
 /// The longest text of an error that is kept whole, in bytes.
-const LONGEST: usize = 16 * 1024;
+const MAX_TEXT: usize = 16 * 1024;
 /// Members of an object that is part of an answer in one of the APIs.
-const OF_ANSWERS: &[&str] =
+const ANSWER_MEMBERS: &[&str] =
     &["type", "choices", "candidates", "usage", "usageMetadata", "promptFeedback", "response"];
 
 /// Returns the error that an object reports: in a member `error`, as an `object` named `error`, or as a bare text.
 /// Returns `None` for a part of an answer.
-pub(super) fn error_in(value: &Value) -> Option<Failure> {
-    if let Some(error) = value.get("error").filter(|error| !is_none(error)) {
+pub(super) fn error_in(value: &Value) -> Option<ProviderError> {
+    if let Some(error) = value.get("error").filter(|error| !is_absent(error)) {
         return Some(error_of(error, value));
     }
     let bare = || {
-        let part = OF_ANSWERS.iter().any(|name| value.get(name).is_some());
+        let part = ANSWER_MEMBERS.iter().any(|name| value.get(name).is_some());
         !part && TEXTS.iter().any(|name| value[*name].is_string() || value[*name].is_array())
     };
     (value["object"] == "error" || bare()).then(|| error_of(value, value))
 }
 
 /// Returns true if a member `error` means that there is no error.
-fn is_none(error: &Value) -> bool {
+fn is_absent(error: &Value) -> bool {
     match error {
         Value::Null | Value::Bool(false) => true,
         Value::String(text) => text.trim().is_empty(),
@@ -39,7 +39,7 @@ fn is_none(error: &Value) -> bool {
 
 /// Returns the error that an object or a text describes. `whole` is the complete data that the server sent with it; the
 /// code may be there.
-pub(super) fn error_of(error: &Value, whole: &Value) -> Failure {
+pub(super) fn error_of(error: &Value, whole: &Value) -> ProviderError {
     let text = match error {
         Value::String(text) => text.clone(),
         error => TEXTS
@@ -53,35 +53,35 @@ pub(super) fn error_of(error: &Value, whole: &Value) -> Failure {
         .find_map(status);
     let all = if error.is_object() { error.to_string() } else { text.clone() };
     let failure = match code {
-        Some(status) => Failure::of_status(status, all),
-        None => Failure::from_text(all),
+        Some(status) => ProviderError::from_status(status, all),
+        None => ProviderError::from_text(all),
     };
-    Failure { text: if text.len() > LONGEST { excerpt(&text) } else { text }, ..failure }
+    ProviderError { text: if text.len() > MAX_TEXT { excerpt(&text) } else { text }, ..failure }
 }
 
 /// Returns the error that a JSON text reports, alone or as the only item of a list.
-pub(crate) fn error_in_json(text: &str) -> Option<Failure> {
-    error_in(&only(agentese::wire::decode(text).ok()?))
+pub(crate) fn error_in_json(text: &str) -> Option<ProviderError> {
+    error_in(&unwrap_single(agentese::wire::decode(text).ok()?))
 }
 
 /// Returns the failure for a text in place of an answer: the error that the text reports as JSON, else the text itself.
-pub(crate) fn error_in_text(text: &str) -> Failure {
-    match agentese::wire::decode::<Value>(text).map(only) {
+pub(crate) fn error_in_text(text: &str) -> ProviderError {
+    match agentese::wire::decode::<Value>(text).map(unwrap_single) {
         Ok(value) => error_in(&value).unwrap_or_else(|| error_of(&value, &value)),
         Err(_) => {
             let text = excerpt(text);
             // A gateway reports that it cannot reach its server: the same request may succeed later.
-            let kind = match FailureKind::of_text(&text) {
-                FailureKind::BadRequest => FailureKind::Network,
+            let kind = match ProviderErrorKind::from_text(&text) {
+                ProviderErrorKind::BadRequest => ProviderErrorKind::Network,
                 kind => kind,
             };
-            Failure::new(kind, text)
+            ProviderError::new(kind, text)
         }
     }
 }
 
 /// Returns the only item of a list, or a value that is no list unchanged.
-pub(super) fn only(value: Value) -> Value {
+pub(super) fn unwrap_single(value: Value) -> Value {
     match value {
         Value::Array(mut list) if list.len() == 1 => list.remove(0),
         value => value,
@@ -101,7 +101,7 @@ mod tests {
 
     #[test]
     fn an_error_is_found_in_any_shape_and_a_part_of_an_answer_is_none() {
-        use FailureKind::{BadRequest, Overflow, Overloaded, RateLimited};
+        use ProviderErrorKind::{BadRequest, Overflow, Overloaded, RateLimited};
         for (value, kind, text) in [
             (json!({"error": {"message": "slow down", "code": 429}}), RateLimited, "slow down"),
             (json!({"error": "plain"}), BadRequest, "plain"),
@@ -135,21 +135,21 @@ mod tests {
     }
 
     #[test]
-    fn a_body_that_is_no_stream_tells_its_error() {
+    fn an_error_in_a_body_without_events_is_reported() {
         for (body, kind, text) in [
             (
                 "upstream connect error or disconnect",
-                FailureKind::Network,
+                ProviderErrorKind::Network,
                 "upstream connect error or disconnect",
             ),
             (
                 r#"[{"error":{"code":503,"message":"The model is overloaded."}}]"#,
-                FailureKind::Overloaded,
+                ProviderErrorKind::Overloaded,
                 "The model is overloaded.",
             ),
             (
                 r#"{"type":"x","code":400,"message":"the request exceeds the available context size"}"#,
-                FailureKind::Overflow,
+                ProviderErrorKind::Overflow,
                 "the request exceeds the available context size",
             ),
         ] {

@@ -8,19 +8,19 @@ use serde_json::Value;
 
 /// A part of a request that can be sent in another form, or left out.
 #[derive(Debug)]
-pub(crate) struct Form {
+pub(crate) struct Fallback {
     /// Name of the part.
     pub name: &'static str,
     /// Names of the part in refusals.
-    pub words: &'static [&'static str],
+    pub refusal_names: &'static [&'static str],
     /// Texts of a refusal that concerns the value of the part and not the part.
     pub except: &'static [&'static str],
 }
 
-impl Form {
+impl Fallback {
     /// Creates a part with the names that servers use for it.
-    pub const fn new(name: &'static str, words: &'static [&'static str]) -> Self {
-        Self { name, words, except: &[] }
+    pub const fn new(name: &'static str, refusal_names: &'static [&'static str]) -> Self {
+        Self { name, refusal_names, except: &[] }
     }
 
     /// Returns the part without refusals that contain one of these lower-case texts.
@@ -31,28 +31,32 @@ impl Form {
 
 /// Parts that a server receives in their other form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct OtherForms(BTreeSet<&'static str>);
+pub(crate) struct ActiveFallbacks(BTreeSet<&'static str>);
 
-impl OtherForms {
+impl ActiveFallbacks {
     /// Returns true if that part is sent in its other form.
     pub fn has(&self, name: &str) -> bool {
         self.0.contains(name)
     }
 
     /// Returns a flag of that part, inverted if the part is sent in its other form.
-    pub fn turned(&self, name: &str, flag: bool) -> bool {
+    pub fn apply(&self, name: &str, flag: bool) -> bool {
         flag != self.has(name)
     }
 
     /// Adds the parts of a format that a refusal names. Returns `None` if the refusal names no new part, so that each
     /// part changes at most once. `body` is the body of the refusal, `text` its message.
-    pub fn with_named(&self, forms: &[Form], body: &str, text: &str) -> Option<Self> {
-        let named = |text: &str, is_named: fn(&str, &str) -> bool| -> Vec<&Form> {
-            forms.iter().filter(|form| form.words.iter().any(|word| is_named(text, word))).collect()
+    pub fn with_refused(&self, fallbacks: &[Fallback], body: &str, text: &str) -> Option<Self> {
+        let named = |text: &str, is_named: fn(&str, &str) -> bool| -> Vec<&Fallback> {
+            fallbacks
+                .iter()
+                .filter(|form| form.refusal_names.iter().any(|word| is_named(text, word)))
+                .collect()
         };
         // A server that names the part in a separate member may repeat the whole request in the message.
         let body: Value = serde_json::from_str(body).unwrap_or_default();
-        let mut found: Vec<&Form> = places(&body).iter().flat_map(|place| named(place, has_word)).collect();
+        let mut found: Vec<&Fallback> =
+            places(&body).iter().flat_map(|place| named(place, has_word)).collect();
         if found.is_empty() {
             found = named(text, if is_of_parameters(&body) { has_word } else { is_refused });
         }
@@ -64,7 +68,7 @@ impl OtherForms {
 }
 
 /// Members with the name of the refused part: `param` of OpenAI, `loc` of servers in Python.
-const PLACES: &[&str] = &["param", "loc"];
+const NAME_MEMBERS: &[&str] = &["param", "loc"];
 
 /// Returns the names in separate members of a refusal.
 fn places(value: &Value) -> Vec<String> {
@@ -74,8 +78,8 @@ fn places(value: &Value) -> Vec<String> {
             let mut found = Vec::new();
             for (name, value) in members {
                 match value {
-                    Value::String(text) if PLACES.contains(&name.as_str()) => found.push(text.clone()),
-                    Value::Array(parts) if PLACES.contains(&name.as_str()) => {
+                    Value::String(text) if NAME_MEMBERS.contains(&name.as_str()) => found.push(text.clone()),
+                    Value::Array(parts) if NAME_MEMBERS.contains(&name.as_str()) => {
                         let parts = parts
                             .iter()
                             .map(|part| part.as_str().map_or_else(|| part.to_string(), str::to_owned));
@@ -110,7 +114,7 @@ fn occurrences<'a>(text: &'a str, word: &str) -> impl Iterator<Item = (&'a str, 
 }
 
 /// Words of a refusal that precede the name of a part, directly or with few words between.
-const BEFORE: &[&str] = &[
+const PRECEDING_WORDS: &[&str] = &[
     "parameter",
     "parameters",
     "field",
@@ -149,7 +153,7 @@ const NOUNS: &[&str] = &[
 ];
 
 /// Words of a refusal that follow the name of a part.
-const BEHIND: &[&str] = &[
+const FOLLOWING_WORDS: &[&str] = &[
     "unknown",
     "unsupported",
     "unrecognized",
@@ -208,7 +212,7 @@ fn is_announced(before: &str) -> bool {
     let letters = |word: &str| word.trim_matches(|character: char| !character.is_alphanumeric()).to_owned();
     let near = |text: &str| text.split_whitespace().rev().take(3).map(letters).collect::<Vec<_>>();
     let says = |words: &[String]| {
-        let at = words.iter().position(|word| BEFORE.contains(&word.as_str()));
+        let at = words.iter().position(|word| PRECEDING_WORDS.contains(&word.as_str()));
         // The word `support` alone means a help desk or a feature of a model.
         at.is_some_and(|at| words[at] != "support" || words.get(at + 1).is_some_and(|word| word == "not"))
     };
@@ -226,21 +230,21 @@ fn is_followed(after: &str) -> bool {
         }
     }
     let rest = ["is ", "are "].iter().find_map(|verb| rest.strip_prefix(verb)).unwrap_or(&rest);
-    BEHIND.iter().any(|words| rest.starts_with(words))
+    FOLLOWING_WORDS.iter().any(|words| rest.starts_with(words))
 }
 
 /// Forms of requests that servers accept, by API, address and model.
 #[derive(Debug, Default)]
-pub(crate) struct KnownForms(Mutex<HashMap<(String, String, String), OtherForms>>);
+pub(crate) struct FallbackCache(Mutex<HashMap<(String, String, String), ActiveFallbacks>>);
 
-impl KnownForms {
-    pub fn of(&self, model: &Model) -> OtherForms {
+impl FallbackCache {
+    pub fn get(&self, model: &Model) -> ActiveFallbacks {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&Self::key(model)).cloned().unwrap_or_default()
     }
 
-    pub fn keep(&self, model: &Model, forms: OtherForms) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Self::key(model), forms);
+    pub fn insert(&self, model: &Model, fallbacks: ActiveFallbacks) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(Self::key(model), fallbacks);
     }
 
     fn key(model: &Model) -> (String, String, String) {
@@ -252,15 +256,15 @@ impl KnownForms {
 mod tests {
     use super::*;
 
-    const FORMS: &[Form] = &[
-        Form::new("role", &["developer", "role"]),
-        Form::new("store", &["store"]),
-        Form::new("limit", &["max_tokens", "max_completion_tokens"]),
-        Form::new("effort", &["reasoning_effort"]).except(&["value"]),
+    const FALLBACKS: &[Fallback] = &[
+        Fallback::new("role", &["developer", "role"]),
+        Fallback::new("store", &["store"]),
+        Fallback::new("limit", &["max_tokens", "max_completion_tokens"]),
+        Fallback::new("effort", &["reasoning_effort"]).except(&["value"]),
     ];
 
     fn named(body: &str, text: &str) -> Vec<&'static str> {
-        let found = OtherForms::default().with_named(FORMS, body, text);
+        let found = ActiveFallbacks::default().with_refused(FALLBACKS, body, text);
         found.map(|found| found.0.into_iter().collect()).unwrap_or_default()
     }
 
@@ -299,11 +303,11 @@ mod tests {
     }
 
     #[test]
-    fn a_part_is_turned_around_once() {
-        let first = OtherForms::default().with_named(FORMS, "", "unknown field: store").unwrap();
-        assert!(first.has("store") && !first.turned("store", true) && first.turned("role", true));
-        assert_eq!(first.with_named(FORMS, "", "`store` is unknown"), None);
-        let second = first.with_named(FORMS, "", "unknown fields: store, role").unwrap();
+    fn a_fallback_is_applied_once() {
+        let first = ActiveFallbacks::default().with_refused(FALLBACKS, "", "unknown field: store").unwrap();
+        assert!(first.has("store") && !first.apply("store", true) && first.apply("role", true));
+        assert_eq!(first.with_refused(FALLBACKS, "", "`store` is unknown"), None);
+        let second = first.with_refused(FALLBACKS, "", "unknown fields: store, role").unwrap();
         assert!(second.has("store") && second.has("role"));
     }
 }

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::api::{Api, Asked, Reader, Wire};
-use super::forms::Form;
-use super::refusals::body_refusal;
-use crate::{Failure, FailureKind, declarations};
+use super::api::{Api, Reader, RequestContext, WireRequest};
+use super::forms::Fallback;
+use super::refusals::body_error;
+use crate::{ProviderError, ProviderErrorKind, declarations};
 
 /// The format `google-generative-ai`.
 #[derive(Debug)]
@@ -25,24 +25,24 @@ impl Api for Google {
         &declarations::GOOGLE
     }
 
-    fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
-        request::write(asked)
+    fn request(&self, context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {
+        request::write(context)
     }
 
-    fn forms(&self) -> &'static [Form] {
-        request::FORMS
+    fn fallbacks(&self) -> &'static [Fallback] {
+        request::FALLBACKS
     }
 
-    fn reader(&self, asked: &Asked<'_>) -> Box<dyn Reader> {
-        Box::new(reader::Parts::new(asked.now))
+    fn reader(&self, context: &RequestContext<'_>) -> Box<dyn Reader> {
+        Box::new(reader::CandidateReader::new(context.now))
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Failure {
-        let mut failure = body_refusal(status, body);
+    fn http_error(&self, status: u16, body: &str) -> ProviderError {
+        let mut failure = body_error(status, body);
         // The text names a quota for limits per minute, too; such errors contain a delay.
         if let Some(wait) = retry_delay(body) {
-            if failure.kind == FailureKind::Quota {
-                failure.kind = FailureKind::RateLimited;
+            if failure.kind == ProviderErrorKind::Quota {
+                failure.kind = ProviderErrorKind::RateLimited;
             }
             failure.retry_after = Some(wait);
         }
@@ -66,16 +66,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fm_f62_a_limit_that_says_when_to_come_back_is_no_quota() {
+    fn fm_f62_a_limit_with_a_delay_is_no_quota() {
         let body = |details: Value| {
             let message = "You exceeded your current quota, please check your plan and billing details.";
             json!({"error": {"code": 429, "message": message, "details": details}}).to_string()
         };
-        let failure = Google.refusal(429, &body(json!([])));
-        assert_eq!((failure.kind, failure.retry_after), (FailureKind::Quota, None));
-        let failure = Google.refusal(429, &body(json!([{"x": 1}, {"retryDelay": "34.5s"}])));
-        assert_eq!(failure.kind, FailureKind::RateLimited);
+        let failure = Google.http_error(429, &body(json!([])));
+        assert_eq!((failure.kind, failure.retry_after), (ProviderErrorKind::Quota, None));
+        let failure = Google.http_error(429, &body(json!([{"x": 1}, {"retryDelay": "34.5s"}])));
+        assert_eq!(failure.kind, ProviderErrorKind::RateLimited);
         assert_eq!(failure.retry_after, Some(Duration::from_millis(34_500)));
-        assert_eq!(Google.refusal(429, &body(json!([{"retryDelay": "-1s"}]))).retry_after, None);
+        assert_eq!(Google.http_error(429, &body(json!([{"retryDelay": "-1s"}]))).retry_after, None);
     }
 }

@@ -1,12 +1,12 @@
 //! Hosts with the APIs of OpenAI, and their differences from the oldest servers of these APIs.
 
-use super::api::{Asked, host_of};
+use super::api::{RequestContext, host_of};
 
 /// A difference of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Habit {
+pub(super) enum Quirk {
     /// Accepts the current format of OpenAI: the role `developer`, `store`, `max_completion_tokens`, `strict`.
-    Owner,
+    OpenAi,
     /// Refuses `reasoning_effort`.
     NoEffort,
     /// Switches thinking by `thinking: {type}`.
@@ -22,9 +22,9 @@ pub(super) enum Habit {
 /// Differences of hosts, by ids of providers (without a dot) and ends of domain names. The comment above each row is
 /// its source. Other hosts receive the format of the oldest servers: the role `system`, `max_tokens`, no `store`, no
 /// `strict`.
-const HOSTS: &[(&[&str], &[Habit])] = &[
+const HOSTS: &[(&[&str], &[Quirk])] = &[
     // https://platform.openai.com/docs/api-reference/chat/create
-    (&["api.openai.com"], &[Habit::Owner]),
+    (&["api.openai.com"], &[Quirk::OpenAi]),
     // https://learn.microsoft.com/azure/ai-foundry/openai/latest
     (
         &[
@@ -34,34 +34,34 @@ const HOSTS: &[(&[&str], &[Habit])] = &[
             "cognitiveservices.azure.com",
             "services.ai.azure.com",
         ],
-        &[Habit::Owner],
+        &[Quirk::OpenAi],
     ),
     // https://openrouter.ai/docs/features/prompt-caching
-    (&["openrouter", "openrouter.ai"], &[Habit::CacheMarks]),
+    (&["openrouter", "openrouter.ai"], &[Quirk::CacheMarks]),
     // https://api-docs.deepseek.com/guides/thinking_mode
-    (&["deepseek", "deepseek.com"], &[Habit::ReasoningContent]),
+    (&["deepseek", "deepseek.com"], &[Quirk::ReasoningContent]),
     // https://docs.mistral.ai/api/#tag/chat
-    (&["mistral", "mistral.ai"], &[Habit::Mistral]),
+    (&["mistral", "mistral.ai"], &[Quirk::Mistral]),
     // https://docs.x.ai/docs/guides/reasoning
-    (&["xai", "x.ai"], &[Habit::NoEffort]),
+    (&["xai", "x.ai"], &[Quirk::NoEffort]),
     // https://docs.z.ai/api-reference/llm/chat-completion
-    (&["zai", "z.ai", "bigmodel.cn"], &[Habit::NoEffort, Habit::ZaiThinking]),
+    (&["zai", "z.ai", "bigmodel.cn"], &[Quirk::NoEffort, Quirk::ZaiThinking]),
     // https://platform.moonshot.ai/docs/api/chat
-    (&["moonshotai", "moonshot.ai", "moonshot.cn"], &[Habit::NoEffort]),
+    (&["moonshotai", "moonshot.ai", "moonshot.cn"], &[Quirk::NoEffort]),
     // https://docs.together.ai/reference/chat-completions-1
-    (&["together", "together.ai", "together.xyz"], &[Habit::NoEffort]),
+    (&["together", "together.ai", "together.xyz"], &[Quirk::NoEffort]),
     // https://docs.api.nvidia.com/nim/reference/llm-apis
-    (&["nvidia", "integrate.api.nvidia.com"], &[Habit::NoEffort]),
+    (&["nvidia", "integrate.api.nvidia.com"], &[Quirk::NoEffort]),
     // https://developers.cloudflare.com/ai-gateway/usage/chat-completion/
-    (&["cloudflare-ai-gateway", "gateway.ai.cloudflare.com"], &[Habit::NoEffort]),
+    (&["cloudflare-ai-gateway", "gateway.ai.cloudflare.com"], &[Quirk::NoEffort]),
 ];
 
 /// Returns true if the host of a request, or the name of its provider, has that difference.
-pub(super) fn has(asked: &Asked<'_>, habit: Habit) -> bool {
-    let host = host_of(&asked.model().base_url).unwrap_or_default();
+pub(super) fn has_quirk(context: &RequestContext<'_>, quirk: Quirk) -> bool {
+    let host = host_of(&context.model().base_url).unwrap_or_default();
     let is = |name: &&str| match name.contains('.') {
         true => host == **name || host.strip_suffix(*name).is_some_and(|rest| rest.ends_with('.')),
-        false => asked.model().provider == **name,
+        false => context.model().provider == **name,
     };
-    HOSTS.iter().any(|(names, habits)| habits.contains(&habit) && names.iter().any(is))
+    HOSTS.iter().any(|(names, habits)| habits.contains(&quirk) && names.iter().any(is))
 }

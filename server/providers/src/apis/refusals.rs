@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use crate::{Failure, excerpt};
+use crate::{ProviderError, excerpt};
 
 /// Returns the failure for an HTTP error with the text of OpenAI's client library: the status and the error's message,
 /// else the error, else the body.
-pub(super) fn message_refusal(status: u16, body: &str) -> Failure {
+pub(super) fn message_error(status: u16, body: &str) -> ProviderError {
     let value = agentese::wire::decode::<Value>(body).ok();
     let error = value.as_ref().map(|value| match &value["error"] {
         Value::Null => value,
@@ -18,26 +18,26 @@ pub(super) fn message_refusal(status: u16, body: &str) -> Failure {
             Some(message) => message.to_owned(),
             None => error.to_string(),
         },
-        None if body.trim().is_empty() => return Failure::of_status(status, no_body(status)),
+        None if body.trim().is_empty() => return ProviderError::from_status(status, no_body(status)),
         None => excerpt(body),
     };
-    let mut failure = Failure::of_status(status, format!("{status} {said}"));
+    let mut failure = ProviderError::from_status(status, format!("{status} {said}"));
     // The kind may be in a member that the message leaves out.
     if let Some(error) = error {
-        let told = Failure::of_status(status, error.to_string());
-        (failure.kind, failure.unexplained) = (told.kind, told.unexplained);
+        let told = ProviderError::from_status(status, error.to_string());
+        (failure.kind, failure.may_be_overflow) = (told.kind, told.may_be_overflow);
     }
     failure
 }
 
 /// Returns the failure for an HTTP error with the status and the body as JSON.
-pub(super) fn body_refusal(status: u16, body: &str) -> Failure {
+pub(super) fn body_error(status: u16, body: &str) -> ProviderError {
     let said = match agentese::wire::decode::<Value>(body) {
         Ok(value) => value.to_string(),
-        Err(_) if body.trim().is_empty() => return Failure::of_status(status, no_body(status)),
+        Err(_) if body.trim().is_empty() => return ProviderError::from_status(status, no_body(status)),
         Err(_) => excerpt(body),
     };
-    Failure::of_status(status, format!("{status} {said}"))
+    ProviderError::from_status(status, format!("{status} {said}"))
 }
 
 fn no_body(status: u16) -> String {

@@ -3,10 +3,10 @@
 mod reader;
 mod request;
 
-use super::api::{Api, Asked, Reader, Wire};
-use super::forms::Form;
-use super::refusals::message_refusal;
-use crate::{Failure, declarations};
+use super::api::{Api, Reader, RequestContext, WireRequest};
+use super::forms::Fallback;
+use super::refusals::message_error;
+use crate::{ProviderError, declarations};
 
 /// The format `openai-responses`.
 #[derive(Debug)]
@@ -21,19 +21,19 @@ impl Api for Responses {
         &declarations::OPENAI
     }
 
-    fn request(&self, asked: &Asked<'_>) -> Result<Wire, Failure> {
-        request::write(asked)
+    fn request(&self, context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {
+        request::write(context)
     }
 
-    fn forms(&self) -> &'static [Form] {
-        request::FORMS
+    fn fallbacks(&self) -> &'static [Fallback] {
+        request::FALLBACKS
     }
 
-    fn reader(&self, _: &Asked<'_>) -> Box<dyn Reader> {
-        Box::new(reader::Items::default())
+    fn reader(&self, _: &RequestContext<'_>) -> Box<dyn Reader> {
+        Box::new(reader::ResponseReader::default())
     }
 
-    fn refusal(&self, status: u16, body: &str) -> Failure {
-        message_refusal(status, body)
+    fn http_error(&self, status: u16, body: &str) -> ProviderError {
+        message_error(status, body)
     }
 }

@@ -5,8 +5,8 @@ use agentese::types::{AssistantBlock, Model};
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::http::{self, Events};
-use crate::{Assembler, Done, Failure, StreamEvent};
+use crate::http::{self, SseParser};
+use crate::{Assembler, FinishReason, ProviderError, StreamEvent};
 
 /// Rules for the readers of streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ fn case(rule: Rule, events: Vec<Value>, read: &'static [&'static str]) -> Case {
 const TWO: &[&str] = &["a bash {\"x\":1}", "b bash {\"x\":2}", "ToolUse"];
 const CUT: &[&str] = &["a write unusable", "ToolUse"];
 const LATE: &[&str] = &["hm", "Overloaded"];
-const SAID: &[&str] = &["hi", "Stop"];
+const TEXT: &[&str] = &["hi", "Stop"];
 const PART: &str = "{\"path\":\"f\",\"content\":\"hello wor";
 
 fn anthropic() -> Vec<Case> {
@@ -70,7 +70,7 @@ fn anthropic() -> Vec<Case> {
         case(
             Rule::Content,
             with_end(vec![start(), text(json!([{"type": "text", "text": "hi"}]))], "end_turn"),
-            SAID,
+            TEXT,
         ),
     ]
 }
@@ -99,7 +99,7 @@ fn completions() -> Vec<Case> {
         case(Rule::Slots, alternate, TWO),
         case(Rule::WholeArguments, vec![begin(0, "a", "write", PART), end("tool_calls")], CUT),
         case(Rule::Errors, vec![delta(json!({"content": "hm"})), error], LATE),
-        case(Rule::Content, vec![delta(parts), end("stop")], SAID),
+        case(Rule::Content, vec![delta(parts), end("stop")], TEXT),
     ]
 }
 
@@ -126,7 +126,7 @@ fn responses() -> Vec<Case> {
         case(Rule::Slots, alternate, TWO),
         case(Rule::WholeArguments, vec![call(0, "a", "write"), input(0, PART), end()], CUT),
         case(Rule::Errors, vec![message(), text(json!("hm")), error], LATE),
-        case(Rule::Content, vec![message(), text(json!([{"type": "text", "text": "hi"}])), end()], SAID),
+        case(Rule::Content, vec![message(), text(json!([{"type": "text", "text": "hi"}])), end()], TEXT),
     ]
 }
 
@@ -141,7 +141,7 @@ fn google() -> Vec<Case> {
         case(Rule::Slots, vec![two, end()], TWO),
         case(Rule::WholeArguments, vec![parts(json!([call("a", "write", json!(PART))])), end()], CUT),
         case(Rule::Errors, vec![parts(json!([{"text": "hm"}])), error], LATE),
-        case(Rule::Content, vec![parts(json!([{"text": [{"type": "text", "text": "hi"}]}])), end()], SAID),
+        case(Rule::Content, vec![parts(json!([{"text": [{"type": "text", "text": "hi"}]}])), end()], TEXT),
     ]
 }
 
@@ -218,7 +218,7 @@ fn repaired(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
 /// An error is the end of an answer.
 fn without_errors(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
     let other = |event| match event {
-        StreamEvent::Error(_) => StreamEvent::Done(Done::Stop),
+        StreamEvent::Error(_) => StreamEvent::Done(FinishReason::Stop),
         event => event,
     };
     events.into_iter().map(other).collect()
@@ -250,36 +250,36 @@ struct DefectiveReader {
 }
 
 impl Reader for DefectiveReader {
-    fn event(&mut self, data: &str, said: &mut StreamEventBuilder) {
+    fn event(&mut self, data: &str, builder: &mut StreamEventBuilder) {
         match serde_json::from_str::<Value>(data) {
             Ok(mut event) => {
                 (self.input)(&mut event);
-                self.reader.event(&event.to_string(), said);
+                self.reader.event(&event.to_string(), builder);
             }
-            Err(_) => self.reader.event(data, said),
+            Err(_) => self.reader.event(data, builder),
         }
     }
 
-    fn end(&mut self, said: &mut StreamEventBuilder) {
-        self.reader.end(said);
+    fn end(&mut self, builder: &mut StreamEventBuilder) {
+        self.reader.end(builder);
     }
 }
 
 /// Reads an answer into a line for each block and one for its end.
 fn read(api: &dyn Api, events: &[Value], defect: Defect) -> Vec<String> {
-    let mut reader = testing::asked_of("fake", "", Map::new().into(), |asked| api.reader(asked));
+    let mut reader = testing::context_of("fake", "", Map::new().into(), |asked| api.reader(asked));
     if let Some(input) = defect.input {
         reader = Box::new(DefectiveReader { reader, input });
     }
     let body: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
-    let (mut events, mut said) = (Events::default(), StreamEventBuilder::default());
-    http::read(&mut events, body.as_bytes(), &mut *reader, &mut said).unwrap();
-    if !said.is_over() {
-        http::finish(&mut events, &mut *reader, &mut said);
+    let (mut events, mut builder) = (SseParser::default(), StreamEventBuilder::default());
+    http::read(&mut events, body.as_bytes(), &mut *reader, &mut builder).unwrap();
+    if !builder.has_ended() {
+        http::finish(&mut events, &mut *reader, &mut builder);
     }
-    let told: Vec<StreamEvent> = std::iter::from_fn(|| said.take()).collect();
+    let told: Vec<StreamEvent> = std::iter::from_fn(|| builder.take()).collect();
     let told = defect.output.map_or_else(|| told.clone(), |output| output(told.clone()));
-    assembled(testing::asked_of("fake", "", Map::new().into(), |asked| asked.model().clone()), told)
+    assembled(testing::context_of("fake", "", Map::new().into(), |asked| asked.model().clone()), told)
 }
 
 fn assembled(model: Model, events: Vec<StreamEvent>) -> Vec<String> {
@@ -311,7 +311,7 @@ fn assembled(model: Model, events: Vec<StreamEvent>) -> Vec<String> {
 }
 
 /// Returns the kind of a failure, with its text unless that is the text of the cases.
-fn named(failure: &Failure) -> String {
+fn named(failure: &ProviderError) -> String {
     match failure.text.contains("Overloaded") {
         true => format!("{:?}", failure.kind),
         false => format!("{:?}: {}", failure.kind, failure.text),

@@ -7,7 +7,7 @@ use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::http::{self, Events};
+use crate::http::{self, SseParser};
 use crate::key::Key;
 use crate::levels::Efforts;
 use crate::{Request, Settings, StreamEvent, ToolDescription, number};
@@ -49,7 +49,7 @@ fn request(api: &str, provider: &str, id: &str, url: &str) -> Request {
         thinking: ThinkingLevel::Medium,
         max_tokens: None,
         session_id: "session".to_owned(),
-        repeats: true,
+        may_retry: true,
     }
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn conversation(api: &str, model: &str) -> Vec<Arc<AgentMessage>> {
     messages.into_iter().map(Arc::new).collect()
 }
 
-fn with_asked<T>(request: &Request, compat: Value, look: impl FnOnce(&Asked<'_>) -> T) -> T {
+fn with_context<T>(request: &Request, compat: Value, look: impl FnOnce(&RequestContext<'_>) -> T) -> T {
     let mut compat = compat.as_object().cloned().unwrap_or_default();
     let efforts = match compat.shift_remove("thinkingLevelMap") {
         Some(map) => Efforts::read(map.as_object().unwrap()).unwrap(),
@@ -84,16 +84,21 @@ fn with_asked<T>(request: &Request, compat: Value, look: impl FnOnce(&Asked<'_>)
     };
     let settings = Settings::default();
     let key = Key::new("fake-key".into());
-    let (settings, compat, efforts, forms) = (&settings, &compat, &efforts, &OtherForms::default());
-    look(&Asked { request, settings, compat, efforts, forms, key: Some(&key), now: 0 })
+    let (settings, compat, efforts, forms) = (&settings, &compat, &efforts, &ActiveFallbacks::default());
+    look(&RequestContext { request, settings, compat, efforts, fallbacks: forms, key: Some(&key), now: 0 })
 }
 
-pub(crate) fn asked_of<T>(provider: &str, url: &str, compat: Value, look: impl FnOnce(&Asked<'_>) -> T) -> T {
-    with_asked(&request("", provider, "m", url), compat, look)
+pub(crate) fn context_of<T>(
+    provider: &str,
+    url: &str,
+    compat: Value,
+    look: impl FnOnce(&RequestContext<'_>) -> T,
+) -> T {
+    with_context(&request("", provider, "m", url), compat, look)
 }
 
 /// A request in its wire format, with its body as JSON.
-pub(crate) struct Sent {
+pub(crate) struct WrittenRequest {
     pub url: String,
     pub headers: HeaderMap,
     pub body: Value,
@@ -105,43 +110,44 @@ pub(crate) fn write_compat(
     model: &str,
     compat: Value,
     change: impl FnOnce(&mut Request),
-) -> Sent {
+) -> WrittenRequest {
     let mut request = request(api.name(), "fake", model, "http://127.0.0.1:1/");
     change(&mut request);
-    let Wire { url, headers, body } = with_asked(&request, compat, |asked| api.request(asked).unwrap());
-    Sent { url, headers, body: body.value() }
+    let WireRequest { url, headers, body } =
+        with_context(&request, compat, |asked| api.request(asked).unwrap());
+    WrittenRequest { url, headers, body: body.value() }
 }
 
-pub(crate) fn write_with(api: &dyn Api, model: &str, change: impl FnOnce(&mut Request)) -> Sent {
+pub(crate) fn write_with(api: &dyn Api, model: &str, change: impl FnOnce(&mut Request)) -> WrittenRequest {
     write_compat(api, model, json!({}), change)
 }
 
 fn read(api: &dyn Api, body: &[u8]) -> Vec<StreamEvent> {
     let request = request(api.name(), "fake", "m", "");
-    let mut reader = with_asked(&request, json!({}), |asked| api.reader(asked));
-    let mut said = StreamEventBuilder::default();
-    let mut events = Events::default();
-    let result = http::read(&mut events, body, &mut *reader, &mut said);
+    let mut reader = with_context(&request, json!({}), |asked| api.reader(asked));
+    let mut builder = StreamEventBuilder::default();
+    let mut events = SseParser::default();
+    let result = http::read(&mut events, body, &mut *reader, &mut builder);
     assert_eq!(result, Ok(()), "a cut character ends no line");
-    if !said.is_over() {
-        http::finish(&mut events, &mut *reader, &mut said);
+    if !builder.has_ended() {
+        http::finish(&mut events, &mut *reader, &mut builder);
     }
-    std::iter::from_fn(|| said.take()).collect()
+    std::iter::from_fn(|| builder.take()).collect()
 }
 
 /// Returns the provider's stop reason for the answer in a body.
-pub(crate) fn stop_word(api: &dyn Api, body: &str) -> Option<String> {
+pub(crate) fn raw_stop_reason(api: &dyn Api, body: &str) -> Option<String> {
     read(api, body.as_bytes()).into_iter().find_map(|event| match event {
-        StreamEvent::StopWord(word) => Some(word),
+        StreamEvent::RawStopReason(word) => Some(word),
         _ => None,
     })
 }
 
-/// Returns the events of a body, a line each, without the provider's stop reason; see [`stop_word`].
+/// Returns the events of a body, a line each, without the provider's stop reason; see [`raw_stop_reason`].
 pub(crate) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
     let line = |event: StreamEvent| match event {
         StreamEvent::Id(id) => format!("id {id}"),
-        StreamEvent::StopWord(word) => format!("stops as {word}"),
+        StreamEvent::RawStopReason(word) => format!("stops as {word}"),
         StreamEvent::Start => "start".to_owned(),
         StreamEvent::Usage(counts) => {
             format!("usage {} {} {} {}", counts.input, counts.output, counts.cache_read, counts.cache_write)
@@ -159,7 +165,7 @@ pub(crate) fn outline(api: &dyn Api, body: &str) -> Vec<String> {
         StreamEvent::Done(reason) => format!("done {reason:?}"),
         StreamEvent::Error(failure) => format!("{:?} {}", failure.kind, failure.text),
     };
-    let told = |event: &StreamEvent| !matches!(event, StreamEvent::StopWord(_));
+    let told = |event: &StreamEvent| !matches!(event, StreamEvent::RawStopReason(_));
     read(api, body.as_bytes()).into_iter().filter(told).map(line).collect()
 }
 

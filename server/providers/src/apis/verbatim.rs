@@ -38,7 +38,7 @@ impl Serialize for JsonText<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Object(members) => {
-                if let Some(json) = kept(members) {
+                if let Some(json) = verbatim_text(members) {
                     return json.serialize(serializer);
                 }
                 let mut map = serializer.serialize_map(Some(members.len()))?;
@@ -59,7 +59,7 @@ impl Serialize for JsonText<'_> {
     }
 }
 
-fn kept(members: &Map<String, Value>) -> Option<&RawValue> {
+fn verbatim_text(members: &Map<String, Value>) -> Option<&RawValue> {
     let json = members.get(MARK.as_str()).filter(|_| members.len() == 1)?.as_str()?;
     serde_json::from_str(json).ok()
 }
@@ -78,7 +78,7 @@ mod tests {
     const ODD: &str = r#"{"b": 1.50e+3, "a":-0.0 ,"u":"\u00e9\/\ud83d","n":12345678901234567890123,"b":[ ]}"#;
 
     #[test]
-    fn a_text_is_written_as_it_came_wherever_it_stands() {
+    fn a_text_is_written_unchanged_at_any_place() {
         let kept = verbatim(ODD).unwrap();
         assert_eq!(text(&kept), ODD);
         let within = json!({"first": [kept, {"x": 1}], "é\n": null});

@@ -18,22 +18,22 @@ const PART: usize = 64 << 10;
 
 /// Adds the body to a request. A long body is sent part by part, from its file if it has one. Each part that is sent
 /// notifies `left`.
-pub(super) fn add(request: RequestBuilder, body: &Body, left: &Arc<Notify>) -> RequestBuilder {
+pub(super) fn add(request: RequestBuilder, body: &Body, progress: &Arc<Notify>) -> RequestBuilder {
     match body {
         Body::Memory(text) if !is_long(body) => request.body(text.clone()),
         _ => {
-            let parts = reqwest::Body::wrap_stream(leaving(body, left.clone()));
+            let parts = reqwest::Body::wrap_stream(body_stream(body, progress.clone()));
             request.header(CONTENT_LENGTH, length(body)).body(parts)
         }
     }
 }
 
-fn leaving(body: &Body, left: Arc<Notify>) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
+fn body_stream(body: &Body, progress: Arc<Notify>) -> impl Stream<Item = io::Result<Bytes>> + Send + use<> {
     let parts = match body {
         Body::Memory(text) => stream::iter(pieces(text.clone()).map(Ok)).boxed(),
         Body::File { file, length } => parts(file.clone(), *length).boxed(),
     };
-    parts.inspect(move |_| left.notify_one())
+    parts.inspect(move |_| progress.notify_one())
 }
 
 /// Returns whether a body is sent part by part. The client cannot send such a request on to another address.
@@ -85,7 +85,7 @@ mod tests {
         let text: Vec<u8> = (0..PART * 2 + 7).map(|at| (at % 251) as u8).collect();
         let left = Arc::new(Notify::new());
         let body = Body::Memory(text.clone().into());
-        let mut parts = std::pin::pin!(leaving(&body, left.clone()));
+        let mut parts = std::pin::pin!(body_stream(&body, left.clone()));
         let mut found = Vec::new();
         while let Some(part) = parts.try_next().await.unwrap() {
             assert!(part.len() <= PART && left.notified().now_or_never().is_some());

@@ -11,18 +11,19 @@ use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Response, Url};
 use tokio::sync::Notify;
 
-use agentese_server_models::http::{KEEPING, MOST_REDIRECTS, cause};
+use agentese_server_models::http::{MOST_REDIRECTS, PRESERVING_STATUSES, root_cause};
 
 use super::body;
-use super::repeat::Refused;
+use super::repeat::RetryHints;
 use super::sender::Sender;
-use super::sse::{EventKind, Events, Rest, Unreadable};
+use super::sse::{EventKind, Rest, SseError, SseParser};
 use crate::apis::{
-    Api, OtherForms, Reader, StreamEventBuilder, Wire, error_in_json, error_in_text, named_error,
+    ActiveFallbacks, Api, Reader, StreamEventBuilder, WireRequest, error_in_json, error_in_text,
+    read_error_event,
 };
-use crate::draft::{Draft, Refusal};
+use crate::draft::{Draft, ErrorResponse};
 use crate::key::Secrets;
-use crate::{Failure, FailureKind, StreamEvent, excerpt};
+use crate::{ProviderError, ProviderErrorKind, StreamEvent, excerpt};
 
 /// Message for a cut connection, the same as pi's.
 const TERMINATED: &str = "terminated";
@@ -33,64 +34,64 @@ const LONGEST_ERROR: usize = 64 * 1024;
 /// A prepared request with the reader of its answer.
 pub(crate) struct Exchange {
     pub api: &'static dyn Api,
-    pub wire: Wire,
+    pub wire: WireRequest,
     pub reader: Box<dyn Reader>,
     pub secrets: Secrets,
     /// `true` if a request that was not accepted is sent again.
-    pub repeats: bool,
+    pub may_retry: bool,
     /// Parts of the request that the server receives in their other form.
-    pub forms: OtherForms,
+    pub fallbacks: ActiveFallbacks,
     pub draft: Draft,
 }
 
 /// Statuses with which servers refuse a request because of its content.
-const REFUSALS: &[u16] = &[400, 422];
+const REFUSAL_STATUSES: &[u16] = &[400, 422];
 
 impl Exchange {
     /// Changes the parts that a refusal names to their other form. Returns false if the refusal names no part, or only
     /// parts changed before.
-    fn change(&mut self, status: Option<u16>, failure: &Failure, body: &str) -> bool {
-        let is_named = status.is_some_and(|status| REFUSALS.contains(&status));
-        if !is_named || failure.kind != FailureKind::BadRequest {
+    fn apply_fallbacks(&mut self, status: Option<u16>, failure: &ProviderError, body: &str) -> bool {
+        let is_named = status.is_some_and(|status| REFUSAL_STATUSES.contains(&status));
+        if !is_named || failure.kind != ProviderErrorKind::BadRequest {
             return false;
         }
-        let refusal = Refusal { body, text: &failure.text };
-        let Some((wire, forms)) = self.draft.other_form(&refusal, &self.wire, &self.forms) else {
+        let refusal = ErrorResponse { body, text: &failure.text };
+        let Some((wire, forms)) = self.draft.fallback_request(&refusal, &self.wire, &self.fallbacks) else {
             return false;
         };
-        (self.wire, self.forms) = (wire, forms);
+        (self.wire, self.fallbacks) = (wire, forms);
         true
     }
 }
 
 /// A future exchange, which may have to wait for a key.
-pub(crate) type Prepare = BoxFuture<'static, Result<Exchange, Failure>>;
+pub(crate) type ExchangeFuture = BoxFuture<'static, Result<Exchange, ProviderError>>;
 
 /// Prepares a request (which may wait for a key), sends it and reads the answer. The stream ends with `Done` or
 /// `Error`. Dropping the stream ends the request.
 pub(crate) fn answer(
     sender: Sender,
-    begins_when_sent: bool,
-    prepare: Prepare,
+    starts_when_sent: bool,
+    prepare: ExchangeFuture,
 ) -> BoxStream<'static, StreamEvent> {
-    let mut said = StreamEventBuilder::default();
-    if begins_when_sent {
-        said.start();
+    let mut builder = StreamEventBuilder::default();
+    if starts_when_sent {
+        builder.start();
     }
-    let state = State { sender, said, secrets: Secrets::default(), phase: Phase::Prepare(prepare) };
+    let state = State { sender, builder, secrets: Secrets::default(), phase: Phase::Prepare(prepare) };
     stream::unfold(state, |mut state| async move {
         loop {
-            if let Some(mut event) = state.said.take() {
+            if let Some(mut event) = state.builder.take() {
                 if let StreamEvent::Error(failure) = &mut event {
-                    failure.text = state.secrets.hidden(&failure.text);
+                    failure.text = state.secrets.redact(&failure.text);
                 }
                 return Some((event, state));
             }
-            if state.said.is_over() {
+            if state.builder.has_ended() {
                 return None;
             }
             if let Err(failure) = state.step().await {
-                state.said.fail(failure);
+                state.builder.fail(failure);
             }
         }
     })
@@ -99,30 +100,30 @@ pub(crate) fn answer(
 
 struct State {
     sender: Sender,
-    said: StreamEventBuilder,
+    builder: StreamEventBuilder,
     secrets: Secrets,
     phase: Phase,
 }
 
 enum Phase {
-    Prepare(Prepare),
+    Prepare(ExchangeFuture),
     Send(Box<Exchange>),
-    Read(Box<Reading>),
-    Over,
+    Read(Box<ResponseStream>),
+    Ended,
 }
 
 /// The response during reading.
-struct Reading {
+struct ResponseStream {
     reader: Box<dyn Reader>,
     response: Response,
-    events: Events,
+    events: SseParser,
     /// Timeout for the next content; other data does not prolong it.
     idle: Option<BoxFuture<'static, ()>>,
 }
 
 impl State {
-    async fn step(&mut self) -> Result<(), Failure> {
-        match std::mem::replace(&mut self.phase, Phase::Over) {
+    async fn step(&mut self) -> Result<(), ProviderError> {
+        match std::mem::replace(&mut self.phase, Phase::Ended) {
             Phase::Prepare(prepare) => {
                 let mut exchange = prepare.await?;
                 self.secrets = std::mem::take(&mut exchange.secrets);
@@ -130,34 +131,34 @@ impl State {
             }
             Phase::Send(mut exchange) => {
                 let response = self.sender.send(&mut exchange).await?;
-                if !exchange.api.begins_when_sent() {
-                    self.said.start();
+                if !exchange.api.starts_when_sent() {
+                    self.builder.start();
                 }
-                let events = Events::default();
+                let events = SseParser::default();
                 let reader = exchange.reader;
-                self.phase = Phase::Read(Box::new(Reading { reader, response, events, idle: None }));
+                self.phase = Phase::Read(Box::new(ResponseStream { reader, response, events, idle: None }));
             }
             Phase::Read(mut reading) => {
-                let Reading { reader, response, events, idle } = &mut *reading;
-                let said = &mut self.said;
-                let before = said.amount();
+                let ResponseStream { reader, response, events, idle } = &mut *reading;
+                let builder = &mut self.builder;
+                let before = builder.amount();
                 // Created when the wait begins, so that a slow reader on the client side does not use it up.
                 let overdue = idle.get_or_insert_with(|| self.sender.idle());
                 match self.sender.chunk(response, overdue).await? {
                     Some(chunk) => {
-                        read(events, &chunk, &mut **reader, said).map_err(|error| {
+                        read(events, &chunk, &mut **reader, builder).map_err(|error| {
                             let text = format!("The provider's answer cannot be read: {error}.");
-                            Failure::new(FailureKind::Protocol, text)
+                            ProviderError::new(ProviderErrorKind::Protocol, text)
                         })?;
                     }
-                    None => finish(events, &mut **reader, said),
+                    None => finish(events, &mut **reader, builder),
                 }
-                if said.amount() > before {
+                if builder.amount() > before {
                     *idle = None;
                 }
                 self.phase = Phase::Read(reading);
             }
-            Phase::Over => self.said.cut_off(),
+            Phase::Ended => self.builder.cut_off(),
         }
         Ok(())
     }
@@ -165,43 +166,43 @@ impl State {
 
 /// Passes the data of each event that a piece of a body completes to a reader.
 pub(crate) fn read(
-    events: &mut Events,
+    events: &mut SseParser,
     chunk: &[u8],
     reader: &mut dyn Reader,
-    said: &mut StreamEventBuilder,
-) -> Result<(), Unreadable> {
+    builder: &mut StreamEventBuilder,
+) -> Result<(), SseError> {
     events.push(chunk, |kind, data| match kind {
-        _ if said.is_over() => {}
-        EventKind::Message => reader.event(data, said),
-        EventKind::Error => named_error(reader, data, said),
+        _ if builder.has_ended() => {}
+        EventKind::Message => reader.event(data, builder),
+        EventKind::Error => read_error_event(reader, data, builder),
     })
 }
 
 /// Notifies a reader of the end of the body. The answer fails for a body without events, or an error in an unfinished
 /// event.
-pub(crate) fn finish(events: &mut Events, reader: &mut dyn Reader, said: &mut StreamEventBuilder) {
+pub(crate) fn finish(events: &mut SseParser, reader: &mut dyn Reader, builder: &mut StreamEventBuilder) {
     let failure = match events.rest() {
         Some(Rest::Text(text)) => Some(error_in_text(&text)),
         Some(Rest::Data(data)) => error_in_json(&data),
         None => None,
     };
     match failure {
-        Some(failure) => said.fail(failure),
-        None => reader.end(said),
+        Some(failure) => builder.fail(failure),
+        None => reader.end(builder),
     }
 }
 
 impl Sender {
     /// Sends a request, and repeats it if that may succeed, until an answer begins.
-    async fn send(&self, exchange: &mut Exchange) -> Result<Response, Failure> {
+    async fn send(&self, exchange: &mut Exchange) -> Result<Response, ProviderError> {
         let mut url = Url::parse(&exchange.wire.url).map_err(|_| {
             let text = "The provider's base URL is not a URL.";
-            Failure::new(FailureKind::BadRequest, text)
+            ProviderError::new(ProviderErrorKind::BadRequest, text)
         })?;
         let client = self.client.get()?;
         let (mut repeats, mut redirects) = (0, 0);
         // Refusal of the first form, after which the request was sent in another form.
-        let mut first: Option<Failure> = None;
+        let mut first: Option<ProviderError> = None;
         loop {
             let request = client
                 .post(url.clone())
@@ -212,41 +213,46 @@ impl Sender {
             // A provider that read the request and then sends no data, or disconnects, may still process and bill it.
             // It cannot recognize a second request as the same, because no API has idempotency keys. So only a request
             // that was not accepted is sent again.
-            let (refused, mut failure) = match self.sent(&left, request.send()).await? {
+            let (refused, mut failure) = match self.send_with_timeout(&left, request.send()).await? {
                 Ok(response) if response.status().is_success() => {
                     if first.is_some() {
-                        exchange.draft.keep(exchange.forms.clone());
+                        exchange.draft.keep_fallbacks(exchange.fallbacks.clone());
                     }
                     return self.stream(response).await;
                 }
-                Ok(response) if redirects < MOST_REDIRECTS && is_moved(exchange, &url, &response) => {
+                Ok(response)
+                    if redirects < MOST_REDIRECTS && is_local_redirect(exchange, &url, &response) =>
+                {
                     url = location(&response).unwrap_or(url);
                     redirects += 1;
                     continue;
                 }
                 Ok(response) => {
-                    let refused =
-                        Refused::by(response.status().as_u16(), response.headers(), self.clock.now_ms());
-                    let (failure, said) = self.refusal(exchange, response).await;
-                    if exchange.change(refused.status, &failure, &said) {
-                        tracing::debug!(forms = ?exchange.forms, "a request is sent in another form");
+                    let refused = RetryHints::from_response(
+                        response.status().as_u16(),
+                        response.headers(),
+                        self.clock.now_ms(),
+                    );
+                    let (failure, response_body) = self.read_error(exchange, response).await;
+                    if exchange.apply_fallbacks(refused.status, &failure, &response_body) {
+                        tracing::debug!(forms = ?exchange.fallbacks, "a request is sent in another form");
                         first.get_or_insert(failure);
                         continue;
                     }
                     (refused, failure)
                 }
                 Err(error) if error.is_connect() => {
-                    (Refused::without_answer(), self.connection(&url, &error))
+                    (RetryHints::no_response(), self.connection_error(&url, &error))
                 }
-                Err(error) => return Err(self.connection(&url, &error)),
+                Err(error) => return Err(self.connection_error(&url, &error)),
             };
             // A repeat does not restore an exhausted quota.
-            let may = exchange.repeats && failure.kind != FailureKind::Quota;
-            let most = if may { self.settings.repeats } else { 0 };
-            let Some(wait) = refused.repeat_after(repeats, most) else {
+            let may = exchange.may_retry && failure.kind != ProviderErrorKind::Quota;
+            let most = if may { self.settings.max_retries } else { 0 };
+            let Some(wait) = refused.retry_delay(repeats, most) else {
                 failure.retry_after = failure.retry_after.or(refused.wait);
                 // The refusal of the usual form has more detail than that of the other form.
-                let first = first.filter(|_| failure.kind == FailureKind::BadRequest);
+                let first = first.filter(|_| failure.kind == ProviderErrorKind::BadRequest);
                 return Err(first.unwrap_or(failure));
             };
             tracing::debug!(status = refused.status, ?wait, repeats, "a request is repeated");
@@ -257,13 +263,17 @@ impl Sender {
 
     /// Returns the result of a request. Fails if for too long no part of the request is sent and no answer arrives.
     /// `left` is notified of each part.
-    async fn sent<T>(&self, left: &Notify, send: impl Future<Output = T>) -> Result<T, Failure> {
+    async fn send_with_timeout<T>(
+        &self,
+        left: &Notify,
+        send: impl Future<Output = T>,
+    ) -> Result<T, ProviderError> {
         let mut send = std::pin::pin!(send);
         loop {
             let mut overdue = self.idle();
             let moves = std::pin::pin!(left.notified());
             let either = futures::future::select(send.as_mut(), moves);
-            match self.before(&mut overdue, either).await? {
+            match self.with_timeout(&mut overdue, either).await? {
                 Either::Left((value, _)) => return Ok(value),
                 Either::Right(_) => {}
             }
@@ -275,16 +285,16 @@ impl Sender {
         self.clock.sleep(self.settings.idle_timeout)
     }
 
-    async fn before<T>(
+    async fn with_timeout<T>(
         &self,
         overdue: &mut BoxFuture<'static, ()>,
         future: impl Future<Output = T>,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, ProviderError> {
         match futures::future::select(std::pin::pin!(future), overdue).await {
             Either::Left((value, _)) => Ok(value),
             Either::Right(_) => {
-                let text = stalled(self.settings.idle_timeout);
-                Err(Failure::new(FailureKind::Network, text))
+                let text = timeout_message(self.settings.idle_timeout);
+                Err(ProviderError::new(ProviderErrorKind::Network, text))
             }
         }
     }
@@ -293,16 +303,16 @@ impl Sender {
         &self,
         response: &mut Response,
         overdue: &mut BoxFuture<'static, ()>,
-    ) -> Result<Option<Bytes>, Failure> {
-        let chunk = self.before(overdue, response.chunk()).await?;
+    ) -> Result<Option<Bytes>, ProviderError> {
+        let chunk = self.with_timeout(overdue, response.chunk()).await?;
         chunk.map_err(|error| {
-            tracing::debug!(cause = cause(&error), "the connection was cut");
-            Failure::new(FailureKind::Network, TERMINATED)
+            tracing::debug!(cause = root_cause(&error), "the connection was cut");
+            ProviderError::new(ProviderErrorKind::Network, TERMINATED)
         })
     }
 
     /// Returns an answer that is a stream of events. Fails for any other answer, with its beginning in the message.
-    async fn stream(&self, mut response: Response) -> Result<Response, Failure> {
+    async fn stream(&self, mut response: Response) -> Result<Response, ProviderError> {
         // The client removes the header for an encoding that it decodes.
         if let Some(encoding) = response.headers().get(CONTENT_ENCODING).filter(|value| *value != "identity")
         {
@@ -310,7 +320,7 @@ impl Sender {
             let text = format!(
                 "The provider answered in the encoding {encoding}, which this version does not read."
             );
-            return Err(Failure::new(FailureKind::Protocol, text));
+            return Err(ProviderError::new(ProviderErrorKind::Protocol, text));
         }
         let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_lowercase();
@@ -323,11 +333,11 @@ impl Sender {
         }
         let text =
             format!("The provider answered with {kind} instead of a stream of events: {}", excerpt(&body));
-        Err(Failure::new(FailureKind::Protocol, text))
+        Err(ProviderError::new(ProviderErrorKind::Protocol, text))
     }
 
     /// Returns the failure for a refusal, and the body that the server sent.
-    async fn refusal(&self, exchange: &Exchange, mut response: Response) -> (Failure, String) {
+    async fn read_error(&self, exchange: &Exchange, mut response: Response) -> (ProviderError, String) {
         let status = response.status();
         if status.is_redirection() {
             // The query is left out, because it may contain a key.
@@ -337,10 +347,10 @@ impl Sender {
                 "{} The provider sends the request on to {to}, which is not followed.",
                 status.as_u16()
             );
-            return (Failure::new(FailureKind::BadRequest, text), String::new());
+            return (ProviderError::new(ProviderErrorKind::BadRequest, text), String::new());
         }
         let body = self.text(&mut response).await;
-        (exchange.api.refusal(status.as_u16(), &body), body)
+        (exchange.api.http_error(status.as_u16(), &body), body)
     }
 
     /// Returns the beginning of a body, as far as it arrives.
@@ -358,12 +368,12 @@ impl Sender {
         String::from_utf8_lossy(&body).into_owned()
     }
 
-    fn connection(&self, url: &Url, error: &reqwest::Error) -> Failure {
+    fn connection_error(&self, url: &Url, error: &reqwest::Error) -> ProviderError {
         let through = match self.client.variable_for(url) {
             Some(variable) => format!(" through the proxy of {variable}"),
             None => String::new(),
         };
-        let mut text = format!("Connection error{through}: {}", cause(error));
+        let mut text = format!("Connection error{through}: {}", root_cause(error));
         if error.is_connect() && error.is_timeout() {
             let limit = self.settings.connect_timeout.as_secs_f64();
             let told = format!(
@@ -371,7 +381,7 @@ impl Sender {
             );
             text.push_str(&told);
         }
-        Failure::new(FailureKind::Network, text)
+        ProviderError::new(ProviderErrorKind::Network, text)
     }
 }
 
@@ -383,14 +393,14 @@ fn location(response: &Response) -> Option<Url> {
 
 /// Returns whether a long request is sent on unchanged within its host; keys go to no other host. The client itself
 /// sends on a short request.
-fn is_moved(exchange: &Exchange, from: &Url, response: &Response) -> bool {
+fn is_local_redirect(exchange: &Exchange, from: &Url, response: &Response) -> bool {
     let is_within = |to: Url| to.origin() == from.origin();
-    KEEPING.contains(&response.status().as_u16())
+    PRESERVING_STATUSES.contains(&response.status().as_u16())
         && body::is_long(&exchange.wire.body)
         && location(response).is_some_and(is_within)
 }
 
-fn stalled(limit: Duration) -> String {
+fn timeout_message(limit: Duration) -> String {
     format!(
         "The provider timed out: no part of an answer came for {} s. The setting httpIdleTimeoutMs sets this limit.",
         limit.as_secs_f64()

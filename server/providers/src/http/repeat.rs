@@ -11,44 +11,44 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
 /// The outcome of a request without an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct RetryHints {
     /// The HTTP status; `None` if no answer arrived.
     pub status: Option<u16>,
     /// The provider's decision about a repeat (`x-should-retry`).
-    pub should_repeat: Option<bool>,
+    pub should_retry: Option<bool>,
     /// Duration of the wait that the provider requests.
     pub wait: Option<Duration>,
 }
 
-impl Refused {
+impl RetryHints {
     /// Creates the outcome for a failed connection.
-    pub fn without_answer() -> Self {
-        Self { status: None, should_repeat: None, wait: None }
+    pub fn no_response() -> Self {
+        Self { status: None, should_retry: None, wait: None }
     }
 
     /// Reads the outcome from the head of an answer. `now` is in milliseconds since the epoch.
-    pub fn by(status: u16, headers: &HeaderMap, now: i64) -> Self {
-        let should_repeat = match text(headers, "x-should-retry") {
+    pub fn from_response(status: u16, headers: &HeaderMap, now: i64) -> Self {
+        let should_retry = match text(headers, "x-should-retry") {
             Some("true") => Some(true),
             Some("false") => Some(false),
             _ => None,
         };
-        Self { status: Some(status), should_repeat, wait: asked_wait(headers, now) }
+        Self { status: Some(status), should_retry, wait: requested_wait(headers, now) }
     }
 
     /// Returns the wait before the next repeat, or `None` if the request is not repeated. `repeats` is the number of
     /// repeats so far.
-    pub fn repeat_after(&self, repeats: u32, most_repeats: u32) -> Option<Duration> {
-        let worth_it = self.should_repeat.unwrap_or(match self.status {
+    pub fn retry_delay(&self, retries: u32, max_retries: u32) -> Option<Duration> {
+        let worth_it = self.should_retry.unwrap_or(match self.status {
             None | Some(408 | 409 | 429) => true,
             Some(status) => status >= 500,
         });
-        if !worth_it || repeats >= most_repeats {
+        if !worth_it || retries >= max_retries {
             return None;
         }
         match self.wait {
             Some(wait) => (wait <= LONGEST_WAIT).then_some(wait),
-            None => Some(FIRST_WAIT.saturating_mul(1 << repeats.min(10)).min(LONGEST_WAIT)),
+            None => Some(FIRST_WAIT.saturating_mul(1 << retries.min(10)).min(LONGEST_WAIT)),
         }
     }
 }
@@ -58,16 +58,16 @@ fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// A function that reads a duration from the value of a header.
-type Reading<'a> = &'a dyn Fn(&str) -> Option<Duration>;
+type HeaderReader<'a> = &'a dyn Fn(&str) -> Option<Duration>;
 
 /// Returns the wait that the provider requests in any of the headers for it. A value that is negative, invalid or past
 /// is ignored.
-fn asked_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
+fn requested_wait(headers: &HeaderMap, now: i64) -> Option<Duration> {
     let now = Duration::from_millis(u64::try_from(now).unwrap_or_default());
     let number = |text: &str| text.parse::<f64>().ok().filter(|number| *number >= 0.0);
     let seconds = |number: f64| Duration::try_from_secs_f64(number).unwrap_or(Duration::MAX);
     let until = |moment: Duration| moment.checked_sub(now);
-    let readings: [(&str, Reading<'_>); 4] = [
+    let readings: [(&str, HeaderReader<'_>); 4] = [
         ("retry-after-ms", &|text| number(text).map(|number| seconds(number / 1000.0))),
         ("retry-after", &|text| {
             number(text).map(seconds).or_else(|| {
@@ -92,28 +92,28 @@ mod tests {
     /// 2026-11-22T00:00:00Z.
     const NOW: i64 = 1_795_305_600_000;
 
-    fn refused(status: u16, headers: &[(&'static str, &'static str)]) -> Refused {
+    fn refused(status: u16, headers: &[(&'static str, &'static str)]) -> RetryHints {
         let pairs = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        Refused::by(status, &pairs.collect(), NOW)
+        RetryHints::from_response(status, &pairs.collect(), NOW)
     }
 
     #[test]
     fn waits_double_and_end_after_the_last_repeat() {
-        for refused in [Refused::without_answer(), refused(503, &[]), refused(429, &[]), refused(409, &[])] {
-            let waits: Vec<_> = (0..4).map(|repeats| refused.repeat_after(repeats, 2)).collect();
+        for refused in [RetryHints::no_response(), refused(503, &[]), refused(429, &[]), refused(409, &[])] {
+            let waits: Vec<_> = (0..4).map(|repeats| refused.retry_delay(repeats, 2)).collect();
             assert_eq!(waits[..2], [500, 1000].map(|wait| Some(Duration::from_millis(wait))));
             assert_eq!(waits[2..], [None, None]);
         }
-        assert_eq!(Refused::without_answer().repeat_after(9, 20), Some(LONGEST_WAIT));
-        assert_eq!(refused(400, &[]).repeat_after(0, 2), None);
-        assert_eq!(refused(401, &[]).repeat_after(0, 2), None);
+        assert_eq!(RetryHints::no_response().retry_delay(9, 20), Some(LONGEST_WAIT));
+        assert_eq!(refused(400, &[]).retry_delay(0, 2), None);
+        assert_eq!(refused(401, &[]).retry_delay(0, 2), None);
     }
 
     #[test]
-    fn the_provider_has_the_last_word_on_repeating() {
-        assert_eq!(refused(529, &[("x-should-retry", "false")]).repeat_after(0, 2), None);
-        assert!(refused(400, &[("x-should-retry", "true")]).repeat_after(0, 2).is_some());
-        assert!(refused(529, &[("x-should-retry", "maybe")]).repeat_after(0, 2).is_some());
+    fn the_header_of_the_provider_decides_about_retries() {
+        assert_eq!(refused(529, &[("x-should-retry", "false")]).retry_delay(0, 2), None);
+        assert!(refused(400, &[("x-should-retry", "true")]).retry_delay(0, 2).is_some());
+        assert!(refused(529, &[("x-should-retry", "maybe")]).retry_delay(0, 2).is_some());
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         assert_eq!(wait("x-ratelimit-reset", "1795305602"), seconds(2));
         assert_eq!(wait("x-ratelimit-reset", "1795305602000"), seconds(2));
 
-        let after = |value| refused(429, &[("retry-after", value)]).repeat_after(0, 2);
+        let after = |value| refused(429, &[("retry-after", value)]).retry_delay(0, 2);
         assert_eq!(after("3"), seconds(3));
         assert_eq!(after("8"), seconds(8));
         assert_eq!(after("9"), None, "longer than the limit: the failure says so instead");

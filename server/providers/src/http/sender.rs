@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentese_server_models::http::Client;
 
 use crate::Settings;
-use crate::apis::KnownForms;
+use crate::apis::FallbackCache;
 use crate::world::Clock;
 
 /// The HTTP client with its settings, clock and known forms.
@@ -14,5 +14,5 @@ pub(crate) struct Sender {
     pub client: Arc<Client>,
     pub settings: Arc<Settings>,
     pub clock: Arc<dyn Clock>,
-    pub forms: Arc<KnownForms>,
+    pub fallbacks: Arc<FallbackCache>,
 }

@@ -11,7 +11,7 @@ const LONGEST_BODY: u64 = 1 << 30;
 
 /// The reason why the rest of a body cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Unreadable {
+pub(crate) enum SseError {
     #[error("{0}")]
     Line(FramingError),
     #[error("an event is longer than {} MiB", LONGEST_EVENT / 1024 / 1024)]
@@ -49,41 +49,37 @@ const FIELDS: &[&str] = &["data", "event", "error", "id", "retry"];
 /// Built on the framer of the protocol's own lines (bounded, linear, UTF-8 checked per line). A lone CR, which no API
 /// sends as a line end, is data.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct SseParser {
     framer: Framer,
-    open: Open,
+    open: PendingEvent,
     total: u64,
 }
 
 /// State of the open event, or of a body without events.
 #[derive(Debug, Default)]
-struct Open {
+struct PendingEvent {
     data: Option<String>,
     is_error: bool,
     /// `true` after the first event.
-    any: bool,
+    has_events: bool,
     /// Lines that are no fields of events.
     text: String,
 }
 
-impl Default for Events {
+impl Default for SseParser {
     fn default() -> Self {
         let options = FramerOptions { max_line: LONGEST_EVENT, bom: Bom::Drop };
-        Self { framer: Framer::new(options), open: Open::default(), total: 0 }
+        Self { framer: Framer::new(options), open: PendingEvent::default(), total: 0 }
     }
 }
 
-impl Events {
+impl SseParser {
     /// Reads the next bytes and passes on the data of each event that they complete, in order. Fails for a line that is
     /// not UTF-8, and for a line, an event or a body that is too long. After a failure the body cannot be read further.
-    pub fn push(
-        &mut self,
-        chunk: &[u8],
-        mut on_event: impl FnMut(EventKind, &str),
-    ) -> Result<(), Unreadable> {
+    pub fn push(&mut self, chunk: &[u8], mut on_event: impl FnMut(EventKind, &str)) -> Result<(), SseError> {
         self.total = self.total.saturating_add(chunk.len() as u64);
         if self.total > LONGEST_BODY {
-            return Err(Unreadable::Body);
+            return Err(SseError::Body);
         }
         let mut outcome = Ok(());
         let Self { framer, open, .. } = self;
@@ -91,7 +87,7 @@ impl Events {
             if outcome.is_ok() {
                 outcome = match line {
                     Ok(line) => open.line(line.text, &mut on_event),
-                    Err(error) => Err(Unreadable::Line(error)),
+                    Err(error) => Err(SseError::Line(error)),
                 };
             }
         });
@@ -111,19 +107,19 @@ impl Events {
             let text = std::mem::take(&mut open.text);
             let word = text.trim();
             // A text that begins like a field's name is an event stream that was cut off.
-            let is_text = !open.any && !FIELDS.iter().any(|field| field.starts_with(word));
+            let is_text = !open.has_events && !FIELDS.iter().any(|field| field.starts_with(word));
             is_text.then_some(Rest::Text(text))
         };
         open.data.take().map(Rest::Data).or_else(text)
     }
 }
 
-impl Open {
-    fn line(&mut self, line: &str, on_event: &mut impl FnMut(EventKind, &str)) -> Result<(), Unreadable> {
+impl PendingEvent {
+    fn line(&mut self, line: &str, on_event: &mut impl FnMut(EventKind, &str)) -> Result<(), SseError> {
         if line.is_empty() {
             let is_error = std::mem::take(&mut self.is_error);
             if let Some(data) = self.data.take() {
-                self.any = true;
+                self.has_events = true;
                 on_event(if is_error { EventKind::Error } else { EventKind::Message }, &data);
             }
             return Ok(());
@@ -134,7 +130,7 @@ impl Open {
             "data" => return self.grow(value),
             "event" => self.is_error = value == "error",
             "error" => {
-                self.any = true;
+                self.has_events = true;
                 on_event(EventKind::Error, value);
             }
             "" | "id" | "retry" => {}
@@ -147,9 +143,9 @@ impl Open {
         Ok(())
     }
 
-    fn grow(&mut self, value: &str) -> Result<(), Unreadable> {
+    fn grow(&mut self, value: &str) -> Result<(), SseError> {
         match &mut self.data {
-            Some(data) if data.len() + value.len() >= LONGEST_EVENT => return Err(Unreadable::Event),
+            Some(data) if data.len() + value.len() >= LONGEST_EVENT => return Err(SseError::Event),
             Some(data) => {
                 data.push('\n');
                 data.push_str(value);
@@ -170,7 +166,7 @@ mod tests {
     #[test]
     fn events_are_the_same_however_the_bytes_come() {
         for size in 1..BODY.len() {
-            let mut events = Events::default();
+            let mut events = SseParser::default();
             let mut seen = Vec::new();
             for chunk in BODY.as_bytes().chunks(size) {
                 events.push(chunk, |_, data| seen.push(data.to_owned())).unwrap();
@@ -182,7 +178,7 @@ mod tests {
     #[test]
     fn errors_have_a_name_and_a_body_without_events_is_a_text() {
         let read = |body: &str| {
-            let (mut events, mut seen) = (Events::default(), Vec::new());
+            let (mut events, mut seen) = (SseParser::default(), Vec::new());
             events.push(body.as_bytes(), |kind, data| seen.push((kind, data.to_owned()))).unwrap();
             (seen, events.rest())
         };
@@ -198,19 +194,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_text_is_an_error() {
-        let mut events = Events::default();
+    fn a_body_that_is_not_text_fails() {
+        let mut events = SseParser::default();
         let mut seen = Vec::new();
         let result =
             events.push(b"data: a\n\ndata: \xff\n\ndata: b\n\n", |_, data| seen.push(data.to_owned()));
-        assert!(matches!(result, Err(Unreadable::Line(FramingError::InvalidUtf8 { .. }))));
+        assert!(matches!(result, Err(SseError::Line(FramingError::InvalidUtf8 { .. }))));
         assert_eq!(seen, ["a"]);
     }
 
     #[test]
     fn fm_f69_an_event_or_a_body_without_an_end_is_an_error() {
         let feed = |line: &[u8]| {
-            let mut events = Events::default();
+            let mut events = SseParser::default();
             let block = line.repeat((1 << 20) / line.len());
             let mut fed = 0;
             loop {
@@ -222,16 +218,16 @@ mod tests {
         };
         for line in [&b"data: xxxxxxxxxxxxxxxxxxxxxxxxx\n"[..], b"data\n", b"data:\n"] {
             let (error, fed) = feed(line);
-            assert_eq!(error, Unreadable::Event);
+            assert_eq!(error, SseError::Event);
             assert!(fed < 7 * LONGEST_EVENT, "{fed}");
         }
-        assert!(matches!(feed(b"x").0, Unreadable::Line(_)));
+        assert!(matches!(feed(b"x").0, SseError::Line(_)));
     }
 
     #[test]
     fn fm_f69_a_body_of_nothing_but_comments_comes_to_an_end() {
-        let mut events = Events { total: LONGEST_BODY - 20, ..Events::default() };
+        let mut events = SseParser { total: LONGEST_BODY - 20, ..SseParser::default() };
         assert_eq!(events.push(b": ping\n\n", |_, _| {}), Ok(()));
-        assert_eq!(events.push(b": ping ping ping\n\n", |_, _| {}), Err(Unreadable::Body));
+        assert_eq!(events.push(b": ping ping ping\n\n", |_, _| {}), Err(SseError::Body));
     }
 }

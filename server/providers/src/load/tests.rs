@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentese::types::ThinkingLevel;
 use serde_json::json;
 
-use super::{Catalog, LevelCustoms, Sources, load};
+use super::{Catalog, Sources, ThinkingLevelRules, load};
 
 fn built_in() -> Catalog {
     load(Sources::new(None, Arc::new(|_: &str| None))).0
@@ -23,7 +23,7 @@ fn names_without_a_date_win_over_dated_ones_and_then_the_highest() {
 }
 
 #[test]
-fn what_is_known_of_models_besides_is_merged_member_by_member() {
+fn details_of_models_are_merged_member_by_member() {
     let home = tempfile::tempdir().unwrap();
     let opus = json!({"promptCache": {"long": 7200}, "inputLimits": {"images": {"maxPerMessage": 5}}});
     let models = json!([{"id": "plain"}, {"id": "known", "promptCache": {"short": 60}, "compat": {"supportsStore": false}}]);
@@ -55,7 +55,7 @@ fn what_is_known_of_models_besides_is_merged_member_by_member() {
 }
 
 #[test]
-fn levels_are_those_that_the_file_names_and_ids_tell_where_they_may() {
+fn levels_follow_the_file_and_the_ids_of_models() {
     use ThinkingLevel::{High, Low, Max, Medium, Minimal, Off, Xhigh};
     let home = tempfile::tempdir().unwrap();
     let models = json!([
@@ -68,7 +68,7 @@ fn levels_are_those_that_the_file_names_and_ids_tell_where_they_may() {
         "mine": {"baseUrl": "http://127.0.0.1:9", "api": "anthropic-messages", "apiKey": "k", "models": models},
     }});
     std::fs::write(home.path().join("models.json"), file.to_string()).unwrap();
-    let of = |levels: LevelCustoms| {
+    let of = |levels: ThinkingLevelRules| {
         let sources = Sources::new(Some(home.path().to_owned()), Arc::new(|_: &str| None));
         let (catalog, complaints) = load(Sources { levels, ..sources });
         assert_eq!(complaints, []);
@@ -84,10 +84,10 @@ fn levels_are_those_that_the_file_names_and_ids_tell_where_they_may() {
     let more = [&usual[..], &[Xhigh]].concat();
     let built_in = vec![Off, Minimal, Medium, High, Xhigh];
     assert_eq!(
-        of(LevelCustoms::PI),
+        of(ThinkingLevelRules::PI),
         [more.clone(), vec![Low, Medium, High, Xhigh], more.clone(), built_in.clone()]
     );
-    let said = LevelCustoms { ids_tell: false, strongest: Max };
+    let said = ThinkingLevelRules { ids_imply_xhigh: false, strongest: Max };
     assert_eq!(of(said), [usual, vec![Low, Medium, High, Max], more, built_in]);
 }
 

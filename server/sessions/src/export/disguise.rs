@@ -27,7 +27,7 @@ const WHOLE: &AsciiSet = &COMPONENT
 
 /// Returns the secret and its encodings, or an empty list if the secret is too short. The credentials after
 /// `Bearer ` or another scheme are a secret of their own.
-pub(super) fn disguises(secret: &str) -> Vec<String> {
+pub(super) fn secret_encodings(secret: &str) -> Vec<String> {
     let secret = secret.trim();
     let mut forms = Vec::new();
     let credentials = secret.split_once(' ').map(|(_, credentials)| credentials.trim());
@@ -106,7 +106,7 @@ mod tests {
 
     #[track_caller]
     fn found(text: &str) {
-        let forms = disguises(SECRET);
+        let forms = secret_encodings(SECRET);
         assert!(forms.iter().any(|form| text.contains(form.as_str())), "{text}: {forms:#?}");
     }
 
@@ -130,10 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn words_are_no_secrets() {
-        assert_eq!(disguises("ollama"), Vec::<String>::new());
-        assert_eq!(disguises("Basic auth"), disguises("Basic auth "), "the scheme is no secret of its own");
-        assert!(!disguises("Bearer canary-4711").contains(&"Bearer".to_owned()));
-        assert!(disguises("Bearer canary-4711").contains(&"canary-4711".to_owned()));
+    fn short_texts_are_not_secrets() {
+        assert_eq!(secret_encodings("ollama"), Vec::<String>::new());
+        assert_eq!(
+            secret_encodings("Basic auth"),
+            secret_encodings("Basic auth "),
+            "the scheme is no secret of its own"
+        );
+        assert!(!secret_encodings("Bearer canary-4711").contains(&"Bearer".to_owned()));
+        assert!(secret_encodings("Bearer canary-4711").contains(&"canary-4711".to_owned()));
     }
 }

@@ -27,12 +27,12 @@ impl<T: AsRef<[Value]> + ?Sized> Entries for T {
 }
 
 /// The entries without secrets.
-pub(super) struct Clean<'a> {
+pub(super) struct RedactedEntries<'a> {
     pub entries: &'a dyn Entries,
     pub secrets: &'a Secrets,
 }
 
-impl<'a> Clean<'a> {
+impl<'a> RedactedEntries<'a> {
     pub fn count(&self) -> usize {
         self.entries.count()
     }

@@ -4,27 +4,27 @@ use maud::{Markup, html};
 use serde_json::Value;
 
 use super::content::{content, folded_json, unknown};
-use super::entries::Clean;
+use super::entries::RedactedEntries;
 use super::fields::{flag, list, message, optional_text, role, text};
 use super::format::{Moment, cost, count, counted, short_count};
 use super::highlight::Highlighter;
 use super::kind::Kind;
 use super::markdown::{self, LineEnds, markdown};
 use super::results::Results;
-use super::title::{either, setting_text};
+use super::title::{non_empty_or, setting_text};
 use super::tool;
-use super::totals::Tokens;
+use super::totals::TokenUsage;
 use super::tree::Tree;
 
 /// The data shared by all entries.
-pub(super) struct Session<'a> {
-    pub clean: &'a Clean<'a>,
+pub(super) struct EntryRenderer<'a> {
+    pub entries: &'a RedactedEntries<'a>,
     pub tree: &'a Tree,
     pub results: &'a Results,
     pub highlighter: &'a Highlighter,
 }
 
-impl Session<'_> {
+impl EntryRenderer<'_> {
     /// Renders an entry of the conversation. Renders nothing for a result, because its call shows it. `above`
     /// is the kind of the entry above it.
     pub fn entry(&self, at: usize, above: Option<Kind>) -> Markup {
@@ -32,8 +32,8 @@ impl Session<'_> {
             return html! {};
         }
         let kind = self.tree.nodes[at].kind;
-        let entry = &*self.clean.entry(at);
-        let frame = Frame { at, entry, tree: self.tree };
+        let entry = &*self.entries.entry(at);
+        let frame = EntryView { at, entry, tree: self.tree };
         if kind == Kind::Setting {
             return self.setting(&frame);
         }
@@ -82,7 +82,7 @@ impl Session<'_> {
                     "thinking" => (thinking(block, highlighter)),
                     "toolCall" => {
                         @let result = self.results.result(at, index);
-                        @let result = result.map(|at| tool::Result { anchor: self.tree.anchor(at), entry: self.clean.entry(at) });
+                        @let result = result.map(|at| tool::CallResult { anchor: self.tree.anchor(at), entry: self.entries.entry(at) });
                         (tool::call(block, result.as_ref(), highlighter))
                     },
                     _ => (unknown(block, highlighter)),
@@ -93,7 +93,7 @@ impl Session<'_> {
     }
 
     /// Renders a setting as one quiet line.
-    fn setting(&self, frame: &Frame) -> Markup {
+    fn setting(&self, frame: &EntryView) -> Markup {
         let entry = frame.entry;
         let target = self.tree.find(text(entry, "targetId")).map(|target| self.tree.anchor(target));
         html! {
@@ -115,13 +115,13 @@ impl Session<'_> {
 }
 
 /// An entry and its index.
-struct Frame<'a> {
+struct EntryView<'a> {
     at: usize,
     entry: &'a Value,
     tree: &'a Tree,
 }
 
-impl Frame<'_> {
+impl EntryView<'_> {
     fn anchor(&self) -> String {
         self.tree.anchor(self.at)
     }
@@ -134,8 +134,9 @@ impl Frame<'_> {
     fn meta(&self, speaker: &str, speaker_is_known: bool) -> Markup {
         let timestamp = text(self.entry, "timestamp");
         let moment = Moment::parse(timestamp);
-        let usage = (role(self.entry) == "assistant").then(|| Tokens::of(&self.entry["message"]["usage"]));
-        let usage = usage.filter(|usage| *usage != Tokens::default());
+        let usage =
+            (role(self.entry) == "assistant").then(|| TokenUsage::of(&self.entry["message"]["usage"]));
+        let usage = usage.filter(|usage| *usage != TokenUsage::default());
         html! {
             div.meta {
                 @if !speaker.is_empty() { h2.who.unseen[speaker_is_known] { (speaker) } " " }
@@ -170,10 +171,10 @@ fn speaker(entry: &Value) -> String {
         ("compaction", _) | (_, "compactionSummary") => "Compaction",
         ("branch_summary", _) | (_, "branchSummary") => "Summary",
         ("custom_message", _) => {
-            return either(text(entry, "customType").to_owned(), || "Extension".to_owned());
+            return non_empty_or(text(entry, "customType").to_owned(), || "Extension".to_owned());
         }
         (_, "custom" | "hookMessage") => {
-            return either(text(&entry["message"], "customType").to_owned(), || "Extension".to_owned());
+            return non_empty_or(text(&entry["message"], "customType").to_owned(), || "Extension".to_owned());
         }
         (_, "system") => "System",
         (_, role) => role,

@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 
 use super::fields::{optional_text, text};
 use super::stored::StoredEntries;
-use super::{MARKER, Transcript, write_html};
+use super::{ExportInput, MARKER, write_html};
 use agentese_server_base::os_error;
 
 /// The size of the write buffer for a page, in bytes.
@@ -46,7 +46,7 @@ pub enum ExportError {
 /// The content of a session file.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct SessionFile {
+pub struct SessionContent {
     /// The first line.
     pub header: Value,
     /// The other lines, in order.
@@ -56,7 +56,7 @@ pub struct SessionFile {
 }
 
 /// Reads a session file. Fails if the file cannot be read, is not a regular file, or is not a session.
-pub fn from_file(session_file: &Path) -> Result<SessionFile, ExportError> {
+pub fn from_file(session_file: &Path) -> Result<SessionContent, ExportError> {
     let no_session = || ExportError::NoSession { path: session_file.to_owned() };
     let system = |source| ExportError::System { path: session_file.to_owned(), source };
     // Opening a pipe would wait for a writer.
@@ -84,7 +84,7 @@ pub fn from_file(session_file: &Path) -> Result<SessionFile, ExportError> {
         }
     }
     let entries = StoredEntries::new(reader.into_inner(), lines);
-    header.map(|header| SessionFile { header, entries, skipped }).ok_or_else(no_session)
+    header.map(|header| SessionContent { header, entries, skipped }).ok_or_else(no_session)
 }
 
 fn is_header(value: &Value) -> bool {
@@ -102,7 +102,7 @@ pub fn default_name(prefix: &str, session_file: &Path) -> PathBuf {
 
 /// Writes the export, readable only by its owner. The file appears completely or not at all. An earlier
 /// export is replaced. Fails without a change if the target is another file, or not a regular file.
-pub fn write(transcript: &Transcript, target: &Path) -> Result<(), ExportError> {
+pub fn write(input: &ExportInput, target: &Path) -> Result<(), ExportError> {
     let system = |source| ExportError::System { path: target.to_owned(), source };
     let occupied = || ExportError::Occupied { path: target.to_owned() };
     let replaces = match fs::symlink_metadata(target) {
@@ -114,9 +114,9 @@ pub fn write(transcript: &Transcript, target: &Path) -> Result<(), ExportError> 
     };
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     crate::replace::sweep(directory);
-    let mut beside = beside(directory).map_err(system)?;
+    let mut beside = create_temporary(directory).map_err(system)?;
     let mut out = BufWriter::with_capacity(BUFFER, beside.as_file_mut());
-    write_html(transcript, &mut out).and_then(|()| out.flush()).map_err(system)?;
+    write_html(input, &mut out).and_then(|()| out.flush()).map_err(system)?;
     drop(out);
     beside.as_file().sync_all().map_err(system)?;
     // Another program may have created the file in the meantime.
@@ -130,7 +130,7 @@ pub fn write(transcript: &Transcript, target: &Path) -> Result<(), ExportError> 
 
 /// Creates an empty file that only its owner may read, independent of the umask. The file is removed unless
 /// it is renamed.
-fn beside(directory: &Path) -> io::Result<NamedTempFile> {
+fn create_temporary(directory: &Path) -> io::Result<NamedTempFile> {
     // The error of the library does not contain the system's code.
     let mut code = None;
     let create = |path: &Path| {
@@ -160,7 +160,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     fn export(target: &Path) -> Result<(), ExportError> {
-        write(&Transcript::new(&json!({"type": "session", "id": "s"}), &[] as &[Value; 0]), target)
+        write(&ExportInput::new(&json!({"type": "session", "id": "s"}), &[] as &[Value; 0]), target)
     }
 
     fn names(directory: &Path) -> Vec<String> {

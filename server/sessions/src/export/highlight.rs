@@ -106,24 +106,25 @@ impl Language<'_> {
 /// Highlights code, up to a limit for the whole page.
 #[derive(Debug)]
 pub(super) struct Highlighter {
-    left: Cell<usize>,
+    bytes_left: Cell<usize>,
     time_left: Cell<Duration>,
 }
 
 impl Default for Highlighter {
     fn default() -> Self {
-        Self { left: Cell::new(PAGE_BUDGET), time_left: Cell::new(PAGE_TIME) }
+        Self { bytes_left: Cell::new(PAGE_BUDGET), time_left: Cell::new(PAGE_TIME) }
     }
 }
 
 impl Highlighter {
     /// Returns the escaped text. If the language is known, elements mark its tokens.
     pub fn code(&self, text: &str, language: Language) -> Markup {
-        let Some(grammar) = language.grammar().filter(|_| text.len() <= LONGEST_BLOCK.min(self.left.get()))
+        let Some(grammar) =
+            language.grammar().filter(|_| text.len() <= LONGEST_BLOCK.min(self.bytes_left.get()))
         else {
             return html! { (text) };
         };
-        self.left.set(self.left.get() - text.len());
+        self.bytes_left.set(self.bytes_left.get() - text.len());
         let mut printer = Printer::default();
         let mut state = ParseState::new(grammar);
         let mut stack = ScopeStack::new();
@@ -234,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_marked_and_text_is_escaped() {
+    fn tokens_are_marked_and_text_is_escaped() {
         assert_eq!(
             named("let a = \"<b>\"; // c & d\n", "rust"),
             "<span class=\"k\">let</span> a = <span class=\"s\">&quot;&lt;b&gt;&quot;</span>; \
@@ -268,10 +269,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_much_stays_plain() {
+    fn code_over_the_limit_stays_plain() {
         let line = format!("let a = \"{}\";\n", "x".repeat(LONGEST_LINE));
         assert!(!named(&line, "rust").contains("<span"));
-        let highlighter = Highlighter { left: Cell::new(8), ..Highlighter::default() };
+        let highlighter = Highlighter { bytes_left: Cell::new(8), ..Highlighter::default() };
         assert!(highlighter.code("let a;\n", Language::Named("rust")).0.contains("<span"));
         assert!(!highlighter.code("let a;\n", Language::Named("rust")).0.contains("<span"));
         let hurried = Highlighter { time_left: Cell::new(Duration::ZERO), ..Highlighter::default() };

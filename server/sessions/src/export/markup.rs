@@ -9,12 +9,12 @@ use maud::{Markup, PreEscaped};
 pub(super) const SLOT: PreEscaped<&str> = PreEscaped("<!--slot-->");
 
 /// Writes markup. Fails if writing to `out` fails.
-pub(super) fn put(out: &mut dyn Write, markup: &Markup) -> io::Result<()> {
+pub(super) fn write_markup(out: &mut dyn Write, markup: &Markup) -> io::Result<()> {
     out.write_all(markup.0.as_bytes())
 }
 
 /// Returns the text before, between and after the slots of a markup.
-pub(super) fn around<const N: usize>(markup: &Markup) -> [&str; N] {
+pub(super) fn split_at_slots<const N: usize>(markup: &Markup) -> [&str; N] {
     let mut parts = markup.0.split(SLOT.0);
     std::array::from_fn(|_| parts.next().unwrap_or_default())
 }

@@ -2,20 +2,20 @@
 
 use serde_json::Value;
 
-use super::entries::Clean;
+use super::entries::RedactedEntries;
 use super::fields::{optional_text, plain_content, text};
 use super::format::preview;
 use super::kind::Kind;
 use super::markdown;
 use super::results::Results;
-use super::totals::Totals;
+use super::totals::ExportStats;
 use super::tree::Tree;
 
 /// The result of one pass over the entries.
 pub(super) struct Outline {
     pub tree: Tree,
     pub results: Results,
-    pub totals: Totals,
+    pub stats: ExportStats,
     /// The name of the session, or the start of its first message.
     pub title: String,
     /// The last timestamp of an entry.
@@ -24,15 +24,15 @@ pub(super) struct Outline {
 
 impl Outline {
     /// Reads each entry once. `leaf` is the id of the current entry of the conversation.
-    pub fn of(entries: &Clean, leaf: Option<&str>) -> Self {
+    pub fn of(entries: &RedactedEntries, leaf: Option<&str>) -> Self {
         let mut tree = Tree::with_capacity(entries.count());
-        let (mut results, mut totals) = (Results::default(), Totals::default());
+        let (mut results, mut stats) = (Results::default(), ExportStats::default());
         let (mut name, mut last) = (None, None);
         for at in 0..entries.count() {
             let entry = &*entries.entry(at);
             tree.push(entry);
             results.push(at, tree.nodes[at].kind, entry);
-            totals.add(entry);
+            stats.add(entry);
             if text(entry, "type") == "session_info" {
                 name = Some(preview(text(entry, "name"), 120));
             }
@@ -43,12 +43,12 @@ impl Outline {
         tree.finish(leaf);
         results.finish(&mut tree);
         let name = name.filter(|name| !name.is_empty());
-        let title = name.or_else(|| first_words(entries, &tree)).unwrap_or_else(|| "Session".to_owned());
-        Self { tree, results, totals, title, last }
+        let title = name.or_else(|| first_user_text(entries, &tree)).unwrap_or_else(|| "Session".to_owned());
+        Self { tree, results, stats, title, last }
     }
 }
 
-fn first_words(entries: &Clean, tree: &Tree) -> Option<String> {
+fn first_user_text(entries: &RedactedEntries, tree: &Tree) -> Option<String> {
     let of_user = tree.trunk.iter().find(|at| tree.nodes[**at].kind == Kind::User)?;
     let entry: &Value = &entries.entry(*of_user);
     let words = markdown::preview(&plain_content(&entry["message"]), 80);

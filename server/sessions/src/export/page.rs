@@ -10,13 +10,13 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::MARKER;
-use super::entries::Clean;
-use super::entry::{Session, entry_count};
+use super::entries::RedactedEntries;
+use super::entry::{EntryRenderer, entry_count};
 use super::fields::{optional_text, text};
 use super::format::{cost, count, counted, span};
 use super::highlight::{Highlighter, Language};
 use super::kind::Kind;
-use super::markup::{SLOT, around, put};
+use super::markup::{SLOT, split_at_slots, write_markup};
 use super::outline::Outline;
 use super::sidebar::{rows, sidebar};
 use super::tree::{Branch, Tree};
@@ -42,7 +42,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 /// A transcript without its secrets.
 pub(super) struct Page<'a> {
     pub header: &'a Value,
-    pub entries: &'a Clean<'a>,
+    pub entries: &'a RedactedEntries<'a>,
     pub leaf: Option<&'a str>,
     pub system_prompt: Option<&'a str>,
     pub tools: &'a [(String, String)],
@@ -55,8 +55,8 @@ pub(super) fn write_page(page: &Page, out: &mut dyn Write) -> io::Result<()> {
     let Outline { tree, results, title, .. } = &outline;
     // The heading may use up the limit for highlighting, so it precedes the conversation.
     let document = document(page, &outline, title, &highlighter);
-    let [start, between, end] = around(&document);
-    let session = Session { clean: page.entries, tree, results, highlighter: &highlighter };
+    let [start, between, end] = split_at_slots(&document);
+    let session = EntryRenderer { entries: page.entries, tree, results, highlighter: &highlighter };
     // The marker follows the doctype, so that browsers use standards mode.
     write!(out, "<!DOCTYPE html>\n{MARKER}\n{start}")?;
     rows(tree, results, out)?;
@@ -120,7 +120,7 @@ fn bar(title: &str) -> Markup {
 
 fn heading(page: &Page, outline: &Outline, highlighter: &Highlighter) -> Markup {
     let header = page.header;
-    let Outline { totals, title, .. } = outline;
+    let Outline { stats: totals, title, .. } = outline;
     let begun = text(header, "timestamp");
     let when = span(begun, outline.last.as_deref().unwrap_or(begun));
     let branches = outline.tree.branch_count();
@@ -166,24 +166,24 @@ fn total(name: &str, value: &str, note: &str) -> Markup {
     html! { div { dt { (name) } dd { strong { (value) } @if !note.is_empty() { " " small { (note) } } } } }
 }
 
-fn conversation(session: &Session, out: &mut dyn Write) -> io::Result<()> {
-    let tree = session.tree;
+fn conversation(renderer: &EntryRenderer, out: &mut dyn Write) -> io::Result<()> {
+    let tree = renderer.tree;
     if tree.nodes.is_empty() {
-        put(out, &html! { p.absent { "Nothing was said yet." } })?;
+        write_markup(out, &html! { p.absent { "Nothing was said yet." } })?;
     }
     let beside = |after, out: &mut dyn Write| {
-        tree.branches(after).iter().try_for_each(|branch| self::branch(session, branch, out))
+        tree.branches(after).iter().try_for_each(|branch| self::branch(renderer, branch, out))
     };
     beside(None, out)?;
     for (at, above) in with_above(tree, &tree.trunk) {
-        put(out, &session.entry(at, above))?;
+        write_markup(out, &renderer.entry(at, above))?;
         beside(Some(at), out)?;
     }
     Ok(())
 }
 
-fn branch(session: &Session, branch: &Branch, out: &mut dyn Write) -> io::Result<()> {
-    let tree = session.tree;
+fn branch(renderer: &EntryRenderer, branch: &Branch, out: &mut dyn Write) -> io::Result<()> {
+    let tree = renderer.tree;
     let talk = branch.entries.iter().map(|at| &tree.nodes[*at]).find(|node| node.kind != Kind::Setting);
     let markup = html! {
         details.branch.nested[branch.depth > 1] {
@@ -200,10 +200,10 @@ fn branch(session: &Session, branch: &Branch, out: &mut dyn Write) -> io::Result
             }
         }
     };
-    let [start, end] = around(&markup);
+    let [start, end] = split_at_slots(&markup);
     out.write_all(start.as_bytes())?;
     for (at, above) in with_above(tree, &branch.entries) {
-        put(out, &session.entry(at, above))?;
+        write_markup(out, &renderer.entry(at, above))?;
     }
     out.write_all(end.as_bytes())
 }

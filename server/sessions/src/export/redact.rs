@@ -6,7 +6,7 @@ use agentese::redact::{REDACTED, holds_key, redact_text};
 use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 
-use super::disguise::disguises;
+use super::disguise::secret_encodings;
 use super::fields::text;
 
 /// The search patterns: every secret, and its forms in URLs, JSON and base64.
@@ -14,7 +14,7 @@ pub(super) struct Secrets(Vec<Finder<'static>>);
 
 impl Secrets {
     pub fn of(secrets: &[String]) -> Self {
-        let mut forms: Vec<String> = secrets.iter().flat_map(|secret| disguises(secret)).collect();
+        let mut forms: Vec<String> = secrets.iter().flat_map(|secret| secret_encodings(secret)).collect();
         // A form that contains another form precedes it.
         forms.sort_by(|one, other| other.len().cmp(&one.len()).then_with(|| one.cmp(other)));
         forms.dedup();
@@ -92,7 +92,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn fm_f118_keys_are_replaced_wherever_they_stand() {
+    fn fm_f118_keys_are_replaced_everywhere() {
         let key = "sk-ant-0123456789abcdefghij";
         let secrets = Secrets::of(&["own-secret".to_owned(), String::new()]);
         let value = json!({

@@ -16,7 +16,7 @@ pub(super) struct Results {
     /// Calls of each answer with calls, in their order.
     calls: HashMap<usize, Vec<Call>>,
     /// Call data of each result, until results and calls are paired.
-    said: HashMap<usize, Said>,
+    origins: HashMap<usize, ResultOrigin>,
     call_of: HashMap<usize, (usize, usize)>,
 }
 
@@ -31,7 +31,7 @@ struct Call {
     result: Option<usize>,
 }
 
-struct Said {
+struct ResultOrigin {
     call_id: String,
     tool: String,
 }
@@ -55,7 +55,7 @@ impl Results {
             Kind::Tool => {
                 let message = &entry["message"];
                 let said = |name| text(message, name).to_owned();
-                self.said.insert(at, Said { call_id: said("toolCallId"), tool: said("toolName") });
+                self.origins.insert(at, ResultOrigin { call_id: said("toolCallId"), tool: said("toolName") });
             }
             _ => {}
         }
@@ -65,7 +65,7 @@ impl Results {
     /// answer. A result without a call is shown by itself. The title of a paired result contains the subject
     /// of the call.
     pub fn finish(&mut self, tree: &mut Tree) {
-        let said = std::mem::take(&mut self.said);
+        let said = std::mem::take(&mut self.origins);
         self.pair(tree, &said, &tree.trunk);
         for (depth, line) in tree.lines() {
             if depth > 0 {
@@ -79,13 +79,13 @@ impl Results {
         }
     }
 
-    fn pair(&mut self, tree: &Tree, said: &HashMap<usize, Said>, line: &[usize]) {
+    fn pair(&mut self, tree: &Tree, origins: &HashMap<usize, ResultOrigin>, line: &[usize]) {
         let mut answer: Option<usize> = None;
         for &at in line {
             match tree.nodes[at].kind {
                 Kind::Assistant | Kind::Step => answer = Some(at),
                 Kind::Tool => {
-                    let (Some(answer), Some(said)) = (answer, said.get(&at)) else { continue };
+                    let (Some(answer), Some(said)) = (answer, origins.get(&at)) else { continue };
                     let calls = self.calls.get_mut(&answer).into_iter().flatten();
                     let mut open = calls.filter(|call| call.id == said.call_id && call.result.is_none());
                     if let Some(call) = open.next() {
@@ -109,7 +109,7 @@ impl Results {
     }
 
     /// Returns true if an answer has calls, and each of them has a result.
-    pub fn are_whole(&self, answer: usize) -> bool {
+    pub fn has_all_results(&self, answer: usize) -> bool {
         self.calls.get(&answer).is_some_and(|calls| calls.iter().all(|call| call.result.is_some()))
     }
 
@@ -152,7 +152,7 @@ mod tests {
         results.finish(&mut tree);
         assert_eq!([0, 1, 2].map(|block| results.result(0, block)), [Some(2), Some(3), Some(1)]);
         assert_eq!([1, 4, 6].map(|result| results.has_call(result)), [true, false, false]);
-        assert!(results.are_whole(0) && !results.are_whole(5));
+        assert!(results.has_all_results(0) && !results.has_all_results(5));
         assert_eq!(results.result(5, 0), None);
     }
 }

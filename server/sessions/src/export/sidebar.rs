@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use maud::{Markup, html};
 
 use super::kind::Kind;
-use super::markup::{SLOT, put};
+use super::markup::{SLOT, write_markup};
 use super::results::Results;
 use super::tree::{Node, Tree};
 
@@ -44,7 +44,7 @@ pub(super) fn sidebar(tree: &Tree) -> Markup {
 pub(super) fn rows(tree: &Tree, results: &Results, out: &mut dyn Write) -> io::Result<()> {
     for (depth, line) in tree.lines() {
         for (place, &at) in line.iter().enumerate() {
-            put(out, &row(tree, results, at, depth, place == 0))?;
+            write_markup(out, &row(tree, results, at, depth, place == 0))?;
         }
     }
     Ok(())
@@ -54,7 +54,7 @@ fn row(tree: &Tree, results: &Results, at: usize, depth: usize, first: bool) -> 
     let Node { kind, title, .. } = &tree.nodes[at];
     let label = tree.label(at);
     // The rows of its results describe the work of such a step.
-    let answered = *kind == Kind::Step && results.are_whole(at);
+    let answered = *kind == Kind::Step && results.has_all_results(at);
     let is_leaf = depth == 0 && tree.trunk.last() == Some(&at);
     html! {
         li.{ (kind.name()) }.{ "depth-" (depth.min(DEEPEST)) }.fork[depth > 0 && first].leaf[is_leaf]

@@ -17,19 +17,19 @@ pub(super) fn title(entry: &Value) -> String {
         return match text(entry, "type") {
             "compaction" => "Compaction".to_owned(),
             "branch_summary" => "Branch summary".to_owned(),
-            "custom_message" => either(spoken(entry), || text(entry, "customType").into()),
+            "custom_message" => non_empty_or(message_preview(entry), || text(entry, "customType").into()),
             _ => preview(&setting_text(entry), LONGEST),
         };
     };
-    let said = || spoken(message);
+    let said = || message_preview(message);
     match text(message, "role") {
-        "user" => either(said(), || "Picture".to_owned()),
-        "assistant" => either(said(), || step_title(entry)),
+        "user" => non_empty_or(said(), || "Picture".to_owned()),
+        "assistant" => non_empty_or(said(), || step_title(entry)),
         "toolResult" => format!("{} {}", text(message, "toolName"), said()),
         "bashExecution" => format!("$ {}", preview(text(message, "command"), LONGEST)),
         "compactionSummary" => "Compaction".to_owned(),
         "branchSummary" => "Branch summary".to_owned(),
-        role => either(said(), || role.to_owned()),
+        role => non_empty_or(said(), || role.to_owned()),
     }
 }
 
@@ -43,12 +43,12 @@ fn step_title(entry: &Value) -> String {
 }
 
 /// Returns the start of a message.
-fn spoken(message: &Value) -> String {
+fn message_preview(message: &Value) -> String {
     markdown::preview(&plain_content(message), LONGEST)
 }
 
 /// Returns a text, or another one if it is empty.
-pub(super) fn either(text: String, other: impl FnOnce() -> String) -> String {
+pub(super) fn non_empty_or(text: String, other: impl FnOnce() -> String) -> String {
     if text.is_empty() { other() } else { text }
 }
 

@@ -12,7 +12,7 @@ use super::highlight::{Highlighter, Language};
 use agentese_server_base::clean::clean;
 
 /// The presentation of a tool's arguments and text.
-struct Shape {
+struct ToolPresentation {
     name: &'static str,
     /// The argument that best describes the call.
     subject: &'static str,
@@ -20,18 +20,18 @@ struct Shape {
     shown: &'static [&'static str],
 }
 
-const SHAPES: &[Shape] = &[
-    Shape { name: "bash", subject: "command", shown: &["command"] },
-    Shape { name: "read", subject: "path", shown: &["path"] },
-    Shape { name: "write", subject: "path", shown: &["path", "content"] },
-    Shape { name: "edit", subject: "path", shown: &["path", "oldText", "newText", "edits"] },
-    Shape { name: "grep", subject: "pattern", shown: &["pattern"] },
-    Shape { name: "find", subject: "pattern", shown: &["pattern"] },
-    Shape { name: "ls", subject: "path", shown: &["path"] },
+const PRESENTATIONS: &[ToolPresentation] = &[
+    ToolPresentation { name: "bash", subject: "command", shown: &["command"] },
+    ToolPresentation { name: "read", subject: "path", shown: &["path"] },
+    ToolPresentation { name: "write", subject: "path", shown: &["path", "content"] },
+    ToolPresentation { name: "edit", subject: "path", shown: &["path", "oldText", "newText", "edits"] },
+    ToolPresentation { name: "grep", subject: "pattern", shown: &["pattern"] },
+    ToolPresentation { name: "find", subject: "pattern", shown: &["pattern"] },
+    ToolPresentation { name: "ls", subject: "path", shown: &["path"] },
 ];
 
-fn shape(name: &str) -> Option<&'static Shape> {
-    SHAPES.iter().find(|shape| shape.name == name)
+fn shape(name: &str) -> Option<&'static ToolPresentation> {
+    PRESENTATIONS.iter().find(|shape| shape.name == name)
 }
 
 /// Returns the subject of a call in a few words: the command, the file, or the search pattern.
@@ -43,21 +43,21 @@ pub(super) fn subject(call: &Value, longest: usize) -> String {
 }
 
 /// The result of a call.
-pub(super) struct Result<'a> {
+pub(super) struct CallResult<'a> {
     /// The `id` of its element on the page.
     pub anchor: String,
     /// Entry of the result.
     pub entry: Cow<'a, Value>,
 }
 
-impl Result<'_> {
+impl CallResult<'_> {
     fn message(&self) -> &Value {
         &self.entry["message"]
     }
 }
 
 /// Renders a call with its result, if there is one.
-pub(super) fn call(call: &Value, result: Option<&Result>, highlighter: &Highlighter) -> Markup {
+pub(super) fn call(call: &Value, result: Option<&CallResult>, highlighter: &Highlighter) -> Markup {
     let name = text(call, "name");
     let failed = result.is_some_and(|result| flag(result.message(), "isError"));
     html! {
@@ -88,7 +88,7 @@ pub(super) fn orphan(message: &Value, highlighter: &Highlighter) -> Markup {
     }
 }
 
-fn arguments(call: &Value, result: Option<&Result>, highlighter: &Highlighter) -> Markup {
+fn arguments(call: &Value, result: Option<&CallResult>, highlighter: &Highlighter) -> Markup {
     let arguments = &call["arguments"];
     let name = text(call, "name");
     let path = text(arguments, "path");
@@ -125,7 +125,7 @@ fn other_arguments(arguments: &Value, shown: &[&str]) -> Markup {
 }
 
 /// Returns the diff of the result, or else the requested change.
-fn edit_diff(arguments: &Value, result: Option<&Result>) -> String {
+fn edit_diff(arguments: &Value, result: Option<&CallResult>) -> String {
     let made = result.and_then(|result| optional_text(&result.message()["details"], "diff"));
     if let Some(made) = made {
         return made.to_owned();
@@ -217,7 +217,7 @@ mod tests {
     use serde_json::json;
 
     fn shown(name: &str, arguments: Value, result: Option<Value>) -> String {
-        let result = result.map(|message| Result {
+        let result = result.map(|message| CallResult {
             anchor: "entry-r".to_owned(),
             entry: Cow::Owned(json!({"type": "message", "id": "r", "message": message})),
         });
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_of_any_form_are_no_trouble() {
+    fn arguments_of_any_form_are_rendered() {
         for arguments in [json!(null), json!([1]), json!("x"), json!({}), json!({"path": 7, "command": []})] {
             for name in ["bash", "read", "write", "edit", "", "other"] {
                 assert!(shown(name, arguments.clone(), None).starts_with("<details"));

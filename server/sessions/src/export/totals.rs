@@ -6,21 +6,21 @@ use super::fields::{list, message, role, text};
 
 /// Counts, tokens and cost of all entries, including branches.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Totals {
+pub(super) struct ExportStats {
     pub user: u64,
     pub assistant: u64,
     pub tool_calls: u64,
     pub tool_results: u64,
     /// Number of messages of every role.
     pub messages: u64,
-    pub tokens: Tokens,
+    pub tokens: TokenUsage,
     /// `provider/model` of each model that has answered, in the order of their first answers.
     pub models: Vec<String>,
 }
 
 /// Token counts and their cost.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-pub(super) struct Tokens {
+pub(super) struct TokenUsage {
     pub input: u64,
     pub output: u64,
     pub cache_read: u64,
@@ -29,7 +29,7 @@ pub(super) struct Tokens {
     pub cost: f64,
 }
 
-impl Tokens {
+impl TokenUsage {
     /// Reads a `usage` object. Counts that are missing, negative or not numbers are zero.
     pub fn of(usage: &Value) -> Self {
         let tokens = |name: &str| usage.get(name).and_then(Value::as_u64).unwrap_or_default();
@@ -52,11 +52,11 @@ impl Tokens {
     }
 }
 
-impl Totals {
+impl ExportStats {
     /// Adds the usage of a message, a summary, or another entry with a `usage`.
     pub fn add(&mut self, entry: &Value) {
         if let Some(usage) = message(entry).unwrap_or(entry).get("usage") {
-            self.tokens.add(Tokens::of(usage));
+            self.tokens.add(TokenUsage::of(usage));
         }
         self.messages += u64::from(message(entry).is_some());
         match role(entry) {
@@ -93,7 +93,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn all_that_has_usage_counts() {
+    fn usage_of_every_entry_is_added() {
         let usage =
             json!({"input": 10, "output": 2, "cacheRead": 3, "cacheWrite": 4, "cost": {"total": 0.5}});
         let odd = json!({"input": -1, "output": "2", "cost": 7});
@@ -109,13 +109,21 @@ mod tests {
             json!({"type": "compaction", "usage": usage}),
             json!({"type": "message"}),
         ];
-        let tokens = Tokens { input: 20, output: 4, cache_read: 6, cache_write: 8, cost: 1.0 };
+        let tokens = TokenUsage { input: 20, output: 4, cache_read: 6, cache_write: 8, cost: 1.0 };
         let models = vec!["p/m".to_owned()];
-        let mut totals = Totals::default();
+        let mut totals = ExportStats::default();
         entries.iter().for_each(|entry| totals.add(entry));
         assert_eq!(
             totals,
-            Totals { user: 1, assistant: 2, tool_calls: 2, tool_results: 1, messages: 4, tokens, models }
+            ExportStats {
+                user: 1,
+                assistant: 2,
+                tool_calls: 2,
+                tool_results: 1,
+                messages: 4,
+                tokens,
+                models
+            }
         );
     }
 }

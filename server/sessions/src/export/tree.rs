@@ -85,7 +85,7 @@ pub(super) struct Tree {
     by_id: HashTable<u32>,
     hashes: DefaultHashBuilder,
     /// The labels from label entries: the id of the target, and the label.
-    said: Vec<(String, Option<String>)>,
+    label_changes: Vec<(String, Option<String>)>,
 }
 
 impl Tree {
@@ -118,15 +118,15 @@ impl Tree {
         }
         node.id = id.map(Box::from);
         self.nodes.push(node);
-        self.nodes[index].named = id.is_some_and(|id| self.keep_id(id, index) && is_plain(id));
+        self.nodes[index].named = id.is_some_and(|id| self.register_id(id, index) && is_plain(id));
         if text(entry, "type") == "label" {
             let label = optional_text(entry, "label").filter(|label| !label.is_empty());
-            self.said.push((text(entry, "targetId").to_owned(), label.map(str::to_owned)));
+            self.label_changes.push((text(entry, "targetId").to_owned(), label.map(str::to_owned)));
         }
     }
 
     /// Assigns an id to the entry at that index. Returns false if another entry had the id.
-    fn keep_id(&mut self, id: &str, at: usize) -> bool {
+    fn register_id(&mut self, id: &str, at: usize) -> bool {
         let (nodes, hashes) = (&self.nodes, &self.hashes);
         let id_of = |at: &u32| nodes[*at as usize].id.as_deref();
         let hash = |id: Option<&str>| hashes.hash_one(id.unwrap_or_default());
@@ -152,7 +152,7 @@ impl Tree {
 
     /// Computes trunk and branches after the last entry. An unknown or missing leaf means the last entry.
     pub fn finish(&mut self, leaf: Option<&str>) {
-        for (target, label) in std::mem::take(&mut self.said) {
+        for (target, label) in std::mem::take(&mut self.label_changes) {
             match (self.find(&target), label) {
                 (Some(target), Some(label)) => drop(self.labels.insert(target, label)),
                 (Some(target), None) => drop(self.labels.remove(&target)),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_stand_where_they_leave() {
+    fn branches_follow_the_entry_that_they_leave() {
         let entries = entries(&[
             ("a", None),
             ("b", Some("a")),
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_no_trouble() {
+    fn deep_trees_have_every_entry() {
         let mut links = vec![("0".to_owned(), None)];
         for at in (1..40_000).step_by(2) {
             links.push((at.to_string(), Some((at - 1).to_string())));
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_label_counts() {
+    fn the_last_label_applies() {
         let mut entries = entries(&[("a", None), ("b", Some("a"))]);
         entries.push(json!({"type": "label", "id": "l", "parentId": "b", "targetId": "a", "label": "one"}));
         entries.push(json!({"type": "label", "id": "m", "parentId": "l", "targetId": "b", "label": "two"}));

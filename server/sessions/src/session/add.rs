@@ -8,23 +8,23 @@ use agentese::types::{AgentMessage, CustomMessageBuilder, InputContent, StopReas
 use serde_json::Value;
 
 use super::body::{Body, BranchSummary, Compaction};
-use super::entry::{Entry, Place};
+use super::entry::{Entry, EntryMeta};
 use super::entry_id::EntryId;
-use super::error::EmptyName;
+use super::error::EmptyNameError;
 use super::live::Session;
 use super::load::unique;
 
 impl Session {
     /// Returns an unused identifier for a message that [`Session::append_as`] adds later.
-    pub fn reserve(&self) -> EntryId {
-        self.place(self.now()).id
+    pub fn reserve_id(&self) -> EntryId {
+        self.next_meta(self.now()).id
     }
 
     /// Appends a message. From the first message of user or model on, entries go to the file: the system has them on
-    /// return, or, if a thread writes ([`Start::beside`](super::Start::beside)), when [`Session::written`] completes.
-    /// [`Session::storage_trouble`] reports failures.
+    /// return, or, if a thread writes ([`SessionOptions::beside`](super::SessionOptions::beside)), when [`Session::written`] completes.
+    /// [`Session::storage_error`] reports failures.
     pub fn append(&mut self, message: Arc<AgentMessage>) -> EntryId {
-        self.append_as(self.reserve(), message)
+        self.append_as(self.reserve_id(), message)
     }
 
     /// Appends a message as [`Session::append`] does, under a reserved identifier.
@@ -34,35 +34,35 @@ impl Session {
             AgentMessage::Custom(custom) => custom.timestamp,
             _ => self.now(),
         };
-        let place = Place { id, ..self.place(time) };
+        let place = EntryMeta { id, ..self.next_meta(time) };
         self.add(Entry::of_message(place, message))
     }
 
     /// Sets the name of the session, without surrounding white space. Fails without a change if the name is empty.
-    pub fn rename(&mut self, name: &str) -> Result<(), EmptyName> {
+    pub fn rename(&mut self, name: &str) -> Result<(), EmptyNameError> {
         let name = name.trim();
         if name.is_empty() {
-            return Err(EmptyName);
+            return Err(EmptyNameError);
         }
         self.name = Some(name.to_owned());
-        self.note(Body::SessionInfo { name: self.name.clone() });
+        self.add_body(Body::SessionInfo { name: self.name.clone() });
         Ok(())
     }
 
     /// Records the model for the next prompt.
-    pub fn model_changed(&mut self, provider: &str, model_id: &str) {
-        self.note(Body::ModelChange { provider: provider.to_owned(), model_id: model_id.to_owned() });
+    pub fn record_model(&mut self, provider: &str, model_id: &str) {
+        self.add_body(Body::ModelChange { provider: provider.to_owned(), model_id: model_id.to_owned() });
     }
 
     /// Records the thinking level for the following requests.
-    pub fn thinking_changed(&mut self, level: ThinkingLevel) {
-        self.note(Body::ThinkingLevelChange { level: level.as_str().to_owned() });
+    pub fn record_thinking_level(&mut self, level: ThinkingLevel) {
+        self.add_body(Body::ThinkingLevelChange { level: level.as_str().to_owned() });
     }
 
     /// Adds a compaction: its summary replaces the messages before its first kept entry. The system message of the
     /// compaction gets the time of the entry.
-    pub fn compacted(&mut self, mut compaction: Compaction) -> EntryId {
-        let place = self.place(self.now());
+    pub fn add_compaction(&mut self, mut compaction: Compaction) -> EntryId {
+        let place = self.next_meta(self.now());
         if let Some(told) = compaction.system_message.as_mut().and_then(Value::as_object_mut) {
             told.insert("timestamp".to_owned(), place.time.into());
         }
@@ -73,12 +73,12 @@ impl Session {
 
     /// Adds the summary of an abandoned branch.
     pub fn branch_summary(&mut self, summary: BranchSummary) -> EntryId {
-        self.note(Body::BranchSummary(summary))
+        self.add_body(Body::BranchSummary(summary))
     }
 
     /// Adds state of an extension.
     pub fn custom(&mut self, custom_type: &str, data: Option<&Value>) -> EntryId {
-        let place = self.place(self.now());
+        let place = self.next_meta(self.now());
         self.add(Entry::new(place, Body::Custom { custom_type: custom_type.to_owned() }, data))
     }
 
@@ -100,74 +100,74 @@ impl Session {
     /// Sets or removes the label of an entry. Returns `None` if there is no such entry.
     pub fn label(&mut self, target: &str, label: Option<&str>) -> Option<EntryId> {
         let target = self.entry(target)?.id().clone();
-        Some(self.note(Body::Label { target, label: label.map(str::to_owned) }))
+        Some(self.add_body(Body::Label { target, label: label.map(str::to_owned) }))
     }
 
     /// Hides the last answer and the results of its calls from the model, before a retry. Later messages of other
     /// kinds, such as the output of a command, stay. The file keeps the answer, as pi does.
-    pub fn forget_last_answer(&mut self) {
-        let message = |at: usize| self.entries[self.spoken[at]].message();
+    pub fn hide_last_answer(&mut self) {
+        let message = |at: usize| self.entries[self.visible[at]].message();
         let is_answer = |at: &usize| matches!(message(*at).as_deref(), Some(AgentMessage::Assistant(_)));
-        let Some(last) = (0..self.spoken.len()).rev().find(is_answer) else { return };
+        let Some(last) = (0..self.visible.len()).rev().find(is_answer) else { return };
         let goes = |at: &usize| {
             matches!(message(*at).as_deref(), Some(AgentMessage::Assistant(_) | AgentMessage::ToolResult(_)))
         };
-        let gone: Vec<usize> = (last..self.spoken.len()).filter(goes).collect();
-        self.compacted -= gone.iter().filter(|at| **at < self.compacted).count();
-        let gone: HashSet<usize> = gone.into_iter().map(|at| self.spoken[at]).collect();
-        self.spoken.retain(|position| !gone.contains(position));
-        self.forgotten.extend(gone);
+        let gone: Vec<usize> = (last..self.visible.len()).filter(goes).collect();
+        self.compacted_count -= gone.iter().filter(|at| **at < self.compacted_count).count();
+        let gone: HashSet<usize> = gone.into_iter().map(|at| self.visible[at]).collect();
+        self.visible.retain(|position| !gone.contains(position));
+        self.hidden.extend(gone);
     }
 
     /// Records the hidden messages in the file, so that they stay hidden after the session is opened again. Returns the
     /// texts of the added entries.
-    pub fn note_edits(&mut self) -> Vec<FrameText> {
-        let mut gone: Vec<_> = std::mem::take(&mut self.forgotten).into_iter().collect();
+    pub fn record_hidden(&mut self) -> Vec<FrameText> {
+        let mut gone: Vec<_> = std::mem::take(&mut self.hidden).into_iter().collect();
         gone.sort_unstable();
         let targets: Vec<_> = gone.into_iter().map(|position| self.entries[position].id().clone()).collect();
         let note = |target| {
-            let id = self.note(Body::ContextEdit { target, content: None });
+            let id = self.add_body(Body::ContextEdit { target, content: None });
             self.entry(id.as_str()).map(Entry::json)
         };
         targets.into_iter().filter_map(note).collect()
     }
 
-    /// Hides the last answer as [`Session::forget_last_answer`] does, if the answer was aborted.
-    pub fn forget_cut_answer(&mut self) {
-        let last = self.messages_back().find_map(|message| match &*message {
+    /// Hides the last answer as [`Session::hide_last_answer`] does, if the answer was aborted.
+    pub fn hide_aborted_answer(&mut self) {
+        let last = self.messages_rev().find_map(|message| match &*message {
             AgentMessage::Assistant(answer) => Some(answer.stop_reason),
             _ => None,
         });
         if last == Some(StopReason::Aborted) {
-            self.forget_last_answer();
+            self.hide_last_answer();
         }
     }
 
     fn now(&self) -> i64 {
-        self.start.clock.now_ms()
+        self.options.clock.now_ms()
     }
 
-    pub(super) fn place(&self, time: i64) -> Place {
-        let mut new_id = || self.start.ids.entry();
+    pub(super) fn next_meta(&self, time: i64) -> EntryMeta {
+        let mut new_id = || self.options.ids.entry();
         let id = unique(&mut new_id, |id| self.tree.find(&self.entries, id).is_some());
-        Place { id: id.into(), parent_id: self.leaf().map(|leaf| leaf.id().clone()), time }
+        EntryMeta { id: id.into(), parent_id: self.leaf().map(|leaf| leaf.id().clone()), time }
     }
 
-    fn note(&mut self, body: Body) -> EntryId {
-        let place = self.place(self.now());
+    fn add_body(&mut self, body: Body) -> EntryId {
+        let place = self.next_meta(self.now());
         self.add(Entry::new(place, body, None))
     }
 
     fn add(&mut self, entry: Entry) -> EntryId {
         let id = entry.id().clone();
-        if entry.speaks() && !matches!(entry.body(), Body::Compaction(_)) {
-            self.spoken.push(self.entries.len());
+        if entry.has_model_message() && !matches!(entry.body(), Body::Compaction(_)) {
+            self.visible.push(self.entries.len());
         }
         let is_decoded = entry.is_decoded();
         self.entries.push(entry);
         if is_decoded {
-            self.note_decoded(self.entries.len() - 1);
-            self.forget_surplus();
+            self.record_decoded(self.entries.len() - 1);
+            self.limit_decoded();
         }
         self.tree.push(&self.entries);
         self.leaf = Some(self.entries.len() - 1);

@@ -5,18 +5,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::crew::{Crew, OpenFiles, OpenPlace};
+use super::crew::{OpenFileSlot, OpenFileSlots, ThreadPool};
 use super::error::Holder;
 use super::load::Tail;
 use super::storage::{Claim, Identity, Storage, StoredFile, reopen};
-use super::sync::{GetFile, SyncName, Syncer};
-use super::text::{Shelf, Text};
+use super::sync::{DirectorySync, FileProvider, Syncer};
+use super::text::{LazyFile, LineText};
 
 /// Size in bytes from which on a batch takes no further line.
 const BATCH: usize = 1 << 23;
 
 /// A written line: its number among the lines of the session, and the offset of its first byte in the file.
-pub(super) type Placed = (usize, u64);
+pub(super) type LinePosition = (usize, u64);
 
 /// A file with writes at its end. It belongs to this process alone, by a lock while the file is open and by a claim
 /// otherwise.
@@ -33,12 +33,12 @@ pub(super) struct Appender {
     pub end: u64,
     pub syncer: Syncer,
     /// Reader of the texts that stay in the file.
-    shelf: Option<Arc<Shelf>>,
+    lazy_file: Option<Arc<LazyFile>>,
     /// Numbers and offsets of the lines that were written.
-    placed: Vec<Placed>,
+    positions: Vec<LinePosition>,
     claim: Option<Claim>,
     /// Place among the files that stay open; without it the file may be closed between writes.
-    place: Option<OpenPlace>,
+    slot: Option<OpenFileSlot>,
 }
 
 impl Appender {
@@ -48,7 +48,7 @@ impl Appender {
         path: PathBuf,
         file: Arc<dyn StoredFile>,
         length: u64,
-        crew: Option<Arc<Crew>>,
+        pool: Option<Arc<ThreadPool>>,
     ) -> io::Result<Self> {
         let identity = file.identity()?;
         Ok(Self {
@@ -59,62 +59,67 @@ impl Appender {
             length,
             tail: Tail::Whole,
             end: length,
-            syncer: Syncer::new(None, crew),
-            shelf: None,
-            placed: Vec::new(),
+            syncer: Syncer::new(None, pool),
+            lazy_file: None,
+            positions: Vec::new(),
             claim: None,
-            place: None,
+            slot: None,
         })
     }
 
     /// Creates and locks a file. Fails if another process has locked the file.
-    pub fn create(storage: &Arc<dyn Storage>, path: &Path, crew: Option<Arc<Crew>>) -> io::Result<Self> {
+    pub fn create(
+        storage: &Arc<dyn Storage>,
+        path: &Path,
+        pool: Option<Arc<ThreadPool>>,
+    ) -> io::Result<Self> {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         storage.create_directory(&directory)?;
         let file = storage.create(path)?;
         if !file.try_lock()? {
             return Err(io::Error::other(format!("it is in use by {}", Holder(file.holder()))));
         }
-        let mut made = Self::new(storage.clone(), path.to_owned(), file, 0, crew.clone())?;
+        let mut made = Self::new(storage.clone(), path.to_owned(), file, 0, pool.clone())?;
         let storage = storage.clone();
-        made.renamed(Box::new(move || storage.sync_directory(&directory)), crew);
+        made.queue_name_sync(Box::new(move || storage.sync_directory(&directory)), pool);
         Ok(made)
     }
 
     /// Notes that the name of the file is new; `sync` brings the name to the disk with the next write.
-    fn renamed(&mut self, sync: SyncName, crew: Option<Arc<Crew>>) {
-        self.syncer = Syncer::new(Some(sync), crew);
+    fn queue_name_sync(&mut self, sync: DirectorySync, pool: Option<Arc<ThreadPool>>) {
+        self.syncer = Syncer::new(Some(sync), pool);
     }
 
     /// Notes that the file has the name of another file now. `real` is that path without links. Brings the name to the
     /// disk.
-    pub fn moved(&mut self, path: PathBuf, real: PathBuf, crew: Option<Arc<Crew>>) {
+    pub fn set_path(&mut self, path: PathBuf, real: PathBuf, pool: Option<Arc<ThreadPool>>) {
         let (storage, directory) = (self.storage.clone(), real.parent().map(Path::to_owned));
         self.path = path;
-        self.placed.clear();
+        self.positions.clear();
         let sync = move || directory.map_or(Ok(()), |directory| storage.sync_directory(&directory));
-        self.renamed(Box::new(sync), crew);
+        self.queue_name_sync(Box::new(sync), pool);
         if let Ok(file) = self.file() {
-            self.syncer.wrote(Box::new(move || Ok(file)));
+            self.syncer.record_write(Box::new(move || Ok(file)));
         }
     }
 
     /// Removes and returns the places of the lines that were written since the last call, with their reader.
-    pub fn take_placed(&mut self) -> Option<(Vec<Placed>, Arc<Shelf>)> {
-        let placed = std::mem::take(&mut self.placed);
+    pub fn take_positions(&mut self) -> Option<(Vec<LinePosition>, Arc<LazyFile>)> {
+        let placed = std::mem::take(&mut self.positions);
         if placed.is_empty() {
             return None;
         }
-        if self.shelf.is_none() {
+        if self.lazy_file.is_none() {
             let file = self.file().ok()?;
-            self.shelf = Some(Arc::new(Shelf::new(self.storage.clone(), self.path.clone(), file).ok()?));
+            self.lazy_file =
+                Some(Arc::new(LazyFile::new(self.storage.clone(), self.path.clone(), file).ok()?));
         }
-        Some((placed, self.shelf.clone()?))
+        Some((placed, self.lazy_file.clone()?))
     }
 
     /// Sets the reader of texts; it may use this file while the file is open.
-    pub fn read_by(&mut self, shelf: Arc<Shelf>) {
-        self.shelf = Some(shelf);
+    pub fn set_lazy_file(&mut self, lazy_file: Arc<LazyFile>) {
+        self.lazy_file = Some(lazy_file);
     }
 
     /// Returns the file. Fails if the file was closed and another file has its name now.
@@ -128,12 +133,12 @@ impl Appender {
 
     /// Closes the file until the next write if no place for open files is left. A file that cannot be claimed stays
     /// open, because it must belong to this process alone.
-    pub fn rest(&mut self, places: &Arc<OpenFiles>) {
-        if self.place.is_some() || self.file.is_none() {
+    pub fn close_if_idle(&mut self, slots: &Arc<OpenFileSlots>) {
+        if self.slot.is_some() || self.file.is_none() {
             return;
         }
-        self.place = places.take();
-        if self.place.is_some() {
+        self.slot = slots.take();
+        if self.slot.is_some() {
             return;
         }
         if self.claim.is_none() {
@@ -145,13 +150,13 @@ impl Appender {
                 }
             }
         }
-        if let Some(shelf) = &self.shelf {
+        if let Some(shelf) = &self.lazy_file {
             shelf.close();
         }
-        self.let_go();
+        self.release();
     }
 
-    fn let_go(&mut self) {
+    fn release(&mut self) {
         if let Some(file) = self.file.take() {
             // The thread that syncs may keep the file a little longer.
             file.unlock();
@@ -159,7 +164,7 @@ impl Appender {
     }
 
     /// Returns the file for the thread that syncs. A file that does not stay open is opened again there.
-    fn to_sync(&self, file: Arc<dyn StoredFile>) -> GetFile {
+    fn sync_handle(&self, file: Arc<dyn StoredFile>) -> FileProvider {
         if self.claim.is_none() {
             return Box::new(move || Ok(file));
         }
@@ -168,9 +173,9 @@ impl Appender {
     }
     /// Writes lines in one piece, starting with that number, without the lost ones. Returns the number of processed
     /// lines.
-    pub fn append(&mut self, lines: &[Text], from: usize, lost: &BTreeSet<usize>) -> io::Result<usize> {
+    pub fn append(&mut self, lines: &[LineText], from: usize, lost: &BTreeSet<usize>) -> io::Result<usize> {
         let file = self.file()?;
-        self.mend(&*file)?;
+        self.repair_tail(&*file)?;
         let (mut batch, mut places) = (Vec::new(), Vec::new());
         if self.tail == Tail::Unterminated {
             batch.push(b'\n');
@@ -201,23 +206,27 @@ impl Appender {
             if rest.len() < batch.len() {
                 self.end = self.length + (batch.len() - rest.len()) as u64;
                 self.tail = Tail::Torn(self.length);
-                let _ = self.mend(&*file);
+                let _ = self.repair_tail(&*file);
             }
             return Err(error);
         }
-        self.placed.append(&mut places);
+        self.positions.append(&mut places);
         self.length += batch.len() as u64;
         self.end = self.length;
         self.tail = Tail::Whole;
-        let file = self.to_sync(file);
-        self.syncer.wrote(file);
+        let file = self.sync_handle(file);
+        self.syncer.record_write(file);
         Ok(next - from)
     }
 
     /// Returns the number of lines that remain in a file that another program has cut, or `None` if the file is not
     /// shorter. Lost lines are not expected. Cuts off the rest after the last whole line. Fails without a change if the
     /// file has other content now.
-    pub fn left_of(&mut self, lines: &[Text], lost: &BTreeSet<usize>) -> io::Result<Option<usize>> {
+    pub fn surviving_lines(
+        &mut self,
+        lines: &[LineText],
+        lost: &BTreeSet<usize>,
+    ) -> io::Result<Option<usize>> {
         let file = self.file()?;
         if file.length()? >= self.length {
             return Ok(None);
@@ -229,7 +238,7 @@ impl Appender {
                 left += 1;
                 continue;
             }
-            let whole = lines[left].begins(rest).and_then(|length| rest[length..].strip_prefix(b"\n"));
+            let whole = lines[left].match_prefix(rest).and_then(|length| rest[length..].strip_prefix(b"\n"));
             let Some(behind) = whole else { break };
             (left, rest) = (left + 1, behind);
         }
@@ -250,7 +259,7 @@ impl Appender {
     }
 
     /// Cuts off a torn end, unless another program has written after it.
-    fn mend(&mut self, file: &dyn StoredFile) -> io::Result<()> {
+    fn repair_tail(&mut self, file: &dyn StoredFile) -> io::Result<()> {
         let length = file.length()?;
         if length != self.end {
             tracing::warn!("somebody else wrote to a session file that is in use");
@@ -272,6 +281,6 @@ impl Appender {
 
 impl Drop for Appender {
     fn drop(&mut self) {
-        self.let_go();
+        self.release();
     }
 }

@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 
-use agentese::scan::{self, Wanted};
+use agentese::scan::{self, MemberSet};
 use agentese::types::AgentMessage;
 use serde_json::{Value, json};
 
 use super::entry_id::EntryId;
 use super::foreign;
-use super::members::{Line, Members, decode};
+use super::members::{LineWriter, Members, decode};
 
 /// Position of the role in a message.
-static ROLE: Wanted<1> = Wanted::new([scan::member("role")]);
+static ROLE: MemberSet<1> = MemberSet::new([scan::member("role")]);
 
 /// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl Body {
     }
 
     /// Writes the members of the content, except the message of an entry. `data` is the state of an extension.
-    pub(super) fn write(&self, line: &mut Line, data: Option<&Value>) {
+    pub(super) fn write(&self, line: &mut LineWriter, data: Option<&Value>) {
         match self {
             Body::ThinkingLevelChange { level } => {
                 line.member("thinkingLevel", level);
@@ -192,7 +192,7 @@ impl Body {
 
 /// Reads the members of a declared type. Returns `None` for other types and if members are missing.
 fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
-    let text = |name: &str| members.get::<String>(name).or_else(|| members.word(name));
+    let text = |name: &str| members.get::<String>(name).or_else(|| members.scalar_text(name));
     Some(match kind {
         "message" => {
             let message = members.raw("message")?;
@@ -238,28 +238,28 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
 
 /// The content of an entry in little space: most entries are messages.
 #[derive(Clone)]
-pub(super) enum Says {
+pub(super) enum PackedBody {
     Message(Role),
-    Else(Box<Body>),
+    Other(Box<Body>),
 }
 
-impl Says {
+impl PackedBody {
     pub fn body(&self) -> &Body {
         match self {
             Self::Message(Role::User) => &Body::Message(Role::User),
             Self::Message(Role::Assistant) => &Body::Message(Role::Assistant),
             Self::Message(Role::System) => &Body::Message(Role::System),
             Self::Message(Role::Other) => &Body::Message(Role::Other),
-            Self::Else(body) => body,
+            Self::Other(body) => body,
         }
     }
 }
 
-impl From<Body> for Says {
+impl From<Body> for PackedBody {
     fn from(body: Body) -> Self {
         match body {
             Body::Message(role) => Self::Message(role),
-            other => Self::Else(other.into()),
+            other => Self::Other(other.into()),
         }
     }
 }

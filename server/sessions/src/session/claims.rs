@@ -31,11 +31,11 @@ const DIRECTORY: &str = ".agentese-claims";
 const LOCK: &str = "lock";
 
 /// Length of a slot in bytes: two numbers in hex, and the end of the line.
-const SLOT: usize = 34;
+const SLOT_LENGTH: usize = 34;
 
 /// Number of attempts to get the lock, with a pause between them: a process holds the lock only briefly.
-const TRIES: usize = 500;
-const PAUSE: Duration = Duration::from_millis(10);
+const MAX_TRIES: usize = 500;
+const RETRY_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A key of a claim: a file, or the identifier of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,18 +75,18 @@ struct Claims {
 }
 
 /// A claimed slot, released when dropped.
-struct Slot {
+struct ClaimSlot {
     claims: Arc<Claims>,
     number: usize,
 }
 
 /// The claims of this process, by their directories.
-static OURS: Mutex<BTreeMap<PathBuf, Weak<Claims>>> = Mutex::new(BTreeMap::new());
+static OWN_CLAIMS: Mutex<BTreeMap<PathBuf, Weak<Claims>>> = Mutex::new(BTreeMap::new());
 
 /// Claims a key in a directory of sessions, even if another process has claimed it.
 pub(super) fn claim(directory: &Path, key: Key) -> io::Result<Claim> {
     let directory = directory.canonicalize()?.join(DIRECTORY);
-    let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut ours = OWN_CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
     let claims = match ours.get(&directory).and_then(Weak::upgrade) {
         // Another program may have emptied the directory.
         Some(claims) if claims.path.exists() => claims,
@@ -102,7 +102,7 @@ pub(super) fn claim(directory: &Path, key: Key) -> io::Result<Claim> {
 
 /// Claims an unclaimed key, or returns the process with the claim. Fails with `TimedOut` if another process holds the
 /// lock for too long.
-pub(super) fn claim_alone(directory: &Path, key: Key) -> io::Result<Result<Claim, Holder>> {
+pub(super) fn claim_exclusive(directory: &Path, key: Key) -> io::Result<Result<Claim, Holder>> {
     let claims = directory.join(DIRECTORY);
     create_directory(&claims)?;
     let lock =
@@ -110,19 +110,19 @@ pub(super) fn claim_alone(directory: &Path, key: Key) -> io::Result<Result<Claim
     let mut tries = 0;
     while !try_lock(&lock)? {
         tries += 1;
-        if tries == TRIES {
+        if tries == MAX_TRIES {
             return Err(io::Error::new(io::ErrorKind::TimedOut, "somebody holds the lock of the claims"));
         }
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(RETRY_INTERVAL);
     }
-    match claimed(directory, key)? {
+    match claim_holder(directory, key)? {
         Some(holder) => Ok(Err(holder)),
         None => claim(directory, key).map(Ok),
     }
 }
 
 /// Returns the process that has claimed a key; this process is included.
-pub(super) fn claimed(directory: &Path, key: Key) -> io::Result<Option<Holder>> {
+pub(super) fn claim_holder(directory: &Path, key: Key) -> io::Result<Option<Holder>> {
     let entries = match std::fs::read_dir(directory.join(DIRECTORY)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         entries => entries?,
@@ -145,7 +145,7 @@ pub(super) fn claimed(directory: &Path, key: Key) -> io::Result<Option<Holder>> 
         }
         let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).unwrap_or(0)];
         let read = file.read_at(&mut bytes, 0)?;
-        if bytes[..read].chunks(SLOT).any(|slot| Key::read(slot) == Some(key)) {
+        if bytes[..read].chunks(SLOT_LENGTH).any(|slot| Key::read(slot) == Some(key)) {
             return Ok(Some(Holder(holder(&file))));
         }
     }
@@ -176,21 +176,21 @@ impl Claims {
     fn add(self: Arc<Self>, key: Key) -> io::Result<Claim> {
         let mut taken = self.taken();
         let number = taken.iter().position(|taken| !taken).unwrap_or(taken.len());
-        self.file.write_all_at(key.text().as_bytes(), (number * SLOT) as u64)?;
+        self.file.write_all_at(key.text().as_bytes(), (number * SLOT_LENGTH) as u64)?;
         match taken.get_mut(number) {
             Some(taken) => *taken = true,
             None => taken.push(true),
         }
         drop(taken);
-        Ok(Box::new(Slot { claims: self, number }))
+        Ok(Box::new(ClaimSlot { claims: self, number }))
     }
 }
 
-impl Drop for Slot {
+impl Drop for ClaimSlot {
     fn drop(&mut self) {
         let mut taken = self.claims.taken();
-        let free = [b" ".repeat(SLOT - 1).as_slice(), b"\n"].concat();
-        match self.claims.file.write_all_at(&free, (self.number * SLOT) as u64) {
+        let free = [b" ".repeat(SLOT_LENGTH - 1).as_slice(), b"\n"].concat();
+        match self.claims.file.write_all_at(&free, (self.number * SLOT_LENGTH) as u64) {
             Ok(()) => taken[self.number] = false,
             Err(error) => tracing::warn!(%error, "a session stays claimed until this process ends"),
         }
@@ -245,41 +245,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_claimed_is_claimed_until_the_claim_is_dropped() {
+    fn a_claim_lasts_until_it_is_dropped() {
         let place = tempfile::tempdir().unwrap();
         let key = Key::of_id("one");
-        assert_eq!(claimed(place.path(), key).unwrap(), None);
-        let first = claim_alone(place.path(), key).unwrap().ok().unwrap();
-        let other = claim_alone(place.path(), Key::of_id("other")).unwrap().ok().unwrap();
-        assert!(claim_alone(place.path(), key).unwrap().is_err());
-        assert_eq!(claimed(place.path(), Key::of_id("third")).unwrap(), None);
+        assert_eq!(claim_holder(place.path(), key).unwrap(), None);
+        let first = claim_exclusive(place.path(), key).unwrap().ok().unwrap();
+        let other = claim_exclusive(place.path(), Key::of_id("other")).unwrap().ok().unwrap();
+        assert!(claim_exclusive(place.path(), key).unwrap().is_err());
+        assert_eq!(claim_holder(place.path(), Key::of_id("third")).unwrap(), None);
         drop(first);
-        assert_eq!(claimed(place.path(), key).unwrap(), None);
-        assert!(claimed(place.path(), Key::of_id("other")).unwrap().is_some());
+        assert_eq!(claim_holder(place.path(), key).unwrap(), None);
+        assert!(claim_holder(place.path(), Key::of_id("other")).unwrap().is_some());
         drop(other);
-        let again = claim_alone(place.path(), key).unwrap();
+        let again = claim_exclusive(place.path(), key).unwrap();
         assert!(again.is_ok());
     }
 
     #[test]
-    fn claims_of_a_process_that_is_gone_are_taken_away() {
+    fn claims_of_an_ended_process_are_removed() {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join(DIRECTORY);
         std::fs::create_dir(&directory).unwrap();
         let left = directory.join("left");
         std::fs::write(&left, Key::of_id("one").text()).unwrap();
-        assert_eq!(claimed(place.path(), Key::of_id("one")).unwrap(), None);
+        assert_eq!(claim_holder(place.path(), Key::of_id("one")).unwrap(), None);
         assert!(!left.exists());
     }
 
     #[test]
-    fn of_many_that_claim_at_once_one_has_it() {
+    fn one_of_several_concurrent_claims_succeeds() {
         let place = tempfile::tempdir().unwrap();
         for round in 0..20 {
             let key = Key::of_id(&round.to_string());
             let claims: Vec<_> = std::thread::scope(|scope| {
-                let threads: Vec<_> =
-                    (0..4).map(|_| scope.spawn(|| claim_alone(place.path(), key).unwrap().ok())).collect();
+                let threads: Vec<_> = (0..4)
+                    .map(|_| scope.spawn(|| claim_exclusive(place.path(), key).unwrap().ok()))
+                    .collect();
                 threads.into_iter().map(|thread| thread.join().unwrap()).collect()
             });
             assert_eq!(claims.iter().flatten().count(), 1, "round {round}");

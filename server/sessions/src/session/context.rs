@@ -13,7 +13,7 @@ use super::{foreign, told};
 
 /// Settings from the entries of a branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Restored {
+pub struct BranchSettings {
     /// Provider and id of the last model: the model of the last change, or of the last answer if that is later.
     pub model: Option<(String, String)>,
     /// The last thinking level; `None` if it is missing or unknown.
@@ -22,7 +22,7 @@ pub struct Restored {
 
 /// A message of the conversation with its entry.
 #[derive(Debug, Clone)]
-pub struct Spoken {
+pub struct EntryMessage {
     /// Id of the entry.
     pub entry: EntryId,
     /// The message.
@@ -31,7 +31,7 @@ pub struct Spoken {
     pub details: Option<Value>,
 }
 
-impl Restored {
+impl BranchSettings {
     /// Returns the settings of a path from the root.
     pub(super) fn of<'a>(path: impl DoubleEndedIterator<Item = &'a Entry> + Clone) -> Self {
         let model = path.clone().rev().find_map(|entry| match entry.body() {
@@ -51,13 +51,13 @@ impl Restored {
 }
 
 /// The messages of a path from the root that the model sees.
-pub(super) struct Seen {
+pub(super) struct ModelContext {
     /// Indices into the path, in this order: the entry of the system message if a compaction repeats it, the
     /// compaction, the kept messages, the later messages.
-    pub spoken: Vec<usize>,
+    pub indices: Vec<usize>,
     /// System message in place of the first entry's own message, if a compaction repeats it, or several earlier
     /// messages make it up.
-    pub told: Option<Arc<AgentMessage>>,
+    pub system_message: Option<Arc<AgentMessage>>,
     /// Index of the compaction.
     pub compaction: Option<usize>,
     /// Messages with edited content, by the positions of their entries.
@@ -65,7 +65,7 @@ pub(super) struct Seen {
 }
 
 /// Returns the messages of a path from the root that the model sees. Entries in `forgotten` are left out.
-pub(super) fn seen(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>) -> Seen {
+pub(super) fn model_context(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>) -> ModelContext {
     let compaction =
         path.iter().rposition(|position| matches!(entries[*position].body(), Body::Compaction(_)));
     let begin = compaction.map_or(0, |at| match entries[path[at]].body() {
@@ -87,12 +87,13 @@ pub(super) fn seen(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>
         let entry = &entries[path[*index]];
         !forgotten.contains(&path[*index])
             && is_there(index)
-            && entry.speaks()
+            && entry.has_model_message()
             && !matches!(entry.body(), Body::Compaction(_))
             // The system message comes first.
             && !(is_told(index) && compaction.is_some_and(|at| *index < at))
     };
-    let (first, told) = compaction.map_or((None, None), |at| told_before(entries, path, at, is_there));
+    let (first, told) =
+        compaction.map_or((None, None), |at| system_message_before(entries, path, at, is_there));
     let spoken: Vec<usize> =
         first.into_iter().chain(compaction).chain((begin..path.len()).filter(speaks)).collect();
     let other_words = |index: &usize| {
@@ -104,23 +105,23 @@ pub(super) fn seen(entries: &[Entry], path: &[usize], forgotten: &HashSet<usize>
         true => HashMap::new(),
         false => spoken.iter().filter_map(other_words).collect(),
     };
-    Seen { spoken, told, compaction, edited }
+    ModelContext { indices: spoken, system_message: told, compaction, edited }
 }
 
 /// Returns the entry of the system message before the compaction at that index of a path. The message is returned too
 /// if it differs from the entry's own.
-fn told_before(
+fn system_message_before(
     entries: &[Entry],
     path: &[usize],
     at: usize,
     is_there: impl Fn(&usize) -> bool,
 ) -> (Option<usize>, Option<Arc<AgentMessage>>) {
     let entry = |index: usize| &entries[path[index]];
-    if let Some(told) = told::again(entry(at)) {
+    if let Some(told) = told::repeated_message(entry(at)) {
         return (Some(at), Some(told));
     }
     // An earlier compaction contains all of it.
-    let earlier = (0..at).rev().find_map(|index| Some((index, told::again(entry(index))?)));
+    let earlier = (0..at).rev().find_map(|index| Some((index, told::repeated_message(entry(index))?)));
     let begin = earlier.as_ref().map_or(0, |(index, _)| index + 1);
     let is_told = |index: &usize| matches!(entry(*index).body(), Body::Message(Role::System));
     let patches: Vec<usize> = (begin..at).filter(is_told).filter(is_there).collect();
@@ -132,7 +133,7 @@ fn told_before(
         return (first, None);
     }
     let messages: Vec<_> = patches.iter().filter_map(|index| entry(*index).message()).collect();
-    let all = told::together(said.into_iter().chain(messages.iter().map(|message| &**message)));
+    let all = told::merge(said.into_iter().chain(messages.iter().map(|message| &**message)));
     (first, all.map(|all| Arc::new(all.into())))
 }
 

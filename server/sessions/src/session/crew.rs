@@ -10,38 +10,38 @@ use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Duration of a task after which another thread takes over.
-const STUCK: Duration = Duration::from_millis(100);
+const STUCK_AFTER: Duration = Duration::from_millis(100);
 
 /// Duration after which an idle thread ends.
-const IDLE: Duration = Duration::from_secs(10);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Maximum number of threads of a crew.
-const MOST: usize = 16;
+const MAX_THREADS: usize = 16;
 
 /// Number of session files that stay open between writes. Other files are open only during writes.
-const OPEN_FILES: usize = 16;
+const MAX_OPEN_FILES: usize = 16;
 
 type Task = Box<dyn FnOnce() + Send>;
 
 /// Threads for blocking tasks.
-pub(super) struct Crew {
+pub(super) struct ThreadPool {
     name: &'static str,
     /// Duration of a task after which it counts as stuck.
     stuck: Duration,
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     wake: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     queue: VecDeque<Task>,
     /// Start times of the running tasks.
     running: BTreeMap<u64, Instant>,
-    begun: u64,
+    started: u64,
     threads: usize,
 }
 
-impl State {
+impl PoolState {
     /// Returns the time until all running tasks count as stuck. Returns zero if no task is running, or all are stuck.
     fn until_stuck(&self, stuck: Duration) -> Duration {
         let newest = self.running.values().max();
@@ -49,12 +49,12 @@ impl State {
     }
 }
 
-impl Crew {
+impl ThreadPool {
     fn new(name: &'static str, stuck: Duration) -> Arc<Self> {
         Arc::new(Self { name, stuck, state: Mutex::default(), wake: Condvar::new() })
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -62,7 +62,7 @@ impl Crew {
     pub fn submit(self: &Arc<Self>, task: impl FnOnce() + Send + 'static) {
         let mut state = self.state();
         state.queue.push_back(Box::new(task));
-        if let Err(error) = self.stand_by(&mut state)
+        if let Err(error) = self.spawn_if_busy(&mut state)
             && state.threads == 0
         {
             tracing::error!(%error, "no thread for session files");
@@ -76,8 +76,8 @@ impl Crew {
 
     /// Starts a thread for the queued tasks if all others are busy, because they may be stuck. Fails if the thread
     /// cannot be started.
-    fn stand_by(self: &Arc<Self>, state: &mut State) -> std::io::Result<()> {
-        if state.queue.is_empty() || state.threads > state.running.len() || state.threads == MOST {
+    fn spawn_if_busy(self: &Arc<Self>, state: &mut PoolState) -> std::io::Result<()> {
+        if state.queue.is_empty() || state.threads > state.running.len() || state.threads == MAX_THREADS {
             return Ok(());
         }
         let crew = self.clone();
@@ -89,7 +89,7 @@ impl Crew {
     fn work(self: Arc<Self>) {
         let mut state = self.state();
         loop {
-            let pause = if state.queue.is_empty() { IDLE } else { state.until_stuck(self.stuck) };
+            let pause = if state.queue.is_empty() { IDLE_TIMEOUT } else { state.until_stuck(self.stuck) };
             if !pause.is_zero() {
                 let (now, timeout) =
                     self.wake.wait_timeout(state, pause).unwrap_or_else(PoisonError::into_inner);
@@ -101,11 +101,11 @@ impl Crew {
                 continue;
             }
             let Some(task) = state.queue.pop_front() else { continue };
-            let number = state.begun;
-            state.begun += 1;
+            let number = state.started;
+            state.started += 1;
             state.running.insert(number, Instant::now());
             // If no thread can be started, the other threads do the tasks.
-            let _ = self.stand_by(&mut state);
+            let _ = self.spawn_if_busy(&mut state);
             drop(state);
             // A failed task leaves its error for the caller that waits for it.
             let _ = catch_unwind(AssertUnwindSafe(task));
@@ -116,26 +116,26 @@ impl Crew {
 }
 
 /// Places for files that stay open between writes.
-pub(super) struct OpenFiles {
+pub(super) struct OpenFileSlots {
     free: AtomicUsize,
 }
 
 /// A place for an open file, released when dropped.
-pub(super) struct OpenPlace(Arc<OpenFiles>);
+pub(super) struct OpenFileSlot(Arc<OpenFileSlots>);
 
-impl OpenFiles {
+impl OpenFileSlots {
     fn new(count: usize) -> Arc<Self> {
         Arc::new(Self { free: AtomicUsize::new(count) })
     }
 
     /// Returns a place, or `None` if all are in use.
-    pub fn take(self: &Arc<Self>) -> Option<OpenPlace> {
+    pub fn take(self: &Arc<Self>) -> Option<OpenFileSlot> {
         let taken = self.free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |free| free.checked_sub(1));
-        taken.is_ok().then(|| OpenPlace(self.clone()))
+        taken.is_ok().then(|| OpenFileSlot(self.clone()))
     }
 }
 
-impl Drop for OpenPlace {
+impl Drop for OpenFileSlot {
     fn drop(&mut self) {
         self.0.free.fetch_add(1, Ordering::Relaxed);
     }
@@ -143,26 +143,27 @@ impl Drop for OpenPlace {
 
 /// The threads and open files shared by the sessions of a process.
 #[derive(Clone)]
-pub(super) struct Crews {
+pub(super) struct SharedResources {
     /// Threads that hand lines to the system.
-    pub writers: Arc<Crew>,
+    pub writers: Arc<ThreadPool>,
     /// Threads that bring lines to the disk.
-    pub syncers: Arc<Crew>,
+    pub syncers: Arc<ThreadPool>,
     /// Places for files that stay open.
-    pub files: Arc<OpenFiles>,
+    pub file_slots: Arc<OpenFileSlots>,
 }
 
-impl Crews {
+impl SharedResources {
     /// Returns the crews of this process.
     pub fn of_process() -> Self {
-        static CREWS: LazyLock<Crews> = LazyLock::new(|| Crews::new(OPEN_FILES));
+        static CREWS: LazyLock<SharedResources> = LazyLock::new(|| SharedResources::new(MAX_OPEN_FILES));
         CREWS.clone()
     }
 
     /// Creates crews with that number of files that stay open.
     pub fn new(files: usize) -> Self {
-        let (writers, syncers) = (Crew::new("session-writer", STUCK), Crew::new("session-sync", STUCK));
-        Self { writers, syncers, files: OpenFiles::new(files) }
+        let (writers, syncers) =
+            (ThreadPool::new("session-writer", STUCK_AFTER), ThreadPool::new("session-sync", STUCK_AFTER));
+        Self { writers, syncers, file_slots: OpenFileSlots::new(files) }
     }
 }
 
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn one_thread_does_all_tasks_in_their_order() {
-        let crew = Crew::new("test", LONG);
+        let crew = ThreadPool::new("test", LONG);
         let (done, seen) = channel();
         for number in 0..1000 {
             let done = done.clone();
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_task_that_is_stuck_or_fails_holds_up_no_other() {
-        let crew = Crew::new("test", STUCK);
+        let crew = ThreadPool::new("test", STUCK_AFTER);
         let (free, stuck) = channel::<()>();
         crew.submit(move || {
             let _ = stuck.recv_timeout(LONG);

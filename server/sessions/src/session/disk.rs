@@ -52,7 +52,7 @@ impl Storage for Disk {
         std::fs::metadata(path).map(|metadata| Identity::new(metadata.dev(), metadata.ino()))
     }
 
-    fn real(&self, path: &Path) -> io::Result<PathBuf> {
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
         path.canonicalize()
     }
 
@@ -76,8 +76,8 @@ impl Storage for Disk {
         claims::claim(directory(&path.canonicalize()?), Key::of_file(identity))
     }
 
-    fn claimed(&self, path: &Path, identity: Identity) -> io::Result<Option<Holder>> {
-        claims::claimed(directory(&path.canonicalize()?), Key::of_file(identity))
+    fn claim_holder(&self, path: &Path, identity: Identity) -> io::Result<Option<Holder>> {
+        claims::claim_holder(directory(&path.canonicalize()?), Key::of_file(identity))
     }
 }
 

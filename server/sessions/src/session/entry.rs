@@ -9,19 +9,19 @@ use agentese::types::AgentMessage;
 use agentese::wire::Maybe;
 use serde_json::Value;
 
-use super::body::{Body, Role, Says};
+use super::body::{Body, PackedBody, Role};
 use super::entry_id::EntryId;
 use super::foreign;
-use super::glance::{Glance, glance};
+use super::glance::{EntryPreview, fast_parse};
 use super::line::{self, EntryLine};
-use super::members::{Line, Members};
-use super::source::{Decoded, MESSAGE, Source};
-use super::text::Text;
+use super::members::{LineWriter, Members};
+use super::source::{DecodedMessage, MESSAGE, MessageSource};
+use super::text::LineText;
 use super::time;
 use super::transcript::StoredMessage;
 
 /// The id, parent and time of a new entry.
-pub(super) struct Place {
+pub(super) struct EntryMeta {
     pub id: EntryId,
     pub parent_id: Option<EntryId>,
     pub time: i64,
@@ -32,11 +32,11 @@ pub(super) struct Place {
 pub struct Entry {
     id: EntryId,
     parent_id: Option<EntryId>,
-    source: Source,
+    source: MessageSource,
     /// `true` if the text contains the id and the parent of the entry.
-    says_place: bool,
+    has_explicit_links: bool,
     /// The decoded message, while it is kept.
-    message: Option<Decoded>,
+    message: Option<DecodedMessage>,
 }
 
 impl Entry {
@@ -45,20 +45,20 @@ impl Entry {
     /// is then `previous`.
     pub(super) fn read(
         text: &str,
-        kept: impl FnOnce() -> Text,
+        make_text: impl FnOnce() -> LineText,
         line: usize,
         previous: Option<&EntryId>,
     ) -> Option<Self> {
-        match glance(text).and_then(|seen| Some((time::milliseconds(seen.timestamp)?, seen))) {
-            Some((time, seen)) => Self::at_a_glance(&seen, time, kept(), previous),
-            None => Self::at_length(text, kept, line, previous),
+        match fast_parse(text).and_then(|seen| Some((time::milliseconds(seen.timestamp)?, seen))) {
+            Some((time, seen)) => Self::from_preview(&seen, time, make_text(), previous),
+            None => Self::parse_full(text, make_text, line, previous),
         }
     }
 
     /// Reads a line of any kind.
-    fn at_length(
+    fn parse_full(
         text: &str,
-        kept: impl FnOnce() -> Text,
+        make_text: impl FnOnce() -> LineText,
         line: usize,
         previous: Option<&EntryId>,
     ) -> Option<Self> {
@@ -67,9 +67,9 @@ impl Entry {
         let kind = members.text("type").or_else(|| is_message().then(|| "message".into()))?;
         let body = Body::read(&kind, &members);
         let declared = !matches!(body, Body::Other(_));
-        let id = members.word("id");
+        let id = members.scalar_text("id");
         let said = members.raw("parentId").filter(|parent| !declared || *parent != "null");
-        let parent_id = match members.word("parentId") {
+        let parent_id = match members.scalar_text("parentId") {
             Some(parent) => Some(EntryId::from(parent)),
             None if members.raw("parentId") != Some("null") && declared => previous.cloned(),
             None => None,
@@ -84,49 +84,59 @@ impl Entry {
             None if declared => format!("line-{line}"),
             None => return None,
         };
-        let time = members.get("timestamp").and_then(|time| foreign::moment(&time));
+        let time = members.get("timestamp").and_then(|time| foreign::parse_time(&time));
         Some(Self {
             id: id.into(),
             parent_id,
-            source: Source { time, body: body.into(), text: kept(), fits: None },
-            says_place,
+            source: MessageSource { time, body: body.into(), text: make_text(), message_range: None },
+            has_explicit_links: says_place,
             message: None,
         })
     }
 
     /// Reads a line with a message in the usual form.
-    fn at_a_glance(seen: &Glance<'_>, time: i64, text: Text, previous: Option<&EntryId>) -> Option<Self> {
-        let parent_id = seen.parent_id.map(|parent| match previous {
+    fn from_preview(
+        preview: &EntryPreview<'_>,
+        time: i64,
+        text: LineText,
+        previous: Option<&EntryId>,
+    ) -> Option<Self> {
+        let parent_id = preview.parent_id.map(|parent| match previous {
             Some(previous) if previous.as_str() == parent => previous.clone(),
             _ => EntryId::from(parent),
         });
         let place = |at: usize| u32::try_from(at).ok();
-        let fits = match seen.fits {
-            true => Some(place(seen.message.start)?..place(seen.message.end)?),
+        let fits = match preview.has_declared_shape {
+            true => Some(place(preview.message.start)?..place(preview.message.end)?),
             false => None,
         };
         Some(Self {
-            id: seen.id.into(),
+            id: preview.id.into(),
             parent_id,
-            source: Source { time: Some(time), body: Says::Message(seen.role), text, fits },
-            says_place: true,
+            source: MessageSource {
+                time: Some(time),
+                body: PackedBody::Message(preview.role),
+                text,
+                message_range: fits,
+            },
+            has_explicit_links: true,
             message: None,
         })
     }
 
     /// Creates an entry that is not a message.
-    pub(super) fn new(place: Place, body: Body, data: Option<&Value>) -> Self {
-        let line = line(&place, &body, |line| body.write(line, data));
-        Self::placed(place, body, line, None)
+    pub(super) fn new(meta: EntryMeta, body: Body, data: Option<&Value>) -> Self {
+        let line = line(&meta, &body, |line| body.write(line, data));
+        Self::with_line(meta, body, line, None)
     }
 
     /// Creates an entry for a message.
-    pub(super) fn of_message(place: Place, message: Arc<AgentMessage>) -> Self {
+    pub(super) fn of_message(meta: EntryMeta, message: Arc<AgentMessage>) -> Self {
         let body = match &*message {
             AgentMessage::Custom(custom) => Body::CustomMessage { custom_type: custom.custom_type.clone() },
             message => Body::Message(Role::of(message)),
         };
-        let line = line(&place, &body, |line| match &*message {
+        let line = line(&meta, &body, |line| match &*message {
             AgentMessage::Custom(custom) => {
                 line.member("customType", &custom.custom_type)
                     .member("content", &custom.content)
@@ -140,33 +150,33 @@ impl Entry {
             message => drop(line.member("message", message)),
         });
         let stands = matches!(body, Body::Message(_));
-        Self::placed(place, body, line, Some(Decoded { message, stands }))
+        Self::with_line(meta, body, line, Some(DecodedMessage { message, is_verbatim: stands }))
     }
 
-    fn placed(place: Place, body: Body, line: String, message: Option<Decoded>) -> Self {
-        let source = Source {
-            time: Some(place.time),
+    fn with_line(meta: EntryMeta, body: Body, line: String, message: Option<DecodedMessage>) -> Self {
+        let source = MessageSource {
+            time: Some(meta.time),
             body: body.into(),
             text: FrameText::from(line).into(),
-            fits: None,
+            message_range: None,
         };
-        Self { id: place.id, parent_id: place.parent_id, source, says_place: true, message }
+        Self { id: meta.id, parent_id: meta.parent_id, source, has_explicit_links: true, message }
     }
 
     /// Reads a line without its context.
-    pub(super) fn alone(line: String) -> Option<Self> {
+    pub(super) fn from_line(line: String) -> Option<Self> {
         let text = FrameText::from(line);
         Self::read(text.as_str(), || text.clone().into(), 0, None)
     }
 
     #[cfg(test)]
-    pub(super) fn in_full(line: &str) -> Option<Self> {
-        Self::at_length(line, || FrameText::from(line).into(), 0, None)
+    pub(super) fn from_line_full(line: &str) -> Option<Self> {
+        Self::parse_full(line, || FrameText::from(line).into(), 0, None)
     }
 
     /// Returns the entry with another parent.
-    pub(super) fn under(&self, parent: Option<&EntryId>) -> Self {
-        if self.parent_id.as_ref() == parent && self.says_place {
+    pub(super) fn with_parent(&self, parent: Option<&EntryId>) -> Self {
+        if self.parent_id.as_ref() == parent && self.has_explicit_links {
             return self.clone();
         }
         let text = self.json();
@@ -174,7 +184,7 @@ impl Entry {
         members.set("type", &self.body().kind(), "");
         members.set("id", &self.id.as_str(), "type");
         members.set("parentId", &parent.map(EntryId::as_str), "id");
-        let moved = Self::alone(members.line());
+        let moved = Self::from_line(members.line());
         moved.map_or_else(|| self.clone(), |moved| Self { message: self.message.clone(), ..moved })
     }
 
@@ -201,7 +211,10 @@ impl Entry {
     /// Returns the text of the entry as written in the file, without the end of the line. The text of an entry of a
     /// large file is read. If another program has changed the file, the text has only the type, the id and the parent.
     pub fn json(&self) -> FrameText {
-        self.source.text.get().unwrap_or_else(|| line::lost(self.body(), &self.id, self.parent_id.as_ref()))
+        self.source
+            .text
+            .get()
+            .unwrap_or_else(|| line::lost_line(self.body(), &self.id, self.parent_id.as_ref()))
     }
 
     /// Returns the text of the entry for later use. The text of an entry of a large file stays in the file.
@@ -215,7 +228,7 @@ impl Entry {
     }
 
     /// Returns the text to keep; see [`Entry::json`].
-    pub(super) fn text(&self) -> &Text {
+    pub(super) fn text(&self) -> &LineText {
         &self.source.text
     }
 
@@ -229,7 +242,7 @@ impl Entry {
     pub fn message(&self) -> Option<Arc<AgentMessage>> {
         match &self.message {
             Some(known) => Some(known.message.clone()),
-            None => self.source.decoded().map(|decoded| decoded.message),
+            None => self.source.decode_message().map(|decoded| decoded.message),
         }
     }
 
@@ -247,26 +260,26 @@ impl Entry {
     }
 
     /// Replaces the text by the same text in the file.
-    pub(super) fn leave(&mut self, text: Text) {
-        if self.source.text.here().is_some_and(|here| text.is(here)) {
+    pub(super) fn move_to_file(&mut self, text: LineText) {
+        if self.source.text.in_memory().is_some_and(|here| text.equals(here)) {
             self.source.text = text;
         }
     }
 
     /// Decodes the message and keeps it so.
     pub(super) fn keep_decoded(&mut self) {
-        self.message = self.message.take().or_else(|| self.source.decoded());
+        self.message = self.message.take().or_else(|| self.source.decode_message());
     }
 
     /// Drops the decoded message and keeps the text, with the range of the message in it.
-    pub(super) fn forget_decoded(&mut self) {
-        if self.message.take().is_some_and(|decoded| decoded.stands) {
-            self.source.find();
+    pub(super) fn drop_decoded(&mut self) {
+        if self.message.take().is_some_and(|decoded| decoded.is_verbatim) {
+            self.source.locate_message();
         }
     }
 
     /// Returns true if the entry has a message for the model. Unlike [`Entry::message`], decodes nothing.
-    pub fn speaks(&self) -> bool {
+    pub fn has_model_message(&self) -> bool {
         match self.body() {
             Body::Message(_) | Body::CustomMessage { .. } | Body::Compaction(_) => true,
             Body::BranchSummary(summary) => !summary.summary.is_empty(),
@@ -280,7 +293,8 @@ impl Entry {
         if let Some(text) = self.source.message_text() {
             return Some(text);
         }
-        let Decoded { message, stands } = self.message.clone().or_else(|| self.source.decoded())?;
+        let DecodedMessage { message, is_verbatim: stands } =
+            self.message.clone().or_else(|| self.source.decode_message())?;
         let text = || {
             let text = self.source.text.get()?;
             text.slice_of(scan::scan(text.as_str(), &MESSAGE).ok()?.get(0)?)
@@ -299,13 +313,13 @@ impl fmt::Debug for Entry {
 }
 
 /// Writes a line with id, parent and time in the order of pi.
-fn line(place: &Place, body: &Body, members: impl FnOnce(&mut Line)) -> String {
-    let mut line = Line::default();
+fn line(meta: &EntryMeta, body: &Body, members: impl FnOnce(&mut LineWriter)) -> String {
+    let mut line = LineWriter::default();
     line.member("type", body.kind());
-    let stand = |line: &mut Line| {
-        line.member("id", place.id.as_str())
-            .member("parentId", &place.parent_id.as_ref().map(EntryId::as_str))
-            .member("timestamp", &time::iso(place.time));
+    let stand = |line: &mut LineWriter| {
+        line.member("id", meta.id.as_str())
+            .member("parentId", &meta.parent_id.as_ref().map(EntryId::as_str))
+            .member("timestamp", &time::iso(meta.time));
     };
     if matches!(body, Body::Custom { .. } | Body::CustomMessage { .. }) {
         members(&mut line);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 // The text is the one that the pi document's agents send.
 #[error("Session name cannot be empty")]
-pub struct EmptyName;
+pub struct EmptyNameError;
 
 /// The reason why a session cannot be opened. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub enum OpenError {
     },
     /// The remote agent that has the sessions refuses.
     #[error("{0}")]
-    Elsewhere(String),
+    Remote(String),
 }
 
 /// The process that has a session open, by its id, if that is known.
@@ -89,10 +89,10 @@ pub enum ForkError {
     /// The session has no message to copy.
     // The text is the one that the pi document's agents send.
     #[error("This session has not been saved yet. Send a message before cloning or forking it.")]
-    NothingSaid,
+    NoMessages,
     /// The remote agent that has the session refuses.
     #[error("{0}")]
-    Elsewhere(String),
+    Remote(String),
 }
 
 /// The reason why a session was not deleted. The file is unchanged.
@@ -123,9 +123,9 @@ pub enum DeleteError {
 /// The reason why entries do not reach the disk. They stay in memory.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct StorageTrouble(Arc<str>);
+pub struct StorageError(Arc<str>);
 
-impl From<String> for StorageTrouble {
+impl From<String> for StorageError {
     fn from(text: String) -> Self {
         Self(text.into())
     }

@@ -45,7 +45,7 @@ pub type PowerLoss = Option<usize>;
 
 #[derive(Debug, Clone, Default)]
 pub struct MemoryDisk {
-    memory: Arc<Mutex<Memory>>,
+    memory: Arc<Mutex<DiskState>>,
     gate: Arc<Gate>,
 }
 
@@ -58,7 +58,7 @@ struct Gate {
 }
 
 impl Gate {
-    fn pass(&self) {
+    fn wait_for_step(&self) {
         let left = self.left.lock().unwrap();
         let waited = self.thawed.wait_timeout_while(left, LONG, |left| *left == Some(0));
         let (mut left, timeout) = waited.unwrap();
@@ -70,8 +70,8 @@ impl Gate {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Memory {
-    nodes: Vec<Node>,
+struct DiskState {
+    nodes: Vec<DiskNode>,
     names: BTreeMap<PathBuf, usize>,
     durable_names: BTreeMap<PathBuf, usize>,
     steps: usize,
@@ -92,7 +92,7 @@ impl Drop for MemoryClaim {
 }
 
 #[derive(Debug, Clone, Default)]
-struct Node {
+struct DiskNode {
     content: Vec<u8>,
     durable: Vec<u8>,
     locked: bool,
@@ -107,7 +107,7 @@ impl MemoryDisk {
     /// Creates a disk with a file whose content is durable.
     pub fn with(path: &Path, content: &[u8]) -> Self {
         let disk = Self::default();
-        let node = Node { content: content.into(), durable: content.into(), locked: false };
+        let node = DiskNode { content: content.into(), durable: content.into(), locked: false };
         let mut memory = disk.memory();
         memory.nodes.push(node);
         memory.names.insert(path.to_owned(), 0);
@@ -178,7 +178,7 @@ impl MemoryDisk {
         Self { memory: Arc::new(Mutex::new(memory)), gate: Arc::default() }
     }
 
-    fn memory(&self) -> MutexGuard<'_, Memory> {
+    fn memory(&self) -> MutexGuard<'_, DiskState> {
         self.memory.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
@@ -198,32 +198,32 @@ impl MemoryDisk {
     }
 }
 
-impl Memory {
+impl DiskState {
     fn alive(&mut self) -> io::Result<&mut Self> {
         if self.crashed { Err(io::Error::other("the machine has stopped")) } else { Ok(self) }
     }
 
     /// Does a step, or the part that a fault leaves of it: `act` receives the number of tenths.
-    fn step(&mut self, asks_for_room: bool, act: impl FnOnce(&mut Self, usize)) -> io::Result<()> {
+    fn step(&mut self, needs_space: bool, apply: impl FnOnce(&mut Self, usize)) -> io::Result<()> {
         self.alive()?;
         let number = self.steps;
         self.steps += 1;
         match &self.fault {
             Some(Fault::Crash { step, tenths }) if *step == number => {
                 let tenths = *tenths;
-                act(self, tenths);
+                apply(self, tenths);
                 self.crashed = true;
                 Err(io::Error::other("the machine stops"))
             }
             Some(Fault::Full { steps, truncate })
-                if steps.contains(&number) && (asks_for_room || *truncate) =>
+                if steps.contains(&number) && (needs_space || *truncate) =>
             {
-                act(self, if asks_for_room { 5 } else { 0 });
+                apply(self, if needs_space { 5 } else { 0 });
                 Err(ErrorKind::StorageFull.into())
             }
             Some(Fault::Panic { step }) if *step == number => panic!("a defect of the program"),
             _ => {
-                act(self, 10);
+                apply(self, 10);
                 Ok(())
             }
         }
@@ -236,7 +236,7 @@ impl Storage for MemoryDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
-        self.gate.pass();
+        self.gate.wait_for_step();
         let mut memory = self.memory();
         if memory.alive()?.names.contains_key(path) {
             return Err(ErrorKind::AlreadyExists.into());
@@ -244,7 +244,7 @@ impl Storage for MemoryDisk {
         let node = memory.nodes.len();
         memory.step(true, |memory, tenths| {
             if tenths > 5 {
-                memory.nodes.push(Node::default());
+                memory.nodes.push(DiskNode::default());
                 memory.names.insert(path.to_owned(), node);
             }
         })?;
@@ -262,12 +262,12 @@ impl Storage for MemoryDisk {
         self.node(path).map(|node| Identity::new(0, node as u64))
     }
 
-    fn real(&self, path: &Path) -> io::Result<PathBuf> {
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
         self.node(path).map(|_| path.to_owned())
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.gate.pass();
+        self.gate.wait_for_step();
         let node = self.node(from)?;
         let mut memory = self.memory();
         if memory.names.contains_key(to) {
@@ -281,7 +281,7 @@ impl Storage for MemoryDisk {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.gate.pass();
+        self.gate.wait_for_step();
         let node = self.node(from)?;
         self.memory().step(false, |memory, tenths| {
             if tenths > 5 {
@@ -292,7 +292,7 @@ impl Storage for MemoryDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        self.gate.pass();
+        self.gate.wait_for_step();
         self.node(path)?;
         self.memory().step(false, |memory, tenths| {
             if tenths > 5 {
@@ -302,7 +302,7 @@ impl Storage for MemoryDisk {
     }
 
     fn sync_directory(&self, _: &Path) -> io::Result<()> {
-        self.gate.pass();
+        self.gate.wait_for_step();
         self.memory().step(false, |memory, tenths| {
             if tenths > 5 {
                 memory.durable_names.clone_from(&memory.names);
@@ -317,7 +317,7 @@ impl Storage for MemoryDisk {
         Ok(Box::new(MemoryClaim(self.clone(), number)))
     }
 
-    fn claimed(&self, _: &Path, identity: Identity) -> io::Result<Option<Holder>> {
+    fn claim_holder(&self, _: &Path, identity: Identity) -> io::Result<Option<Holder>> {
         Ok(self.is_claimed(identity).then_some(Holder(None)))
     }
 }
@@ -357,7 +357,7 @@ impl StoredFile for MemoryFile {
     }
 
     fn append(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.disk.gate.pass();
+        self.disk.gate.wait_for_step();
         let mut count = 0;
         let mut memory = self.disk.memory();
         let result = memory.step(true, |memory, tenths| {
@@ -372,7 +372,7 @@ impl StoredFile for MemoryFile {
     }
 
     fn truncate(&self, length: u64) -> io::Result<()> {
-        self.disk.gate.pass();
+        self.disk.gate.wait_for_step();
         self.disk.memory().step(false, |memory, tenths| {
             if tenths > 5 {
                 memory.nodes[self.node].content.truncate(usize::try_from(length).unwrap());
@@ -381,7 +381,7 @@ impl StoredFile for MemoryFile {
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.disk.gate.pass();
+        self.disk.gate.wait_for_step();
         self.disk.memory().step(false, |memory, tenths| {
             if tenths > 5 {
                 let node = &mut memory.nodes[self.node];

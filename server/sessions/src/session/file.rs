@@ -9,13 +9,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::appender::{Appender, Placed};
-use super::crew::{Crew, OpenFiles};
-use super::error::{OpenError, StorageTrouble};
+use super::appender::{Appender, LinePosition};
+use super::crew::{OpenFileSlots, ThreadPool};
+use super::error::{OpenError, StorageError};
 use super::load::Tail;
 use super::storage::{Identity, Storage, StoredFile, lock};
-use super::sync::Settling;
-use super::text::{Shelf, Text};
+use super::sync::SyncProgress;
+use super::text::{LazyFile, LineText};
 
 /// Maximum length in bytes of a file that can be opened.
 const LARGEST: u64 = 1 << 32;
@@ -37,22 +37,22 @@ pub(super) struct SessionFile {
     /// Migration that must precede the next write.
     migration: Option<Migration>,
     /// Reason why the file is never written.
-    refused: Option<StorageTrouble>,
-    trouble: Option<StorageTrouble>,
+    read_only_reason: Option<StorageError>,
+    error: Option<StorageError>,
     /// Numbers of the lines that are lost.
-    lost: BTreeSet<usize>,
+    lost_lines: BTreeSet<usize>,
     /// Reason for their loss.
-    loss: Option<StorageTrouble>,
-    threads: FileThreads,
+    loss_error: Option<StorageError>,
+    resources: FileResources,
 }
 
 /// The threads and places that a file shares with others.
 #[derive(Clone, Default)]
-pub(super) struct FileThreads {
+pub(super) struct FileResources {
     /// Threads that bring the file to the disk; without them each write does it.
-    pub syncers: Option<Arc<Crew>>,
+    pub syncers: Option<Arc<ThreadPool>>,
     /// Places of files that stay open between writes; without them the file is always open.
-    pub places: Option<Arc<OpenFiles>>,
+    pub slots: Option<Arc<OpenFileSlots>>,
 }
 
 /// A migration: the replacement of a file of an older version.
@@ -70,7 +70,7 @@ impl std::fmt::Debug for SessionFile {
             .debug_struct("SessionFile")
             .field("path", &self.path)
             .field("written", &self.written)
-            .field("trouble", &self.trouble)
+            .field("trouble", &self.error)
             .finish_non_exhaustive()
     }
 }
@@ -83,41 +83,41 @@ pub(super) struct FileStatus {
     /// Identity of the file, if it is open.
     pub identity: Option<Identity>,
     /// Reason why the file is never written.
-    pub refused: Option<StorageTrouble>,
+    pub read_only_reason: Option<StorageError>,
     /// Reason why the file cannot be written now.
-    pub trouble: Option<StorageTrouble>,
+    pub error: Option<StorageError>,
     /// Progress of the written lines to the disk.
-    pub settling: Option<Settling>,
+    pub sync_progress: Option<SyncProgress>,
 }
 
 /// A file that was opened and locked, with its content.
-pub(super) struct Opened {
+pub(super) struct OpenedFile {
     pub file: SessionFile,
-    pub content: Content,
+    pub content: FileContent,
 }
 
 /// The content of a file.
-pub(super) enum Content {
+pub(super) enum FileContent {
     /// The whole content.
     Bytes(Vec<u8>),
     /// The reader of a file that is too large for memory.
-    There(Arc<Shelf>),
+    Lazy(Arc<LazyFile>),
 }
 
 impl SessionFile {
     /// Creates a file that [`SessionFile::write`] makes on its first call.
-    pub fn future(path: PathBuf, storage: Arc<dyn Storage>, threads: FileThreads) -> Self {
+    pub fn deferred(path: PathBuf, storage: Arc<dyn Storage>, resources: FileResources) -> Self {
         Self {
             path,
             storage,
             open: None,
             written: 0,
             migration: None,
-            refused: None,
-            trouble: None,
-            lost: BTreeSet::new(),
-            loss: None,
-            threads,
+            read_only_reason: None,
+            error: None,
+            lost_lines: BTreeSet::new(),
+            loss_error: None,
+            resources,
         }
     }
 
@@ -126,16 +126,16 @@ impl SessionFile {
     pub fn open(
         path: PathBuf,
         storage: Arc<dyn Storage>,
-        threads: FileThreads,
+        resources: FileResources,
         large: u64,
-    ) -> Result<Opened, OpenError> {
+    ) -> Result<OpenedFile, OpenError> {
         let failed = |source: io::Error| match source.kind() {
             io::ErrorKind::NotFound => OpenError::Missing { path: path.clone() },
             _ => OpenError::Io { path: path.clone(), source },
         };
         for _ in 0..ATTEMPTS {
             let (file, refused) = match storage.open(&path, true) {
-                Err(error) if unwritable(&error) => {
+                Err(error) if is_unwritable(&error) => {
                     let refused = format!("{} cannot be written: {error}", path.display());
                     (storage.open(&path, false).map_err(failed)?, Some(refused.into()))
                 }
@@ -155,19 +155,19 @@ impl SessionFile {
             }
             let content = Self::content(&storage, &path, &file, length < large).map_err(failed)?;
             let length = match &content {
-                Content::Bytes(bytes) => bytes.len() as u64,
-                Content::There(_) => length,
+                FileContent::Bytes(bytes) => bytes.len() as u64,
+                FileContent::Lazy(_) => length,
             };
-            let open = Appender::new(storage.clone(), path.clone(), file, length, threads.syncers.clone());
+            let open = Appender::new(storage.clone(), path.clone(), file, length, resources.syncers.clone());
             let mut open = open.map_err(failed)?;
-            if let Content::There(shelf) = &content {
-                open.read_by(shelf.clone());
+            if let FileContent::Lazy(shelf) = &content {
+                open.set_lazy_file(shelf.clone());
             }
-            let mut file = Self::future(path, storage, threads);
+            let mut file = Self::deferred(path, storage, resources);
             file.open = Some(open);
-            file.trouble.clone_from(&refused);
-            file.refused = refused;
-            return Ok(Opened { file, content });
+            file.error.clone_from(&refused);
+            file.read_only_reason = refused;
+            return Ok(OpenedFile { file, content });
         }
         Err(failed(io::Error::other("it is replaced again and again")))
     }
@@ -177,18 +177,18 @@ impl SessionFile {
         path: &Path,
         file: &Arc<dyn StoredFile>,
         whole: bool,
-    ) -> io::Result<Content> {
+    ) -> io::Result<FileContent> {
         match whole {
-            true => file.read().map(Content::Bytes),
+            true => file.read().map(FileContent::Bytes),
             false => {
-                let shelf = Shelf::new(storage.clone(), path.to_owned(), file.clone())?;
-                Ok(Content::There(Arc::new(shelf)))
+                let shelf = LazyFile::new(storage.clone(), path.to_owned(), file.clone())?;
+                Ok(FileContent::Lazy(Arc::new(shelf)))
             }
         }
     }
 
     /// Sets the facts of an opened file: the number of its lines, its end, and the migration that it needs.
-    pub fn found(&mut self, lines: usize, tail: Tail, migration: Option<Migration>) {
+    pub fn set_loaded(&mut self, lines: usize, tail: Tail, migration: Option<Migration>) {
         self.written = lines;
         self.migration = migration;
         if let Some(open) = &mut self.open {
@@ -200,10 +200,10 @@ impl SessionFile {
     }
 
     /// Forbids all writes to the file, with that reason.
-    pub fn refuse(&mut self, reason: String) {
-        let reason = StorageTrouble::from(reason);
-        self.refused = Some(reason.clone());
-        self.trouble = Some(reason);
+    pub fn forbid_writes(&mut self, reason: String) {
+        let reason = StorageError::from(reason);
+        self.read_only_reason = Some(reason.clone());
+        self.error = Some(reason);
     }
 
     /// Returns the path of the file, which need not exist yet.
@@ -221,21 +221,21 @@ impl SessionFile {
         FileStatus {
             written: self.written,
             identity: self.open.as_ref().map(|open| open.identity),
-            refused: self.refused.clone(),
-            trouble: self.trouble.clone(),
-            settling: self.open.as_ref().map(|open| open.syncer.settling()),
+            read_only_reason: self.read_only_reason.clone(),
+            error: self.error.clone(),
+            sync_progress: self.open.as_ref().map(|open| open.syncer.progress()),
         }
     }
 
     /// Writes the lines that the file lacks. On failure, keeps the reason; the next call tries again.
-    pub fn write(&mut self, lines: &[Text]) {
-        if self.refused.is_some() {
+    pub fn write(&mut self, lines: &[LineText]) {
+        if self.read_only_reason.is_some() {
             return;
         }
         match self.try_write(lines) {
-            Ok(()) if self.loss.is_some() => self.trouble.clone_from(&self.loss),
+            Ok(()) if self.loss_error.is_some() => self.error.clone_from(&self.loss_error),
             Ok(()) => {
-                if self.trouble.take().is_some() {
+                if self.error.take().is_some() {
                     tracing::info!(file = %self.path.display(), "the session is written again");
                 }
             }
@@ -243,27 +243,27 @@ impl SessionFile {
                 let waiting = lines.len() - self.written.min(lines.len());
                 let path = self.path.display();
                 let trouble = format!("{path} cannot be written, {waiting} lines wait: {error}");
-                if self.trouble.is_none() {
+                if self.error.is_none() {
                     tracing::error!("{trouble}");
                 }
-                self.trouble = Some(trouble.into());
+                self.error = Some(trouble.into());
             }
         }
     }
 
     /// Removes and returns the places of the lines that were written since the last call, with their reader.
-    pub fn take_placed(&mut self) -> Option<(Vec<Placed>, Arc<Shelf>)> {
-        self.open.as_mut()?.take_placed()
+    pub fn take_positions(&mut self) -> Option<(Vec<LinePosition>, Arc<LazyFile>)> {
+        self.open.as_mut()?.take_positions()
     }
 
     /// Closes the file until the next write if no place for open files is left.
-    pub fn rest(&mut self) {
-        if let (Some(open), Some(places)) = (&mut self.open, &self.threads.places) {
-            open.rest(places);
+    pub fn close_if_idle(&mut self) {
+        if let (Some(open), Some(places)) = (&mut self.open, &self.resources.slots) {
+            open.close_if_idle(places);
         }
     }
 
-    fn try_write(&mut self, lines: &[Text]) -> io::Result<()> {
+    fn try_write(&mut self, lines: &[LineText]) -> io::Result<()> {
         if self.written >= lines.len() && self.migration.is_none() {
             return Ok(());
         }
@@ -275,10 +275,10 @@ impl SessionFile {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     tracing::warn!(file = %self.path.display(), "the session file is gone and is written anew");
                     // The texts that stay in the file are readable as long as it is open.
-                    let _open = lines.iter().find_map(Text::open);
-                    self.note_lost(lines);
+                    let _open = lines.iter().find_map(LineText::open);
+                    self.record_lost(lines);
                     (self.open, self.written, self.migration) = (None, 0, None);
-                    return self.write_anew(lines);
+                    return self.write_missing(lines);
                 }
                 Err(error) => return Err(error),
             }
@@ -290,45 +290,45 @@ impl SessionFile {
         }
         if self.written > 0
             && let Some(open) = &mut self.open
-            && let Some(left) = open.left_of(lines, &self.lost)?
+            && let Some(left) = open.surviving_lines(lines, &self.lost_lines)?
         {
             tracing::warn!(file = %self.path.display(), left, "somebody has cut the session file; it is written anew");
             self.written = left;
         }
-        self.write_anew(lines)
+        self.write_missing(lines)
     }
 
     /// Notes the lines that are lost because their file was removed while it was closed.
-    fn note_lost(&mut self, lines: &[Text]) {
-        let gone = lines.iter().enumerate().filter(|(_, line)| line.is_gone());
-        self.lost.extend(gone.map(|(number, _)| number));
-        if !self.lost.is_empty() {
-            let (path, lost) = (self.path.display(), self.lost.len());
+    fn record_lost(&mut self, lines: &[LineText]) {
+        let gone = lines.iter().enumerate().filter(|(_, line)| line.is_file_missing());
+        self.lost_lines.extend(gone.map(|(number, _)| number));
+        if !self.lost_lines.is_empty() {
+            let (path, lost) = (self.path.display(), self.lost_lines.len());
             let loss = format!(
                 "{path} was removed, and {lost} lines of the session, which were nowhere else, are lost"
             );
             tracing::error!("{loss}");
-            self.loss = Some(loss.into());
+            self.loss_error = Some(loss.into());
         }
     }
 
     /// Writes the lines that the file lacks, and creates the file if necessary.
-    fn write_anew(&mut self, lines: &[Text]) -> io::Result<()> {
+    fn write_missing(&mut self, lines: &[LineText]) -> io::Result<()> {
         let open = match &mut self.open {
             Some(open) => open,
             None => {
-                self.open.insert(Appender::create(&self.storage, &self.path, self.threads.syncers.clone())?)
+                self.open.insert(Appender::create(&self.storage, &self.path, self.resources.syncers.clone())?)
             }
         };
         while self.written < lines.len() {
-            self.written += open.append(lines, self.written, &self.lost)?;
+            self.written += open.append(lines, self.written, &self.lost_lines)?;
         }
         Ok(())
     }
 
     /// Replaces the old file by a new one. The old content stays under another name.
-    fn replace(&self, migration: &Migration, lines: &[Text]) -> io::Result<Appender> {
-        let path = self.storage.real(&self.path)?;
+    fn replace(&self, migration: &Migration, lines: &[LineText]) -> io::Result<Appender> {
+        let path = self.storage.canonicalize(&self.path)?;
         let temporary = path.with_file_name(&migration.temporary);
         match self.storage.remove(&temporary) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -338,24 +338,24 @@ impl SessionFile {
         let replaced = (|| {
             let mut written = 0;
             while written < lines.len() {
-                written += open.append(lines, written, &self.lost)?;
+                written += open.append(lines, written, &self.lost_lines)?;
             }
-            if let Some(reason) = open.syncer.settling().failed() {
+            if let Some(reason) = open.syncer.progress().failed() {
                 return Err(io::Error::other(reason));
             }
-            self.keep(&path, migration.from)?;
+            self.keep_backup(&path, migration.from)?;
             self.storage.rename(&temporary, &path)
         })();
         if let Err(error) = replaced {
             let _ = self.storage.remove(&temporary);
             return Err(error);
         }
-        open.moved(self.path.clone(), path, self.threads.syncers.clone());
+        open.set_path(self.path.clone(), path, self.resources.syncers.clone());
         Ok(open)
     }
 
     /// Links the file under a second name, which contains its version.
-    fn keep(&self, path: &Path, version: u64) -> io::Result<()> {
+    fn keep_backup(&self, path: &Path, version: u64) -> io::Result<()> {
         let identity = self.storage.identity(path)?;
         for number in 0..100 {
             let mut name = path.file_name().unwrap_or_default().to_owned();
@@ -380,6 +380,6 @@ impl SessionFile {
     }
 }
 
-fn unwritable(error: &io::Error) -> bool {
+fn is_unwritable(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }

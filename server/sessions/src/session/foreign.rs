@@ -40,7 +40,7 @@ use Shape::{
 };
 
 /// The members of an object, with the shape of each.
-pub(super) type Members = &'static [(&'static str, Shape)];
+pub(super) type MemberShapes = &'static [(&'static str, Shape)];
 
 impl Shape {
     /// Returns true if a member of this shape may be absent.
@@ -50,7 +50,7 @@ impl Shape {
 }
 
 /// Optional members of messages that are dropped if they have another shape: role, name, and shape; `None` accepts any.
-pub(super) const BESIDES: &[(&str, &str, Option<Shape>)] = &[
+pub(super) const EXTRA_MEMBERS: &[(&str, &str, Option<Shape>)] = &[
     ("toolResult", "details", None),
     ("assistant", "responseId", Some(Text)),
     ("assistant", "responseModel", Some(Text)),
@@ -62,14 +62,14 @@ pub(super) const BESIDES: &[(&str, &str, Option<Shape>)] = &[
     ("toolResult", "durationMs", Some(Number)),
 ];
 
-const COST: Members = &[
+const COST: MemberShapes = &[
     ("input", Number),
     ("output", Number),
     ("cacheRead", Number),
     ("cacheWrite", Number),
     ("total", Number),
 ];
-const USAGE: Members = &[
+const USAGE: MemberShapes = &[
     ("input", Count),
     ("output", Count),
     ("cacheRead", Count),
@@ -79,7 +79,7 @@ const USAGE: Members = &[
 ];
 
 /// The members of messages, by role.
-const MESSAGES: &[(&str, Members)] = &[
+const MESSAGES: &[(&str, MemberShapes)] = &[
     ("user", &[("content", Content), ("timestamp", Time), ("attachments", OptionalList)]),
     (
         "assistant",
@@ -123,7 +123,7 @@ const MESSAGES: &[(&str, Members)] = &[
 ];
 
 /// The members of blocks, by type. A block without a type gets the first type of which it has all identifying members.
-const BLOCKS: &[(&str, &[&str], Members)] = &[
+const BLOCKS: &[(&str, &[&str], MemberShapes)] = &[
     (
         "toolCall",
         &["name", "arguments"],
@@ -139,7 +139,7 @@ const BLOCKS: &[(&str, &[&str], Members)] = &[
 ];
 
 /// Members that identify the role of a message without one.
-const TELLING: &[(&str, &str)] = &[
+const ROLE_HINTS: &[(&str, &str)] = &[
     ("toolCallId", "toolResult"),
     ("stopReason", "assistant"),
     ("usage", "assistant"),
@@ -157,15 +157,15 @@ const STOP_REASONS: &[(&str, &[&str])] = &[
 ];
 
 /// The role of a message whose role is unknown.
-const NOBODY: &str = "unknown";
+const UNKNOWN_ROLE: &str = "unknown";
 
 /// Returns the members of messages of that role, if the role is declared.
-pub(super) fn members_of_message(role: &str) -> Option<Members> {
+pub(super) fn members_of_message(role: &str) -> Option<MemberShapes> {
     MESSAGES.iter().find(|(known, _)| *known == role).map(|(_, members)| *members)
 }
 
 /// Returns the members of blocks of that type, if the type is declared.
-pub(super) fn members_of_block(kind: &str) -> Option<Members> {
+pub(super) fn members_of_block(kind: &str) -> Option<MemberShapes> {
     BLOCKS.iter().find(|(known, ..)| *known == kind).map(|(_, _, members)| *members)
 }
 
@@ -179,7 +179,7 @@ pub(super) fn role(message: &Map<String, Value>) -> &str {
     if let Some(role) = message.get("role").and_then(Value::as_str).filter(|role| !role.is_empty()) {
         return role;
     }
-    TELLING.iter().find(|(member, _)| message.contains_key(*member)).map_or(NOBODY, |(_, role)| role)
+    ROLE_HINTS.iter().find(|(member, _)| message.contains_key(*member)).map_or(UNKNOWN_ROLE, |(_, role)| role)
 }
 
 /// Converts a value to a message. `time` is that of its entry, in milliseconds since the epoch.
@@ -191,27 +191,27 @@ pub(super) fn message(value: Value, time: i64) -> AgentMessage {
     let role = role(&members).to_owned();
     members.insert("role".to_owned(), role.clone().into());
     if let Some((_, shape)) = MESSAGES.iter().find(|(known, _)| *known == role) {
-        shaped(&mut members, shape, time);
+        convert_members(&mut members, shape, time);
     }
     decode(&Value::Object(members.clone()).to_string()).unwrap_or_else(|error| {
         tracing::warn!(%error, "a message of a session cannot be read; the file keeps it");
-        members.insert("role".to_owned(), NOBODY.into());
-        AgentMessage::Unknown(agentese::wire::Unknown { tag: NOBODY.to_owned(), members })
+        members.insert("role".to_owned(), UNKNOWN_ROLE.into());
+        AgentMessage::Unknown(agentese::wire::UnknownVariant { tag: UNKNOWN_ROLE.to_owned(), members })
     })
 }
 
 /// Converts a value to content, which is a text or blocks.
 pub(super) fn content(value: Value) -> Value {
-    shape(Content, Some(value), &Map::new(), 0).unwrap_or_default()
+    convert(Content, Some(value), &Map::new(), 0).unwrap_or_default()
 }
 
 /// Converts a value to a count, which is 0 if the value is not a number.
 pub(super) fn count(value: &Value) -> u64 {
     // A number that is too large becomes the maximum, a negative one becomes 0.
-    value.as_u64().unwrap_or_else(|| figure(value).unwrap_or_default() as u64)
+    value.as_u64().unwrap_or_else(|| parse_number(value).unwrap_or_default() as u64)
 }
 
-fn figure(value: &Value) -> Option<f64> {
+fn parse_number(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
@@ -220,9 +220,9 @@ fn figure(value: &Value) -> Option<f64> {
     number.filter(|number| number.is_finite())
 }
 
-fn shaped(members: &mut Map<String, Value>, shapes: Members, time: i64) {
+fn convert_members(members: &mut Map<String, Value>, shapes: MemberShapes, time: i64) {
     for (name, wanted) in shapes {
-        match shape(*wanted, members.get(*name).cloned(), members, time) {
+        match convert(*wanted, members.get(*name).cloned(), members, time) {
             Some(value) => drop(members.insert((*name).to_owned(), value)),
             None => drop(members.shift_remove(*name)),
         }
@@ -230,7 +230,7 @@ fn shaped(members: &mut Map<String, Value>, shapes: Members, time: i64) {
 }
 
 /// Converts a member to that shape. Returns `None` if an optional member is absent, or no conversion is possible.
-fn shape(wanted: Shape, value: Option<Value>, all: &Map<String, Value>, time: i64) -> Option<Value> {
+fn convert(wanted: Shape, value: Option<Value>, all: &Map<String, Value>, time: i64) -> Option<Value> {
     let value = value.unwrap_or_default();
     let word = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
@@ -242,22 +242,22 @@ fn shape(wanted: Shape, value: Option<Value>, all: &Map<String, Value>, time: i6
         Text => word(&value).unwrap_or_default().into(),
         OptionalText => return value.as_str().map(Value::from),
         Count => count(&value).into(),
-        OptionalCount => return figure(&value).map(|_| count(&value).into()),
+        OptionalCount => return parse_number(&value).map(|_| count(&value).into()),
         OptionalInteger => match value {
             Value::Null => return None,
-            value => value.as_i64().or_else(|| figure(&value).map(|number| number as i64))?.into(),
+            value => value.as_i64().or_else(|| parse_number(&value).map(|number| number as i64))?.into(),
         },
         Number => match value {
             Value::Number(_) => value,
-            value => match figure(&value).unwrap_or_default() {
+            value => match parse_number(&value).unwrap_or_default() {
                 // An integer is written as one.
                 whole if whole.fract() == 0.0 => (whole as i64).into(),
                 part => part.into(),
             },
         },
-        Time => moment(&value).unwrap_or(time).into(),
-        Flag => truth(&value).unwrap_or_default().into(),
-        OptionalFlag => return truth(&value).map(Value::from),
+        Time => parse_time(&value).unwrap_or(time).into(),
+        Flag => parse_bool(&value).unwrap_or_default().into(),
+        OptionalFlag => return parse_bool(&value).map(Value::from),
         Content => match value {
             Value::String(_) => value,
             value => blocks(value),
@@ -275,7 +275,7 @@ fn shape(wanted: Shape, value: Option<Value>, all: &Map<String, Value>, time: i6
                 Value::Object(members) => members,
                 _ => Map::new(),
             };
-            shaped(&mut members, shapes, time);
+            convert_members(&mut members, shapes, time);
             members.into()
         }
     })
@@ -286,14 +286,16 @@ fn all_are_objects(value: &Value) -> bool {
 }
 
 /// Converts a value to a time in milliseconds since the epoch.
-pub(super) fn moment(value: &Value) -> Option<i64> {
+pub(super) fn parse_time(value: &Value) -> Option<i64> {
     match value {
-        Value::String(text) => time::milliseconds(text).or_else(|| figure(value).map(|number| number as i64)),
-        value => value.as_i64().or_else(|| figure(value).map(|number| number as i64)),
+        Value::String(text) => {
+            time::milliseconds(text).or_else(|| parse_number(value).map(|number| number as i64))
+        }
+        value => value.as_i64().or_else(|| parse_number(value).map(|number| number as i64)),
     }
 }
 
-fn truth(value: &Value) -> Option<bool> {
+fn parse_bool(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),
         Value::String(text) => text.parse().ok(),
@@ -324,9 +326,9 @@ fn block(value: Value) -> Value {
     match known {
         Some((kind, _, shapes)) => {
             members.insert("type".to_owned(), (*kind).into());
-            shaped(&mut members, shapes, 0);
+            convert_members(&mut members, shapes, 0);
         }
-        None if named.is_none() => drop(members.insert("type".to_owned(), NOBODY.into())),
+        None if named.is_none() => drop(members.insert("type".to_owned(), UNKNOWN_ROLE.into())),
         None => {}
     }
     members.into()

@@ -25,7 +25,7 @@ impl Session {
     pub fn fork(&self, entry: &str, store: Option<&Store>) -> Result<(Self, String), ForkError> {
         let position = self.tree.find(&self.entries, entry).ok_or(ForkError::Unknown)?;
         let text = user_text(&self.entries[position]).ok_or(ForkError::Unknown)?;
-        let fork = self.with(self.kept(self.tree.parent(position)), store);
+        let fork = self.fork_with(self.path_without_labels(self.tree.parent(position)), store);
         Ok((fork, text))
     }
 
@@ -33,16 +33,16 @@ impl Session {
     /// only in memory.
     pub fn copy(&self, store: Option<&Store>) -> Self {
         let leaf = self.leaf().and_then(|leaf| self.tree.find(&self.entries, leaf.id().as_str()));
-        self.with(self.kept(leaf), store)
+        self.fork_with(self.path_without_labels(leaf), store)
     }
 
     /// Creates a session with those entries and their current labels, and this session as its parent.
-    fn with(&self, entries: Vec<Entry>, store: Option<&Store>) -> Self {
+    fn fork_with(&self, entries: Vec<Entry>, store: Option<&Store>) -> Self {
         let parent = self.file().map(|file| file.to_string_lossy().into_owned());
-        let mut start = self.start.clone().parent(parent);
+        let mut start = self.options.clone().parent(parent);
         start.cwd = self.cwd().to_owned();
         let mut fork = Self::in_memory(start);
-        fork.take(entries);
+        fork.replace_entries(entries);
         let labels = self.labels();
         let targets: Vec<EntryId> = fork.entries.iter().map(|entry| entry.id().clone()).collect();
         for target in targets {
@@ -51,19 +51,19 @@ impl Session {
             }
         }
         if let Some(store) = store {
-            fork.keep_in(store);
+            fork.store_in(store);
             fork.save();
         }
         fork
     }
 
     /// Returns the path to an entry without labels, each entry linked to the previous one.
-    fn kept(&self, leaf: Option<usize>) -> Vec<Entry> {
+    fn path_without_labels(&self, leaf: Option<usize>) -> Vec<Entry> {
         let mut kept: Vec<Entry> = Vec::new();
         for position in self.tree.path(leaf) {
             let entry = &self.entries[position];
             if !matches!(entry.body(), Body::Label { .. }) {
-                kept.push(entry.under(kept.last().map(Entry::id)));
+                kept.push(entry.with_parent(kept.last().map(Entry::id)));
             }
         }
         kept

@@ -20,7 +20,7 @@ const DIGITS: usize = 15;
 
 /// The result of the fast parse of a line with a message.
 #[derive(Debug, PartialEq)]
-pub(super) struct Glance<'a> {
+pub(super) struct EntryPreview<'a> {
     /// Identifier of the entry, never empty.
     pub id: &'a str,
     /// Id of the parent; `None` if the line has null.
@@ -32,15 +32,15 @@ pub(super) struct Glance<'a> {
     /// Range of the message in the line.
     pub message: Range<usize>,
     /// `true` if the message is known to have the declared shape. Other messages must be decoded to find out.
-    pub fits: bool,
+    pub has_declared_shape: bool,
 }
 
 /// Parses a line. Returns `None` if the line is unusual or damaged.
-pub(super) fn glance(line: &str) -> Option<Glance<'_>> {
+pub(super) fn fast_parse(line: &str) -> Option<EntryPreview<'_>> {
     if !is_plain(line.as_bytes()) {
         return None;
     }
-    let mut walk = Walk { text: line, bytes: line.as_bytes(), at: 0, fits: true };
+    let mut walk = LineScanner { text: line, bytes: line.as_bytes(), at: 0, has_declared_shape: true };
     let (mut kind, mut id, mut parent_id, mut timestamp, mut message) = (None, None, None, None, None);
     walk.members(|walk, name| {
         let before = walk.at;
@@ -49,7 +49,7 @@ pub(super) fn glance(line: &str) -> Option<Glance<'_>> {
             "type" => kind.replace(walk.plain_string()?).is_none(),
             "id" => id.replace(walk.plain_string()?).is_none(),
             "parentId" if walk.peek()? == b'n' => {
-                walk.word("null")?;
+                walk.literal("null")?;
                 parent_id.replace(None).is_none()
             }
             "parentId" => parent_id.replace(Some(walk.plain_string()?)).is_none(),
@@ -72,7 +72,14 @@ pub(super) fn glance(line: &str) -> Option<Glance<'_>> {
         && !id.is_empty()
         && parent_id.is_none_or(|parent| !parent.is_empty());
     let timestamp = timestamp?;
-    is_whole.then_some(Glance { id, parent_id, timestamp, role, message, fits: walk.fits })
+    is_whole.then_some(EntryPreview {
+        id,
+        parent_id,
+        timestamp,
+        role,
+        message,
+        has_declared_shape: walk.has_declared_shape,
+    })
 }
 
 /// Returns true if a line has no control characters, which JSON allows only between values.
@@ -83,7 +90,7 @@ fn is_plain(bytes: &[u8]) -> bool {
 }
 
 /// Returns the position of the first quote or backslash in eight bytes.
-fn in_word(word: [u8; 8]) -> Option<usize> {
+fn find_in_word(word: [u8; 8]) -> Option<usize> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     let word = u64::from_le_bytes(word);
     // The lowest set bit belongs to a zero byte; higher bits may belong to other bytes.
@@ -93,14 +100,14 @@ fn in_word(word: [u8; 8]) -> Option<usize> {
 }
 
 /// A position in a line. Every step returns `None` at unusual text.
-struct Walk<'a> {
+struct LineScanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    fits: bool,
+    has_declared_shape: bool,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> LineScanner<'a> {
     /// Returns the next byte that is not a space.
     #[inline]
     fn peek(&mut self) -> Option<u8> {
@@ -115,7 +122,7 @@ impl<'a> Walk<'a> {
         (self.peek()? == byte).then(|| self.at += 1)
     }
 
-    fn word(&mut self, word: &str) -> Option<()> {
+    fn literal(&mut self, word: &str) -> Option<()> {
         self.peek()?;
         self.bytes[self.at..].starts_with(word.as_bytes()).then(|| self.at += word.len())
     }
@@ -129,7 +136,7 @@ impl<'a> Walk<'a> {
         loop {
             let rest = &self.bytes[self.at..];
             // Names are short: a check of one word is faster than the start of a search.
-            let offset = match rest.first_chunk().and_then(|word| in_word(*word)) {
+            let offset = match rest.first_chunk().and_then(|word| find_in_word(*word)) {
                 Some(offset) => offset,
                 None => memchr2(b'"', b'\\', rest)?,
             };
@@ -239,19 +246,19 @@ impl<'a> Walk<'a> {
             b'"' => self.string().map(drop),
             b'{' => self.members(|walk, _| walk.value(depth + 1)),
             b'[' => self.items(|walk| walk.value(depth + 1)),
-            b't' => self.word("true"),
-            b'f' => self.word("false"),
-            b'n' => self.word("null"),
+            b't' => self.literal("true"),
+            b'f' => self.literal("false"),
+            b'n' => self.literal("null"),
             _ => self.number().map(drop),
         }
     }
 
     /// Reads an object with the tag as its first member. Returns the tag. `known` returns the members of a tag.
-    fn tagged(&mut self, tag: &str, known: fn(&str) -> Option<foreign::Members>) -> Option<&'a str> {
+    fn tagged(&mut self, tag: &str, known: fn(&str) -> Option<foreign::MemberShapes>) -> Option<&'a str> {
         let mut kind = None;
         // Bits of the members that were read, by their positions in the table.
         let mut came = 0u32;
-        let mut members: foreign::Members = &[];
+        let mut members: foreign::MemberShapes = &[];
         self.members(|walk, name| {
             let Some(kind) = kind else {
                 // The parse stops if the tag is not the first member.
@@ -259,30 +266,36 @@ impl<'a> Walk<'a> {
                 kind = Some(told);
                 match known(told) {
                     Some(known) => members = known,
-                    None => walk.fits = false,
+                    None => walk.has_declared_shape = false,
                 }
                 return Some(());
             };
             walk.member(name, kind, members, &mut came)
         })?;
-        self.fits &= has_all(members, came);
+        self.has_declared_shape &= has_required(members, came);
         kind
     }
 
-    fn member(&mut self, name: &str, kind: &str, members: foreign::Members, came: &mut u32) -> Option<()> {
+    fn member(
+        &mut self,
+        name: &str,
+        kind: &str,
+        members: foreign::MemberShapes,
+        came: &mut u32,
+    ) -> Option<()> {
         match members.iter().position(|(known, _)| *known == name) {
             Some(at) => {
                 if *came & (1 << at) != 0 {
-                    self.fits = false;
+                    self.has_declared_shape = false;
                 }
                 *came |= 1 << at;
-                self.shaped(members[at].1)
+                self.check_shape(members[at].1)
             }
             None => {
-                match foreign::BESIDES.iter().find(|(of, besides, _)| *of == kind && *besides == name) {
-                    Some((_, _, Some(shape))) => return self.shaped(*shape),
+                match foreign::EXTRA_MEMBERS.iter().find(|(of, besides, _)| *of == kind && *besides == name) {
+                    Some((_, _, Some(shape))) => return self.check_shape(*shape),
                     Some((_, _, None)) => {}
-                    None => self.fits = false,
+                    None => self.has_declared_shape = false,
                 }
                 self.value(2)
             }
@@ -307,7 +320,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Reads a value of the expected shape.
-    fn shaped(&mut self, shape: Shape) -> Option<()> {
+    fn check_shape(&mut self, shape: Shape) -> Option<()> {
         let fits = match (shape, self.peek()?) {
             (Shape::Text | Shape::OptionalText | Shape::Content, b'"') => return self.string().map(drop),
             (Shape::Content | Shape::Blocks, b'[') => return self.blocks(),
@@ -322,20 +335,20 @@ impl<'a> Walk<'a> {
             (Shape::Of(members), b'{') => {
                 let mut came = 0;
                 self.members(|walk, name| walk.member(name, "", members, &mut came))?;
-                has_all(members, came)
+                has_required(members, came)
             }
             _ => {
                 self.value(2)?;
                 false
             }
         };
-        self.fits &= fits;
+        self.has_declared_shape &= fits;
         Some(())
     }
 }
 
 /// Returns true if all required members were read.
-fn has_all(members: foreign::Members, came: u32) -> bool {
+fn has_required(members: foreign::MemberShapes, came: u32) -> bool {
     members.iter().enumerate().all(|(at, (_, shape))| shape.is_optional() || came & (1 << at) != 0)
 }
 

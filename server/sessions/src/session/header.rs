@@ -1,6 +1,6 @@
 //! The first line of a session file.
 
-use super::members::{Line, Members};
+use super::members::{LineWriter, Members};
 
 /// The version that this program writes.
 pub const VERSION: u64 = 3;
@@ -19,7 +19,7 @@ pub struct Header {
 impl Header {
     /// Creates a header of the current version.
     pub(super) fn new(id: &str, timestamp: &str, cwd: &str, parent: Option<&str>) -> Self {
-        let mut line = Line::default();
+        let mut line = LineWriter::default();
         line.member("type", "session").member("version", &VERSION).member("id", id);
         line.member("timestamp", timestamp).member("cwd", cwd).optional("parentSession", parent.as_ref());
         Self {

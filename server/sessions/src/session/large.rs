@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::entry::Entry;
 use super::header::{Header, VERSION};
-use super::load::{Loaded, Repairs, Tail, lines, load, read_entry, tail};
+use super::load::{LoadedFile, Repairs, Tail, lines, load, read_entry, tail};
 use super::storage::StoredFile;
-use super::text::{Shelf, Text};
+use super::text::{LazyFile, LineText};
 
 /// Size of one read in bytes.
 const PART: usize = 1 << 20;
@@ -15,18 +15,18 @@ const PART: usize = 1 << 20;
 /// Loads a file as [`load`] does, with the content left in the file. A file of an older version is read as a whole,
 /// because all lines change. Fails if the file cannot be read.
 pub(super) fn load_large(
-    shelf: Arc<Shelf>,
+    lazy_file: Arc<LazyFile>,
     new_id: impl FnMut() -> String,
-) -> io::Result<Result<Option<Loaded>, &'static str>> {
-    let file = shelf.file()?;
+) -> io::Result<Result<Option<LoadedFile>, &'static str>> {
+    let file = lazy_file.file()?;
     let length = file.length()?;
-    let mut reading = Reading {
-        shelf,
+    let mut reading = LargeFileLoader {
+        lazy_file,
         header: None,
         entries: Vec::new(),
         repairs: Repairs::default(),
         lines: 0,
-        has_room: false,
+        is_reserved: false,
     };
     let mut part = Vec::new();
     // Offset of `part` in the file.
@@ -71,17 +71,17 @@ fn fill(file: &dyn StoredFile, part: &mut Vec<u8>, begin: u64) -> io::Result<boo
     Ok(has_more)
 }
 
-struct Reading {
-    shelf: Arc<Shelf>,
+struct LargeFileLoader {
+    lazy_file: Arc<LazyFile>,
     header: Option<Header>,
     entries: Vec<Entry>,
     repairs: Repairs,
     /// Number of lines read that are not blank, without the header.
     lines: usize,
-    has_room: bool,
+    is_reserved: bool,
 }
 
-impl Reading {
+impl LargeFileLoader {
     /// Reads whole lines, which begin at that offset in the file.
     fn take(&mut self, bytes: &[u8], begin: u64) -> Result<(), &'static str> {
         let Ok(text) = std::str::from_utf8(bytes) else {
@@ -106,7 +106,8 @@ impl Reading {
                 continue;
             }
             self.lines += 1;
-            match read_entry(line, || Text::there(&self.shelf, at, line), self.lines, &self.entries) {
+            match read_entry(line, || LineText::in_file(&self.lazy_file, at, line), self.lines, &self.entries)
+            {
                 Some(entry) => self.entries.push(entry),
                 None => self.repairs.damaged_lines += 1,
             }
@@ -117,7 +118,7 @@ impl Reading {
     /// Reserves memory for the remaining entries, estimated from the first part. Growth in steps would need half as
     /// much again for a moment.
     fn reserve(&mut self, length: u64, read: u64) {
-        if !std::mem::replace(&mut self.has_room, true) {
+        if !std::mem::replace(&mut self.is_reserved, true) {
             let bytes = (read / (self.entries.len() as u64).max(1)).max(1);
             let rest = length.saturating_sub(read) / bytes;
             self.entries.reserve_exact(usize::try_from(rest + rest / 16).unwrap_or(0));
@@ -125,7 +126,7 @@ impl Reading {
     }
 
     /// Returns the loaded file. `part` begins at that offset; its first `whole` bytes are lines that were read.
-    fn end(mut self, part: &[u8], whole: usize, begin: u64) -> Result<Option<Loaded>, &'static str> {
+    fn end(mut self, part: &[u8], whole: usize, begin: u64) -> Result<Option<LoadedFile>, &'static str> {
         let rest = &part[whole..];
         if self.header.is_none() && rest.iter().all(u8::is_ascii_whitespace) {
             return Ok(None);
@@ -143,7 +144,7 @@ impl Reading {
             None => Header::read("")?,
         };
         let (entries, repairs) = (self.entries, self.repairs);
-        Ok(Some(Loaded { header, entries, tail, repairs, migrated_from: None }))
+        Ok(Some(LoadedFile { header, entries, tail, repairs, migrated_from: None }))
     }
 }
 

@@ -2,33 +2,33 @@
 
 use agentese::framing::FrameText;
 
-use super::body::{Body, Says};
+use super::body::{Body, PackedBody};
 use super::entry_id::EntryId;
-use super::members::Line;
-use super::text::Text;
+use super::members::LineWriter;
+use super::text::LineText;
 
 /// The text of an entry, read on request.
 pub struct EntryLine {
     id: EntryId,
     parent_id: Option<EntryId>,
-    body: Says,
-    text: Text,
+    body: PackedBody,
+    text: LineText,
 }
 
 impl EntryLine {
-    pub(super) fn new(id: EntryId, parent_id: Option<EntryId>, body: Says, text: Text) -> Self {
+    pub(super) fn new(id: EntryId, parent_id: Option<EntryId>, body: PackedBody, text: LineText) -> Self {
         Self { id, parent_id, body, text }
     }
 
     /// Returns the text as [`Entry::json`] does.
     pub fn json(&self) -> FrameText {
-        self.text.get().unwrap_or_else(|| lost(self.body.body(), &self.id, self.parent_id.as_ref()))
+        self.text.get().unwrap_or_else(|| lost_line(self.body.body(), &self.id, self.parent_id.as_ref()))
     }
 }
 
 /// Returns a line with the known members of an entry whose text is lost.
-pub(super) fn lost(body: &Body, id: &EntryId, parent_id: Option<&EntryId>) -> FrameText {
-    let mut line = Line::default();
+pub(super) fn lost_line(body: &Body, id: &EntryId, parent_id: Option<&EntryId>) -> FrameText {
+    let mut line = LineWriter::default();
     line.member("type", body.kind()).member("id", id.as_str());
     line.member("parentId", &parent_id.map(EntryId::as_str));
     line.end().into()

@@ -8,45 +8,45 @@ use agentese::framing::FrameText;
 use agentese::types::{AgentMessage, AssistantBlock, AssistantMessage, StopReason, SystemMessage};
 
 use super::body::{Body, Role};
-use super::context::Seen;
+use super::context::ModelContext;
 use super::entry::Entry;
 use super::header::Header;
 use super::load::Repairs;
-use super::transcript::Kept;
+use super::transcript::DecodedEntries;
 use super::tree::Tree;
-use super::writer::Writer;
-use super::{Restored, Spoken, Start, Stats, context, told};
+use super::writer::SessionWriter;
+use super::{BranchSettings, EntryMessage, SessionOptions, Stats, context, told};
 
 /// An open conversation with its entries and its file.
 #[derive(Debug)]
 pub struct Session {
-    pub(super) start: Start,
+    pub(super) options: SessionOptions,
     pub(super) header: Header,
     pub(super) entries: Vec<Entry>,
     pub(super) tree: Tree,
     pub(super) leaf: Option<usize>,
     /// Positions of the entries whose messages the model sees.
-    pub(super) spoken: Vec<usize>,
+    pub(super) visible: Vec<usize>,
     /// Positions of the entries whose messages are kept decoded.
-    pub(super) kept: Kept,
+    pub(super) decoded_entries: DecodedEntries,
     /// Number of messages that the newest compaction left: its summary and the kept messages.
-    pub(super) compacted: usize,
+    pub(super) compacted_count: usize,
     /// System message in place of the first message, if the newest compaction repeats it, or several earlier messages
     /// make it up.
-    pub(super) told_again: Option<Arc<AgentMessage>>,
+    pub(super) repeated_system_message: Option<Arc<AgentMessage>>,
     /// Messages with edited content, by the positions of their entries.
     pub(super) edited: HashMap<usize, Arc<AgentMessage>>,
     /// Positions of the answers that were retried: the file has them, and the model does not see them.
-    pub(super) forgotten: HashSet<usize>,
+    pub(super) hidden: HashSet<usize>,
     pub(super) name: Option<String>,
-    pub(super) file: Option<Writer>,
+    pub(super) file: Option<SessionWriter>,
     pub(super) repairs: Repairs,
-    pub(super) elsewhere: Option<Elsewhere>,
+    pub(super) external: Option<ExternalSession>,
 }
 
 /// The identity of a mirrored session at the remote agent that keeps it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Elsewhere {
+pub struct ExternalSession {
     /// Identifier at the remote agent.
     pub id: Option<String>,
     /// File of the remote agent.
@@ -55,42 +55,44 @@ pub struct Elsewhere {
 
 impl Session {
     /// Replaces the entries.
-    pub(super) fn take(&mut self, entries: Vec<Entry>) {
+    pub(super) fn replace_entries(&mut self, entries: Vec<Entry>) {
         self.tree = Tree::of(&entries);
         self.repairs.duplicate_ids = self.tree.duplicates;
         self.leaf = entries.len().checked_sub(1);
         self.name = entries.iter().rev().find_map(name);
         self.entries = entries;
         self.find_decoded();
-        self.forgotten.clear();
+        self.hidden.clear();
         self.rebuild();
     }
 
     pub(super) fn rebuild(&mut self) {
         let path = self.tree.path(self.leaf);
-        let Seen { spoken, told, compaction, edited } = context::seen(&self.entries, &path, &self.forgotten);
+        let ModelContext { indices: spoken, system_message: told, compaction, edited } =
+            context::model_context(&self.entries, &path, &self.hidden);
         self.edited = edited;
-        self.compacted = spoken.iter().filter(|index| compaction.is_some_and(|at| **index <= at)).count();
-        self.told_again = told;
-        self.spoken = spoken.into_iter().map(|index| path[index]).collect();
+        self.compacted_count =
+            spoken.iter().filter(|index| compaction.is_some_and(|at| **index <= at)).count();
+        self.repeated_system_message = told;
+        self.visible = spoken.into_iter().map(|index| path[index]).collect();
     }
 
     /// Marks the session as kept by a remote agent, with the identifier and the file that it has there. This process
     /// does not write that file.
-    pub fn kept_elsewhere(&mut self, elsewhere: Elsewhere) {
-        self.elsewhere = Some(elsewhere);
+    pub fn set_external(&mut self, external: ExternalSession) {
+        self.external = Some(external);
     }
 
     /// Returns the identifier of the session.
     pub fn id(&self) -> &str {
-        let elsewhere = self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.id.as_deref());
+        let elsewhere = self.external.as_ref().and_then(|elsewhere| elsewhere.id.as_deref());
         elsewhere.unwrap_or_else(|| self.header.id())
     }
 
     /// Returns the path of the file, which need not exist yet; `None` if the session is only in memory.
     pub fn file(&self) -> Option<&Path> {
-        let elsewhere = self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.file.as_deref());
-        elsewhere.or_else(|| self.file.as_ref().map(Writer::path))
+        let elsewhere = self.external.as_ref().and_then(|elsewhere| elsewhere.file.as_deref());
+        elsewhere.or_else(|| self.file.as_ref().map(SessionWriter::path))
     }
 
     /// Returns the parent of the session as written in the header.
@@ -105,7 +107,7 @@ impl Session {
 
     /// Returns the directory in which the session began.
     pub fn cwd(&self) -> &Path {
-        self.header.cwd().map_or(&self.start.cwd, Path::new)
+        self.header.cwd().map_or(&self.options.cwd, Path::new)
     }
 
     /// Returns the header.
@@ -139,30 +141,30 @@ impl Session {
     }
 
     /// Returns the number of entries in `spoken` that stand for the repeated system message.
-    pub(super) fn told_again(&self) -> usize {
-        usize::from(self.told_again.is_some())
+    pub(super) fn repeated_message_count(&self) -> usize {
+        usize::from(self.repeated_system_message.is_some())
     }
 
     /// Returns the number of [`Session::messages`] without decoding them.
     pub fn message_count(&self) -> usize {
-        self.spoken.len()
+        self.visible.len()
     }
 
     /// Returns the current system message of the conversation, combined from its system messages, if there are any.
     pub fn instructions(&self) -> Option<SystemMessage> {
         let told = |position: &&usize| matches!(self.entries[**position].body(), Body::Message(Role::System));
-        let later = self.spoken.iter().skip(self.told_again()).filter(told);
+        let later = self.visible.iter().skip(self.repeated_message_count()).filter(told);
         let later = later.filter_map(|position| self.entries[*position].message());
-        let told: Vec<_> = self.told_again.iter().cloned().chain(later).collect();
-        told::together(told.iter().map(|message| &**message))
+        let told: Vec<_> = self.repeated_system_message.iter().cloned().chain(later).collect();
+        told::merge(told.iter().map(|message| &**message))
     }
 
     /// Returns [`Session::messages`] as JSON texts, which share the texts of the entries if possible.
     pub fn message_texts(&self) -> Vec<FrameText> {
         let _open = self.open_texts();
         let text = |told: &Arc<AgentMessage>| serde_json::to_string(&**told).ok().map(FrameText::from);
-        let told = self.told_again.iter().filter_map(text);
-        let spoken = self.spoken.iter().skip(self.told_again());
+        let told = self.repeated_system_message.iter().filter_map(text);
+        let spoken = self.visible.iter().skip(self.repeated_message_count());
         let said = |position: &usize| match self.edited.get(position) {
             Some(edited) => text(edited),
             None => self.entries[*position].message_text(),
@@ -171,12 +173,10 @@ impl Session {
     }
 
     /// Returns [`Session::messages`] with their entries.
-    pub fn conversation(&self) -> Vec<Spoken> {
+    pub fn conversation(&self) -> Vec<EntryMessage> {
         let _open = self.open_texts();
-        let told = self.told_again.as_ref().zip(self.spoken.first()).map(|(told, position)| Spoken {
-            entry: self.entries[*position].id().clone(),
-            message: told.clone(),
-            details: None,
+        let told = self.repeated_system_message.as_ref().zip(self.visible.first()).map(|(told, position)| {
+            EntryMessage { entry: self.entries[*position].id().clone(), message: told.clone(), details: None }
         });
         let said = |position: &usize| {
             let entry = &self.entries[*position];
@@ -184,30 +184,36 @@ impl Session {
                 Body::Compaction(compaction) => compaction.details.clone(),
                 _ => None,
             };
-            Some(Spoken { entry: entry.id().clone(), message: self.said(*position)?, details })
+            Some(EntryMessage {
+                entry: entry.id().clone(),
+                message: self.visible_message(*position)?,
+                details,
+            })
         };
-        told.into_iter().chain(self.spoken.iter().skip(self.told_again()).filter_map(said)).collect()
+        told.into_iter()
+            .chain(self.visible.iter().skip(self.repeated_message_count()).filter_map(said))
+            .collect()
     }
 
     /// Returns the number of [`Session::messages`] that the newest compaction left: its summary and the kept messages.
     /// Token counts of a provider for them refer to the earlier context.
     pub fn compacted_messages(&self) -> usize {
-        self.compacted
+        self.compacted_count
     }
 
     /// Returns the model and the thinking level of the active branch.
-    pub fn restored(&self) -> Restored {
-        Restored::of(self.path().into_iter())
+    pub fn branch_settings(&self) -> BranchSettings {
+        BranchSettings::of(self.path().into_iter())
     }
 
     /// Returns true if the model has answered on the active branch.
     pub fn has_assistant_message(&self) -> bool {
-        self.messages_back().any(|message| matches!(*message, AgentMessage::Assistant(_)))
+        self.messages_rev().any(|message| matches!(*message, AgentMessage::Assistant(_)))
     }
 
     /// Rebuilds the conversation from its entries, as if the session had been opened again.
     pub fn reload(&mut self) {
-        self.forgotten.clear();
+        self.hidden.clear();
         self.rebuild();
     }
 
@@ -228,7 +234,7 @@ impl Session {
             }
             _ => false,
         };
-        let last = self.messages_back().find(is_it)?;
+        let last = self.messages_rev().find(is_it)?;
         let AgentMessage::Assistant(last) = &*last else { return None };
         let texts = last.content.iter().filter_map(|block| match block {
             AssistantBlock::Text(block) => Some(block.text.as_str()),
@@ -242,8 +248,12 @@ impl Session {
     /// Returns counts, tokens and cost of the messages that the model sees.
     pub fn stats(&self) -> Stats {
         let _open = self.open_texts();
-        let later = self.spoken.iter().skip(self.told_again()).filter_map(|position| self.said(*position));
-        Stats::of(self.told_again.iter().cloned().chain(later))
+        let later = self
+            .visible
+            .iter()
+            .skip(self.repeated_message_count())
+            .filter_map(|position| self.visible_message(*position));
+        Stats::of(self.repeated_system_message.iter().cloned().chain(later))
     }
 
     /// Returns counts, tokens and cost of the whole file.

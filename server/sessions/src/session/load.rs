@@ -9,7 +9,7 @@ use super::entry::Entry;
 use super::header::{Header, VERSION};
 use super::members::Members;
 use super::migrate::migrate;
-use super::text::Text;
+use super::text::LineText;
 
 /// Defects of a file that do not prevent its use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) enum Tail {
 
 /// The content of a file.
 #[derive(Debug)]
-pub(super) struct Loaded {
+pub(super) struct LoadedFile {
     pub header: Header,
     pub entries: Vec<Entry>,
     pub tail: Tail,
@@ -49,7 +49,7 @@ pub(super) struct Loaded {
 pub(super) fn load(
     mut bytes: Vec<u8>,
     mut new_id: impl FnMut() -> String,
-) -> Result<Option<Loaded>, &'static str> {
+) -> Result<Option<LoadedFile>, &'static str> {
     if bytes.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);
     }
@@ -61,7 +61,7 @@ pub(super) fn load(
     }
     let text = match String::from_utf8(bytes) {
         Ok(text) => text,
-        Err(error) => readable(error.as_bytes(), &mut repairs),
+        Err(error) => valid_utf8_lines(error.as_bytes(), &mut repairs),
     };
     let mut lines = lines(&text);
     let header = Header::read(lines.next().map_or("", |range| &text[range]))?;
@@ -89,33 +89,33 @@ pub(super) fn load(
             None => repairs.damaged_lines += 1,
         }
     }
-    Ok(Some(Loaded { header, entries, tail, repairs, migrated_from }))
+    Ok(Some(LoadedFile { header, entries, tail, repairs, migrated_from }))
 }
 
 /// Parses the line of an entry after those in `before`. Returns `None` if the line is damaged. `kept` returns the text
 /// to keep.
 pub(super) fn read_entry(
     line: &str,
-    kept: impl FnOnce() -> Text,
+    make_text: impl FnOnce() -> LineText,
     number: usize,
     before: &[Entry],
 ) -> Option<Entry> {
-    let entry = Entry::read(line, kept, number, before.last().map(Entry::id))?;
+    let entry = Entry::read(line, make_text, number, before.last().map(Entry::id))?;
     // A second header is a trace of two files in one; it is not an entry.
     (!matches!(entry.body(), super::Body::Other(kind) if kind == "session")).then_some(entry)
 }
 
 /// Returns an unused identifier: eight hex digits, or more after many collisions.
-pub(super) fn unique(new_id: &mut impl FnMut() -> String, mut taken: impl FnMut(&str) -> bool) -> String {
+pub(super) fn unique(new_id: &mut impl FnMut() -> String, mut is_taken: impl FnMut(&str) -> bool) -> String {
     for _ in 0..100 {
         let id = new_id();
-        if !taken(&id) {
+        if !is_taken(&id) {
             return id;
         }
     }
     // The prefix makes it unique.
     let mut id = new_id();
-    while taken(&id) {
+    while is_taken(&id) {
         id.push_str(&new_id());
     }
     id
@@ -135,7 +135,7 @@ pub(super) fn tail(bytes: &[u8]) -> Tail {
 }
 
 /// Returns the lines that are valid UTF-8.
-fn readable(bytes: &[u8], repairs: &mut Repairs) -> String {
+fn valid_utf8_lines(bytes: &[u8], repairs: &mut Repairs) -> String {
     let mut text = String::with_capacity(bytes.len());
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         match std::str::from_utf8(line) {
@@ -168,7 +168,7 @@ mod tests {
     const HEADER: &str = r#"{"type":"session","version":3,"id":"s"}"#;
     const ENTRY: &str = r#"{"type":"x","id":"a","parentId":null}"#;
 
-    fn read(bytes: impl Into<Vec<u8>>) -> Result<Option<Loaded>, &'static str> {
+    fn read(bytes: impl Into<Vec<u8>>) -> Result<Option<LoadedFile>, &'static str> {
         load(bytes.into(), || "new".to_owned())
     }
 
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f97_a_torn_tail_is_told_from_a_line_without_its_end() {
+    fn fm_f97_a_torn_tail_differs_from_a_line_without_its_end() {
         let torn = Repairs { torn_tail: true, ..Repairs::default() };
         let begin = format!("{HEADER}\n").len() as u64;
         for cut in 1..ENTRY.len() {
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f98_a_damaged_line_and_a_torn_one_are_told_apart() {
+    fn fm_f98_damaged_and_torn_lines_are_distinguished() {
         let mut bytes = format!("{HEADER}\n").into_bytes();
         bytes.extend(b"\xff\xff\xff\xff\n{\"type\"");
         let both = Repairs { damaged_lines: 1, torn_tail: true, duplicate_ids: 0 };
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f99_what_has_no_header_is_refused() {
+    fn fm_f99_a_file_without_a_header_is_rejected() {
         for text in ["x", ENTRY, "{\"type\":\"session\"}\n", &HEADER[..20], "\u{0}"] {
             assert!(read(text).is_err(), "{text}");
         }
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn identifiers_are_unique_whatever_chance_says() {
+    fn identifiers_are_unique_despite_collisions() {
         let mut taken = HashSet::from(["same".to_owned()]);
         assert_eq!(unique(&mut || "same".to_owned(), |id| !taken.insert(id.to_owned())), "samesame");
     }

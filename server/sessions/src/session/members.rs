@@ -9,20 +9,20 @@ use serde_json::value::RawValue;
 
 /// The members of an object, in order.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Members<'a>(Vec<(Cow<'a, str>, Value<'a>)>);
+pub(super) struct Members<'a>(Vec<(Cow<'a, str>, MemberValue<'a>)>);
 
 /// A value, as text.
 #[derive(Debug, Clone)]
-enum Value<'a> {
+enum MemberValue<'a> {
     Read(&'a RawValue),
     Set(String),
 }
 
-impl Value<'_> {
+impl MemberValue<'_> {
     fn text(&self) -> &str {
         match self {
-            Value::Read(raw) => raw.get(),
-            Value::Set(text) => text,
+            MemberValue::Read(raw) => raw.get(),
+            MemberValue::Set(text) => text,
         }
     }
 }
@@ -51,7 +51,7 @@ impl<'a> Members<'a> {
 
     /// Returns a member that is a text, a number or a flag, as text. Returns `None` if it is absent, empty or has
     /// another type.
-    pub fn word(&self, name: &str) -> Option<String> {
+    pub fn scalar_text(&self, name: &str) -> Option<String> {
         let raw = self.raw(name)?;
         if let Some(text) = scan::string(raw) {
             return Some(text.into_owned()).filter(|text| !text.is_empty());
@@ -70,11 +70,11 @@ impl<'a> Members<'a> {
     /// Sets a member as [`Members::set`] does, from JSON text.
     pub fn set_raw(&mut self, name: &str, value: String, after: &str) {
         if let Some((_, old)) = self.0.iter_mut().rev().find(|(known, _)| known == name) {
-            *old = Value::Set(value);
+            *old = MemberValue::Set(value);
             return;
         }
         let at = self.0.iter().position(|(known, _)| known == after).map_or(self.0.len(), |at| at + 1);
-        self.0.insert(at, (name.to_owned().into(), Value::Set(value)));
+        self.0.insert(at, (name.to_owned().into(), MemberValue::Set(value)));
     }
 
     /// Removes a member.
@@ -84,7 +84,7 @@ impl<'a> Members<'a> {
 
     /// Returns the object as one line.
     pub fn line(&self) -> String {
-        let mut line = Line::default();
+        let mut line = LineWriter::default();
         for (name, value) in &self.0 {
             line.raw(name, value.text());
         }
@@ -94,8 +94,8 @@ impl<'a> Members<'a> {
 
 impl<'de> Deserialize<'de> for Members<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
             type Value = Members<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -105,12 +105,12 @@ impl<'de> Deserialize<'de> for Members<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
                 let mut members = Vec::with_capacity(8);
                 while let Some((Name(name), value)) = map.next_entry::<Name<'de>, &RawValue>()? {
-                    members.push((name, Value::Read(value)));
+                    members.push((name, MemberValue::Read(value)));
                 }
                 Ok(Members(members))
             }
         }
-        deserializer.deserialize_map(InOrder)
+        deserializer.deserialize_map(MembersVisitor)
     }
 }
 
@@ -119,8 +119,8 @@ struct Name<'a>(Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Name<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-        impl<'de> Visitor<'de> for Text {
+        struct NameVisitor;
+        impl<'de> Visitor<'de> for NameVisitor {
             type Value = Name<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -135,15 +135,15 @@ impl<'de> Deserialize<'de> for Name<'de> {
                 Ok(Name(text.to_owned().into()))
             }
         }
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(NameVisitor)
     }
 }
 
 /// A writer of an object, member by member.
 #[derive(Debug, Default)]
-pub(super) struct Line(String);
+pub(super) struct LineWriter(String);
 
-impl Line {
+impl LineWriter {
     /// Adds a member.
     pub fn member(&mut self, name: &str, value: &(impl serde::Serialize + ?Sized)) -> &mut Self {
         self.raw(name, &text(value))
@@ -194,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_changed_is_written_as_it_was_read() {
+    fn unchanged_members_are_written_as_read() {
         let text =
             r#"{"b":1.0,"a":{"x": 1e2,  "x":2},"big":123456789012345678901234567890,"s":"\u00e4\ud800"}"#;
         let mut members = Members::read(text).unwrap();

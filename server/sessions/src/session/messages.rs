@@ -7,88 +7,92 @@ use agentese::types::{AgentMessage, ToolResultMessage};
 use super::body::{Body, Role};
 use super::live::Session;
 use super::storage::StoredFile;
-use super::transcript::{Kept, StoredMessage, Transcript};
-use super::writer::Writer;
+use super::transcript::{DecodedEntries, MessageSnapshot, StoredMessage};
+use super::writer::SessionWriter;
 
 /// Maximum total length of the texts of a conversation that is kept decoded while it is worked on, in bytes.
 /// In a longer conversation, each message is decoded when it is reached.
-const KEPT: usize = 256 << 10;
+const MAX_DECODED_LENGTH: usize = 256 << 10;
 
 impl Session {
     /// Returns the messages that the model sees now. A short conversation is decoded, and kept so.
-    pub fn transcript(&mut self) -> Transcript {
+    pub fn message_snapshot(&mut self) -> MessageSnapshot {
         let text = |position: &usize| self.entries[*position].text().len();
-        if self.spoken.iter().map(text).sum::<usize>() <= KEPT {
+        if self.visible.iter().map(text).sum::<usize>() <= MAX_DECODED_LENGTH {
             self.keep_decoded();
         }
         let stored = |position: &usize| match self.edited.get(position) {
             Some(edited) => edited.clone().into(),
             None => self.entries[*position].stored_message(),
         };
-        let told = self.told_again.iter().cloned().map(StoredMessage::from);
-        told.chain(self.spoken.iter().skip(self.told_again()).map(stored)).collect()
+        let told = self.repeated_system_message.iter().cloned().map(StoredMessage::from);
+        told.chain(self.visible.iter().skip(self.repeated_message_count()).map(stored)).collect()
     }
 
     /// Returns all messages that the model sees, decoded, in order.
     pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
         let _open = self.open_texts();
-        let said = self.spoken.iter().skip(self.told_again()).filter_map(|position| self.said(*position));
-        self.told_again.iter().cloned().chain(said).collect()
+        let said = self
+            .visible
+            .iter()
+            .skip(self.repeated_message_count())
+            .filter_map(|position| self.visible_message(*position));
+        self.repeated_system_message.iter().cloned().chain(said).collect()
     }
 
     /// Returns the messages from the last one back, each decoded when it is reached. The file with their texts is open
     /// during the iteration.
-    pub fn messages_back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
-        let told = self.told_again.iter().cloned();
-        let said = self.spoken.iter().skip(self.told_again());
+    pub fn messages_rev(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
+        let told = self.repeated_system_message.iter().cloned();
+        let said = self.visible.iter().skip(self.repeated_message_count());
         let open = self.open_texts();
         let said = said.inspect(move |_| {
             let _open = &open;
         });
-        said.rev().filter_map(|position| self.said(*position)).chain(told)
+        said.rev().filter_map(|position| self.visible_message(*position)).chain(told)
     }
 
     /// Returns the message of an entry that the model sees.
-    pub(super) fn said(&self, position: usize) -> Option<Arc<AgentMessage>> {
+    pub(super) fn visible_message(&self, position: usize) -> Option<Arc<AgentMessage>> {
         self.edited.get(&position).cloned().or_else(|| self.entries[position].message())
     }
 
     /// Decodes the messages that the model sees, and keeps them so.
     fn keep_decoded(&mut self) {
-        for at in self.told_again()..self.spoken.len() {
-            let position = self.spoken[at];
+        for at in self.repeated_message_count()..self.visible.len() {
+            let position = self.visible[at];
             if !self.entries[position].is_decoded() && !self.edited.contains_key(&position) {
                 self.entries[position].keep_decoded();
-                self.note_decoded(position);
+                self.record_decoded(position);
             }
         }
     }
 
     /// Notes that the message of an entry is kept decoded.
-    pub(super) fn note_decoded(&mut self, position: usize) {
-        self.kept.positions.push(position);
-        self.kept.length += self.entries[position].text().len();
+    pub(super) fn record_decoded(&mut self, position: usize) {
+        self.decoded_entries.positions.push(position);
+        self.decoded_entries.length += self.entries[position].text().len();
     }
 
     /// Finds the entries that are decoded already.
     pub(super) fn find_decoded(&mut self) {
-        self.kept = Kept::default();
+        self.decoded_entries = DecodedEntries::default();
         for position in 0..self.entries.len() {
             if self.entries[position].is_decoded() {
-                self.note_decoded(position);
+                self.record_decoded(position);
             }
         }
     }
 
     /// Drops decoded messages and keeps their texts. Of the texts, only the newest stay in memory if a file has them.
-    pub fn forget_decoded(&mut self) {
-        for position in std::mem::take(&mut self.kept).positions {
-            self.entries[position].forget_decoded();
+    pub fn drop_decoded(&mut self) {
+        for position in std::mem::take(&mut self.decoded_entries).positions {
+            self.entries[position].drop_decoded();
         }
-        for (line, text) in self.file.as_ref().map(Writer::take_left).into_iter().flatten() {
+        for (line, text) in self.file.as_ref().map(SessionWriter::take_moved_texts).into_iter().flatten() {
             // The header is line 0.
             if let Some(entry) = line.checked_sub(1).and_then(|position| self.entries.get_mut(position)) {
-                entry.leave(text);
+                entry.move_to_file(text);
             }
         }
     }
@@ -99,9 +103,9 @@ impl Session {
     }
 
     /// Drops decoded messages if their texts are long in total.
-    pub(super) fn forget_surplus(&mut self) {
-        if self.kept.length > KEPT {
-            self.forget_decoded();
+    pub(super) fn limit_decoded(&mut self) {
+        if self.decoded_entries.length > MAX_DECODED_LENGTH {
+            self.drop_decoded();
         }
     }
 
@@ -133,19 +137,19 @@ mod tests {
     use agentese::types::{InputContent, UserMessage};
 
     use super::*;
-    use crate::session::Start;
+    use crate::session::SessionOptions;
     use crate::session::source::LOST;
     use crate::world::{NumberedIds, SystemClock};
 
     fn session() -> Session {
-        Session::in_memory(Start::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default())))
+        Session::in_memory(SessionOptions::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default())))
     }
 
     fn user(text: &str) -> Arc<AgentMessage> {
         Arc::new(UserMessage::new(InputContent::Text(text.to_owned()), 1).into())
     }
 
-    fn read(transcript: &Transcript) -> Vec<Arc<AgentMessage>> {
+    fn read(transcript: &MessageSnapshot) -> Vec<Arc<AgentMessage>> {
         transcript.iter().collect()
     }
 
@@ -155,51 +159,52 @@ mod tests {
         for text in ["one", "two"] {
             session.append(user(text));
         }
-        session.forget_decoded();
+        session.drop_decoded();
         assert_eq!(session.decoded(), 0);
-        let transcript = session.transcript();
+        let transcript = session.message_snapshot();
         assert_eq!((session.decoded(), transcript.len()), (2, 2));
         session.append(user("three"));
         assert_eq!(session.decoded(), 3);
-        session.forget_decoded();
+        session.drop_decoded();
         assert_eq!(session.decoded(), 0);
         assert_eq!(read(&transcript), [user("one"), user("two")], "as it was when it was taken");
-        assert_eq!(session.messages(), read(&session.transcript()));
+        assert_eq!(session.messages(), read(&session.message_snapshot()));
     }
 
     #[test]
     fn a_long_conversation_is_decoded_while_it_is_read() {
         let mut session = session();
-        let long = "x".repeat(KEPT / 8);
+        let long = "x".repeat(MAX_DECODED_LENGTH / 8);
         for _ in 0..9 {
             session.append(user(&long));
             assert!(session.decoded() <= 8, "{}", session.decoded());
         }
-        session.forget_decoded();
-        let transcript = session.transcript();
+        session.drop_decoded();
+        let transcript = session.message_snapshot();
         assert_eq!(read(&transcript), vec![user(&long); 9]);
         assert_eq!(transcript.iter().next_back().unwrap(), user(&long));
-        assert_eq!(session.messages_back().count(), 9);
+        assert_eq!(session.messages_rev().count(), 9);
         assert_eq!(session.decoded(), 0);
     }
 
     #[test]
-    fn of_what_a_file_has_only_the_newest_texts_are_kept() {
+    fn only_the_newest_texts_of_a_file_stay_in_memory() {
         let place = tempfile::tempdir().unwrap();
-        let start = || Start::new(place.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
+        let start =
+            || SessionOptions::new(place.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
         let path = place.path().join("s.jsonl");
         let mut session = Session::create_at(&path, start()).unwrap();
         let said = |number: usize| user(&format!("{number} {}", "word ".repeat(200)));
         for number in 0..500 {
             session.append(said(number));
-            session.forget_decoded();
+            session.drop_decoded();
             let kept: usize =
-                session.entries.iter().filter_map(|entry| entry.text().here()).map(FrameText::len).sum();
+                session.entries.iter().filter_map(|entry| entry.text().in_memory()).map(FrameText::len).sum();
             assert!(kept <= 66 << 10, "{kept} bytes after {number} messages");
         }
         let expected: Vec<_> = (0..500).map(said).collect();
         assert!(session.messages() == expected, "all is there");
-        assert!(read(&session.transcript()) == expected);
+        assert!(read(&session.message_snapshot()) == expected);
         let texts: Vec<_> = session.message_texts();
         let (fork, text) = session.fork(session.entries()[400].id().clone().as_str(), None).unwrap();
         assert!(text.starts_with("400 ") && fork.messages() == expected[..400]);
@@ -208,18 +213,19 @@ mod tests {
         assert!(session.messages() == expected && session.message_texts() == texts);
     }
     #[test]
-    fn a_message_that_another_program_has_overwritten_says_so() {
+    fn an_overwritten_message_becomes_a_note() {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("s.jsonl");
-        let start = Start::new(place.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
+        let start =
+            SessionOptions::new(place.path(), Arc::new(SystemClock), Arc::new(NumberedIds::default()));
         let mut session = Session::create_at(&path, start).unwrap();
         for number in 0..500 {
             session.append(user(&format!("{number} {}", "word ".repeat(200))));
-            session.forget_decoded();
+            session.drop_decoded();
         }
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, text.replace("\"7 word", "\"7 lord")).unwrap();
-        let texts: Vec<_> = read(&session.transcript())
+        let texts: Vec<_> = read(&session.message_snapshot())
             .iter()
             .map(|message| serde_json::to_string(message).unwrap())
             .collect();

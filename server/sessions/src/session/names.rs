@@ -7,7 +7,7 @@ const LONGEST: usize = 255;
 
 /// Returns the name of the directory for the sessions of a working directory, in the form of pi. A name that would be
 /// too long is cut and ends in a hash of the path.
-pub(super) fn directory(cwd: &Path) -> String {
+pub(super) fn directory_name(cwd: &Path) -> String {
     let cwd = cwd.to_string_lossy();
     let path = cwd.strip_prefix(['/', '\\']).unwrap_or(&cwd);
     let encoded = path.replace(['/', '\\', ':'], "-");
@@ -25,7 +25,7 @@ pub(super) fn directory(cwd: &Path) -> String {
 
 /// Returns the name of that directory in the form of omp: relative to the home directory, or to the one for temporary
 /// files, if it is within one of them.
-pub(super) fn short_directory(cwd: &Path, home: Option<&Path>, temp: &Path) -> String {
+pub(super) fn short_directory_name(cwd: &Path, home: Option<&Path>, temp: &Path) -> String {
     let within = |base: &Path, prefix: &str| {
         let way = cwd.strip_prefix(base).ok()?.to_string_lossy().replace(['/', '\\', ':'], "-");
         Some(if way.is_empty() { prefix.to_owned() } else { format!("{prefix}-{way}") })
@@ -35,7 +35,7 @@ pub(super) fn short_directory(cwd: &Path, home: Option<&Path>, temp: &Path) -> S
     short
         .map(|name| if name.is_empty() { "-".to_owned() } else { name })
         .filter(|name| name.len() <= LONGEST)
-        .unwrap_or_else(|| directory(cwd))
+        .unwrap_or_else(|| directory_name(cwd))
 }
 
 /// Returns a name for a session on one line.
@@ -44,12 +44,12 @@ pub fn one_line(name: &str) -> String {
 }
 
 /// Returns the name of a file, from the time as ISO text and the session's identifier.
-pub(super) fn file(timestamp: &str, id: &str) -> String {
+pub(super) fn session_file_name(timestamp: &str, id: &str) -> String {
     format!("{}_{id}.jsonl", timestamp.replace([':', '.'], "-"))
 }
 
 /// Returns true if a file name has the form of [`file`].
-pub(super) fn is_file(name: &str) -> bool {
+pub(super) fn is_session_file_name(name: &str) -> bool {
     let parts = name.strip_suffix(".jsonl").and_then(|name| name.split_once('_'));
     parts.is_some_and(|(time, id)| {
         time.len() == "2026-01-02T03-04-05-678Z".len()
@@ -85,15 +85,15 @@ mod tests {
             ("/", "----"),
             ("/con", "--con--"),
         ] {
-            assert_eq!(directory(Path::new(cwd)), name);
+            assert_eq!(directory_name(Path::new(cwd)), name);
         }
-        let long = |last: &str| directory(Path::new(&format!("/{}{last}", "ä/".repeat(1365))));
+        let long = |last: &str| directory_name(Path::new(&format!("/{}{last}", "ä/".repeat(1365))));
         assert!((253..=255).contains(&long("x").len()), "{}", long("x").len());
         assert!(long("x").ends_with("--") && !long("x").contains('/'));
         assert_ne!(long("x"), long("y"));
         // Later versions must find the same directory.
         assert_eq!(
-            directory(Path::new(&format!("/{}", "a".repeat(300)))),
+            directory_name(Path::new(&format!("/{}", "a".repeat(300)))),
             format!("--{}-1fd0dee1f84411d2--", "a".repeat(234))
         );
     }

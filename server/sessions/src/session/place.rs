@@ -38,19 +38,20 @@ impl Store {
             return Err(DeleteError::Unknown(id.to_owned()));
         }
         // All files are locked before the first is removed.
-        let held = files.into_iter().map(|path| Held::take(id, path)).collect::<Result<Vec<_>, _>>()?;
-        held.into_iter().try_for_each(Held::remove)
+        let held =
+            files.into_iter().map(|path| LockedFile::acquire(id, path)).collect::<Result<Vec<_>, _>>()?;
+        held.into_iter().try_for_each(LockedFile::remove)
     }
 }
 
 /// A file that is locked for deletion.
-struct Held {
+struct LockedFile {
     path: PathBuf,
     file: Arc<dyn StoredFile>,
 }
 
-impl Held {
-    fn take(id: &str, path: PathBuf) -> Result<Self, DeleteError> {
+impl LockedFile {
+    fn acquire(id: &str, path: PathBuf) -> Result<Self, DeleteError> {
         let failed = |source| DeleteError::Io { path: path.clone(), source };
         let file = Disk.open(&path, true).map_err(failed)?;
         match lock(&Disk, &path, &*file).map_err(failed)? {
@@ -68,7 +69,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for LockedFile {
     fn drop(&mut self) {
         self.file.unlock();
     }
@@ -81,7 +82,7 @@ mod tests {
     use agentese::types::{AgentMessage, InputContent, UserMessage};
 
     use super::*;
-    use crate::session::Start;
+    use crate::session::SessionOptions;
     use crate::world::{RandomIds, SystemClock};
 
     fn message(text: &str) -> Arc<AgentMessage> {
@@ -96,8 +97,8 @@ mod tests {
         session.messages().iter().map(said).collect()
     }
 
-    fn start(place: &Path) -> Start {
-        Start::new(place, Arc::new(SystemClock), Arc::new(RandomIds))
+    fn start(place: &Path) -> SessionOptions {
+        SessionOptions::new(place, Arc::new(SystemClock), Arc::new(RandomIds))
     }
 
     #[test]
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_session_is_deleted_by_its_whole_id_and_not_while_somebody_works_on_it() {
+    fn a_session_is_deleted_by_its_full_id_and_only_if_unused() {
         let place = tempfile::tempdir().unwrap();
         let store = Store::at(place.path(), place.path());
         std::fs::write(place.path().join("other.txt"), "kept").unwrap();

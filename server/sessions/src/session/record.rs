@@ -51,7 +51,7 @@ impl Record {
     pub(super) fn read(path: &Path) -> Option<Self> {
         let file = open(path)?;
         let changed = file.metadata().ok()?.modified().ok().map(since_epoch);
-        let mut lines = Lines { input: BufReader::new(file), line: Vec::new() };
+        let mut lines = LineReader { input: BufReader::new(file), line: Vec::new() };
         let header = Header::read(lines.next()?).ok()?;
         let created = time::milliseconds(header.timestamp());
         let (mut name, mut first_message, mut spoken, mut message_count) = (None, None, None, 0);
@@ -100,7 +100,7 @@ impl Record {
 
 /// Reads only the header of a file. Returns `None` if the file is not a session.
 pub(super) fn header(path: &Path) -> Option<Header> {
-    let mut lines = Lines { input: BufReader::new(open(path)?.take(HEADER_LIMIT)), line: Vec::new() };
+    let mut lines = LineReader { input: BufReader::new(open(path)?.take(HEADER_LIMIT)), line: Vec::new() };
     Header::read(lines.next()?).ok()
 }
 
@@ -116,12 +116,12 @@ fn open(path: &Path) -> Option<File> {
 }
 
 /// The lines that are text and not blank.
-struct Lines<R> {
+struct LineReader<R> {
     input: R,
     line: Vec<u8>,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     fn next(&mut self) -> Option<&str> {
         loop {
             self.line.clear();

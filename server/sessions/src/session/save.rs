@@ -6,70 +6,70 @@ use agentese::framing::FrameText;
 
 use super::body::{Body, Role};
 use super::entry::Entry;
-use super::error::StorageTrouble;
+use super::error::StorageError;
 use super::header::Header;
 use super::live::Session;
-use super::text::Text;
-use super::writer::Writer;
+use super::text::LineText;
+use super::writer::SessionWriter;
 
 impl Session {
     /// Writes the lines that the file lacks.
     pub(super) fn save(&mut self) {
         let spoken = |entry: &Entry| matches!(entry.body(), Body::Message(Role::User | Role::Assistant));
         let Some(file) = &mut self.file else { return };
-        if file.is_begun() || self.entries.iter().rev().any(spoken) {
-            let lines = lines(&self.header, &self.entries, file.handed());
+        if file.is_started() || self.entries.iter().rev().any(spoken) {
+            let lines = lines(&self.header, &self.entries, file.submitted());
             file.write(lines);
         }
     }
 
     /// Replaces an opened file if its version requires it, before other code works on it.
-    pub(super) fn save_here(&mut self) {
+    pub(super) fn save_inline(&mut self) {
         match &mut self.file {
-            Some(file) if file.is_begun() => file.write_here(lines(&self.header, &self.entries, 0)),
-            Some(file) => file.rest(),
+            Some(file) if file.is_started() => file.write_inline(lines(&self.header, &self.entries, 0)),
+            Some(file) => file.close_if_idle(),
             None => {}
         }
     }
 
     /// Returns true if the file exists.
     pub fn is_persisted(&self) -> bool {
-        self.file.as_ref().is_some_and(Writer::is_there)
+        self.file.as_ref().is_some_and(SessionWriter::has_lines)
     }
 
     /// Returns a function that checks if a path leads to the file of this session, which cannot be opened twice. The
     /// function blocks.
     pub fn is_at(&self, path: &Path) -> impl FnOnce() -> bool + Send + use<> {
-        let is = self.file.as_ref().map(|file| file.is(self.start.absolute(path)));
+        let is = self.file.as_ref().map(|file| file.same_file_check(self.options.absolute(path)));
         move || is.is_some_and(|is| is())
     }
 
     /// Returns the reason why entries do not reach the file, if there is one. They stay in memory and are tried again
     /// with the next entry and with [`Session::flush`].
-    pub fn storage_trouble(&self) -> Option<StorageTrouble> {
-        self.file.as_ref()?.trouble()
+    pub fn storage_error(&self) -> Option<StorageError> {
+        self.file.as_ref()?.error()
     }
 
     /// Returns the reason why an entry is not safe in the file, if there is one. A file that cannot be written, but has
     /// all entries, is safe.
-    pub fn unsaved(&self) -> Option<StorageTrouble> {
-        self.file.as_ref()?.unsaved(self.entries.len() + 1)
+    pub fn unsaved_error(&self) -> Option<StorageError> {
+        self.file.as_ref()?.unsaved_error(self.entries.len() + 1)
     }
 
     /// Fails if the file can never be written, because it is of a later version or read-only.
-    pub fn writable(&self) -> Result<(), StorageTrouble> {
-        self.file.as_ref().and_then(Writer::refused).map_or(Ok(()), Err)
+    pub fn check_writable(&self) -> Result<(), StorageError> {
+        self.file.as_ref().and_then(SessionWriter::read_only_reason).map_or(Ok(()), Err)
     }
 
     /// Returns true if the system has all entries so far, within two milliseconds.
     pub fn is_written(&self) -> bool {
-        self.file.as_ref().is_none_or(Writer::is_written)
+        self.file.as_ref().is_none_or(SessionWriter::is_written)
     }
 
-    /// Waits until the system has all entries so far, or writing them has failed; see [`Session::storage_trouble`]. The
+    /// Waits until the system has all entries so far, or writing them has failed; see [`Session::storage_error`]. The
     /// future does not borrow the session.
-    pub fn written(&self) -> impl Future<Output = ()> + Send + use<> {
-        let written = self.file.as_ref().map(Writer::written);
+    pub fn wait_written(&self) -> impl Future<Output = ()> + Send + use<> {
+        let written = self.file.as_ref().map(SessionWriter::wait_written);
         async move {
             if let Some(written) = written {
                 written.await;
@@ -78,28 +78,28 @@ impl Session {
     }
 
     /// Waits as [`Session::written`] does, but briefly and on the caller's thread.
-    pub fn linger(&self) {
+    pub fn wait_briefly(&self) {
         if let Some(file) = &self.file {
-            file.linger();
+            file.wait_briefly();
         }
     }
 
-    /// Notes that a caller has waited too long for [`Session::written`]. [`Session::storage_trouble`] reports this
+    /// Notes that a caller has waited too long for [`Session::written`]. [`Session::storage_error`] reports this
     /// until the disk answers.
-    pub fn note_late(&mut self) {
+    pub fn mark_unresponsive(&mut self) {
         if let Some(file) = &mut self.file {
-            file.note_late();
+            file.mark_unresponsive();
         }
     }
 
     /// Returns true if the disk has not answered since a caller waited too long.
-    pub fn is_late(&self) -> bool {
-        self.file.as_ref().is_some_and(Writer::is_late)
+    pub fn is_unresponsive(&self) -> bool {
+        self.file.as_ref().is_some_and(SessionWriter::is_unresponsive)
     }
 
     /// Ends the session. The returned future waits until the file can be opened again. It returns the reason why an
     /// entry is not safe in the file, if there is one.
-    pub fn close(mut self) -> impl Future<Output = Option<StorageTrouble>> + Send + use<> {
+    pub fn close(mut self) -> impl Future<Output = Option<StorageError>> + Send + use<> {
         let closed = self.file.take().map(|file| file.close(self.entries.len() + 1));
         async move {
             match closed {
@@ -118,10 +118,10 @@ impl Session {
 
     /// Waits until all entries so far are on the disk, as far as the file exists. Fails with the reason if they are
     /// not. The future does not borrow the session.
-    pub fn flush(&mut self) -> impl Future<Output = Result<(), StorageTrouble>> + Send + use<> {
+    pub fn flush(&mut self) -> impl Future<Output = Result<(), StorageError>> + Send + use<> {
         let settled = self.file.as_mut().map(|file| {
             file.retry();
-            file.settled()
+            file.wait_synced()
         });
         async move {
             match settled {
@@ -133,7 +133,7 @@ impl Session {
 }
 
 /// Returns the lines of a file, starting with that number; the header is number 0.
-fn lines(header: &Header, entries: &[Entry], from: usize) -> Vec<Text> {
+fn lines(header: &Header, entries: &[Entry], from: usize) -> Vec<LineText> {
     let header = (from == 0).then(|| FrameText::from(header.json().to_owned()).into());
     let entries = &entries[from.saturating_sub(1)..];
     header.into_iter().chain(entries.iter().map(|entry| entry.text().clone())).collect()

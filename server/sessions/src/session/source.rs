@@ -4,21 +4,21 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use agentese::framing::FrameText;
-use agentese::scan::{self, Wanted};
+use agentese::scan::{self, MemberSet};
 use agentese::types::{
     AgentMessage, BranchSummaryMessage, CompactionSummaryMessage, TextContent, UserMessage,
 };
 use agentese::wire::replace_lone_surrogates;
 use serde_json::{Map, Value};
 
-use super::body::{Body, BranchSummary, Compaction, Says};
+use super::body::{Body, BranchSummary, Compaction, PackedBody};
 use super::foreign;
-use super::glance::glance;
+use super::glance::fast_parse;
 use super::members::{Members, decode};
-use super::text::Text;
+use super::text::LineText;
 
 /// Place of the message in an entry.
-pub(super) static MESSAGE: Wanted<1> = Wanted::new([scan::member("message")]);
+pub(super) static MESSAGE: MemberSet<1> = MemberSet::new([scan::member("message")]);
 
 /// Text in place of a message that another program has removed from the file.
 pub(super) const LOST: &str =
@@ -26,37 +26,37 @@ pub(super) const LOST: &str =
 
 /// The message of an entry.
 #[derive(Clone)]
-pub(super) struct Decoded {
+pub(super) struct DecodedMessage {
     pub message: Arc<AgentMessage>,
     /// `true` if the text of the entry contains the message unchanged.
-    pub stands: bool,
+    pub is_verbatim: bool,
 }
 
-impl Decoded {
+impl DecodedMessage {
     /// Wraps a message that the text has in another form, or not at all.
-    fn made(message: impl Into<AgentMessage>) -> Self {
-        Self { message: Arc::new(message.into()), stands: false }
+    fn converted(message: impl Into<AgentMessage>) -> Self {
+        Self { message: Arc::new(message.into()), is_verbatim: false }
     }
 }
 
 /// The content of an entry, and its time.
 #[derive(Clone)]
-pub(super) struct Source {
+pub(super) struct MessageSource {
     pub time: Option<i64>,
-    pub body: Says,
+    pub body: PackedBody,
     /// Text of the line: a part of a text shared with other lines, or of the file.
-    pub text: Text,
+    pub text: LineText,
     /// Range of the message in the text of the entry. `None` if it is not known that the message has the
     /// declared shape.
-    pub fits: Option<Range<u32>>,
+    pub message_range: Option<Range<u32>>,
 }
 
-impl Source {
+impl MessageSource {
     /// Decodes the message. Returns `None` if the entry has no message.
-    pub fn decoded(&self) -> Option<Decoded> {
+    pub fn decode_message(&self) -> Option<DecodedMessage> {
         let now = self.time.unwrap_or_default();
         match self.body.body() {
-            Body::Message(_) => Some(self.own(now)),
+            Body::Message(_) => Some(self.decode_text(now)),
             Body::CustomMessage { custom_type } => {
                 let line = self.text.get().unwrap_or_default();
                 let members = Members::read(line.as_str()).unwrap_or_default();
@@ -69,13 +69,13 @@ impl Source {
                         message.insert(name.to_owned(), value);
                     }
                 }
-                Some(Decoded::made(foreign::message(message.into(), now)))
+                Some(DecodedMessage::converted(foreign::message(message.into(), now)))
             }
-            Body::BranchSummary(BranchSummary { summary, from_id, .. }) if !summary.is_empty() => {
-                Some(Decoded::made(BranchSummaryMessage::new(summary, Some(from_id.clone()), now)))
-            }
+            Body::BranchSummary(BranchSummary { summary, from_id, .. }) if !summary.is_empty() => Some(
+                DecodedMessage::converted(BranchSummaryMessage::new(summary, Some(from_id.clone()), now)),
+            ),
             Body::Compaction(Compaction { summary, tokens_before, .. }) => {
-                Some(Decoded::made(CompactionSummaryMessage::new(summary, *tokens_before, now)))
+                Some(DecodedMessage::converted(CompactionSummaryMessage::new(summary, *tokens_before, now)))
             }
             _ => None,
         }
@@ -83,38 +83,38 @@ impl Source {
 
     /// Decodes the message in the text. Returns a note in its place if the text is lost: a model should know
     /// that a part of the conversation is missing.
-    fn own(&self, now: i64) -> Decoded {
+    fn decode_text(&self, now: i64) -> DecodedMessage {
         let Some(line) = self.text.get() else {
-            return Decoded::made(UserMessage::new(vec![TextContent::new(LOST).into()], now));
+            return DecodedMessage::converted(UserMessage::new(vec![TextContent::new(LOST).into()], now));
         };
-        let text = match &self.fits {
+        let text = match &self.message_range {
             Some(at) => line.as_str().get(at.start as usize..at.end as usize),
             None => scan::scan(line.as_str(), &MESSAGE).ok().and_then(|found| found.get(0)),
         };
         let text = text.unwrap_or("null");
         let whole = replace_lone_surrogates(text);
         match serde_json::from_str(whole.as_deref().unwrap_or(text)) {
-            Ok(message) => Decoded { message: Arc::new(message), stands: whole.is_none() },
+            Ok(message) => DecodedMessage { message: Arc::new(message), is_verbatim: whole.is_none() },
             Err(error) => {
                 tracing::debug!(%error, "a message of a session has a shape of its own");
-                Decoded::made(foreign::message(decode(text).unwrap_or_default(), now))
+                DecodedMessage::converted(foreign::message(decode(text).unwrap_or_default(), now))
             }
         }
     }
 
     /// Returns the text of the message, if it is known to have the declared shape.
     pub fn message_text(&self) -> Option<FrameText> {
-        let Range { start, end } = self.fits.clone()?;
+        let Range { start, end } = self.message_range.clone()?;
         let text = self.text.get()?;
         text.slice_of(text.as_str().get(start as usize..end as usize)?)
     }
 
     /// Finds the message in a text that is in memory.
-    pub fn find(&mut self) {
-        let Some(text) = self.text.here().filter(|_| self.fits.is_none()) else { return };
-        let Some(seen) = glance(text.as_str()).filter(|seen| seen.fits) else { return };
+    pub fn locate_message(&mut self) {
+        let Some(text) = self.text.in_memory().filter(|_| self.message_range.is_none()) else { return };
+        let Some(seen) = fast_parse(text.as_str()).filter(|seen| seen.has_declared_shape) else { return };
         if let (Ok(start), Ok(end)) = (seen.message.start.try_into(), seen.message.end.try_into()) {
-            self.fits = Some(start..end);
+            self.message_range = Some(start..end);
         }
     }
 }

@@ -3,15 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::crew::{Crew, Crews};
+use super::crew::{SharedResources, ThreadPool};
 use super::disk::Disk;
-use super::file::{FileThreads, LARGE};
+use super::file::{FileResources, LARGE};
 use super::storage::Storage;
 use crate::world::{Clock, Ids};
 
 /// The environment of a session.
 #[derive(Clone)]
-pub struct Start {
+pub struct SessionOptions {
     pub(super) cwd: PathBuf,
     pub(super) parent: Option<String>,
     pub(super) id: Option<String>,
@@ -19,20 +19,20 @@ pub struct Start {
     pub(super) ids: Arc<dyn Ids>,
     pub(super) storage: Arc<dyn Storage>,
     /// Threads and open files shared with other sessions.
-    pub(super) crews: Crews,
+    pub(super) shared: SharedResources,
     /// `true` if a thread hands lines to the system.
-    pub(super) beside: bool,
+    pub(super) writes_in_background: bool,
     /// `true` if a thread brings lines to the disk.
-    pub(super) syncs_beside: bool,
+    pub(super) syncs_in_background: bool,
     /// `true` if the file may be closed between writes.
-    pub(super) rests: bool,
+    pub(super) closes_between_writes: bool,
     /// `true` if a session without its working directory is rejected.
     pub(super) needs_directory: bool,
     /// Length in bytes from which on files keep the texts of their lines.
-    pub(super) large: u64,
+    pub(super) large_threshold: u64,
 }
 
-impl Start {
+impl SessionOptions {
     /// Creates an environment with that working directory, which must be absolute.
     pub fn new(cwd: impl Into<PathBuf>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
         Self {
@@ -42,12 +42,12 @@ impl Start {
             clock,
             ids,
             storage: Arc::new(Disk),
-            crews: Crews::of_process(),
-            beside: false,
-            syncs_beside: true,
-            rests: false,
+            shared: SharedResources::of_process(),
+            writes_in_background: false,
+            syncs_in_background: true,
+            closes_between_writes: false,
             needs_directory: false,
-            large: LARGE,
+            large_threshold: LARGE,
         }
     }
 
@@ -64,52 +64,52 @@ impl Start {
     }
 
     /// Sets whether a session is rejected if its working directory does not exist. Has no effect on a new session.
-    pub fn needing_directory(mut self, needed: bool) -> Self {
+    pub fn require_directory(mut self, needed: bool) -> Self {
         self.needs_directory = needed;
         self
     }
 
     /// Lets a thread write the file, so a disk that does not answer blocks only callers that wait for it
     /// ([`Session::written`](super::Session::written)). By default, the caller that adds an entry writes it.
-    pub fn beside(mut self) -> Self {
-        (self.beside, self.rests) = (true, true);
+    pub fn write_in_background(mut self) -> Self {
+        (self.writes_in_background, self.closes_between_writes) = (true, true);
         self
     }
 
     /// Returns the threads that write the file, or `None` if the callers do.
-    pub(super) fn writers(&self) -> Option<Arc<Crew>> {
-        self.beside.then(|| self.crews.writers.clone())
+    pub(super) fn writer_pool(&self) -> Option<Arc<ThreadPool>> {
+        self.writes_in_background.then(|| self.shared.writers.clone())
     }
 
     /// Returns the threads and places that the file shares with others.
-    pub(super) fn file_threads(&self) -> FileThreads {
-        FileThreads {
-            syncers: self.syncs_beside.then(|| self.crews.syncers.clone()),
-            places: self.rests.then(|| self.crews.files.clone()),
+    pub(super) fn file_resources(&self) -> FileResources {
+        FileResources {
+            syncers: self.syncs_in_background.then(|| self.shared.syncers.clone()),
+            slots: self.closes_between_writes.then(|| self.shared.file_slots.clone()),
         }
     }
 
     /// Uses another storage, written and synced by the callers.
     #[cfg(any(test, feature = "testing"))]
-    pub fn on(mut self, storage: Arc<dyn Storage>) -> Self {
+    pub fn with_storage(mut self, storage: Arc<dyn Storage>) -> Self {
         self.storage = storage;
-        self.crews = Crews::new(usize::MAX);
-        self.syncs_beside = false;
+        self.shared = SharedResources::new(usize::MAX);
+        self.syncs_in_background = false;
         self
     }
 
     /// Closes every file between writes.
     #[cfg(any(test, feature = "testing"))]
-    pub fn closing(mut self) -> Self {
-        self.crews = Crews::new(0);
-        self.rests = true;
+    pub fn close_between_writes(mut self) -> Self {
+        self.shared = SharedResources::new(0);
+        self.closes_between_writes = true;
         self
     }
 
     /// Treats every file as large.
     #[cfg(test)]
-    pub(crate) fn all_large(mut self) -> Self {
-        self.large = 0;
+    pub(crate) fn treat_all_as_large(mut self) -> Self {
+        self.large_threshold = 0;
         self
     }
 
@@ -119,7 +119,7 @@ impl Start {
     }
 }
 
-impl std::fmt::Debug for Start {
+impl std::fmt::Debug for SessionOptions {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Start")

@@ -38,7 +38,7 @@ pub trait Storage: Send + Sync {
     fn identity(&self, path: &Path) -> io::Result<Identity>;
 
     /// Returns the path without symbolic links.
-    fn real(&self, path: &Path) -> io::Result<PathBuf>;
+    fn canonicalize(&self, path: &Path) -> io::Result<PathBuf>;
 
     /// Gives a file a second name. Fails if that name exists.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()>;
@@ -56,7 +56,7 @@ pub trait Storage: Send + Sync {
     fn claim(&self, path: &Path, identity: Identity) -> io::Result<Claim>;
 
     /// Returns the process that has claimed a file, or `None`. The caller has locked the file.
-    fn claimed(&self, path: &Path, identity: Identity) -> io::Result<Option<Holder>>;
+    fn claim_holder(&self, path: &Path, identity: Identity) -> io::Result<Option<Holder>>;
 }
 
 /// An open file.
@@ -119,7 +119,7 @@ pub(super) fn lock(
     if !file.try_lock()? {
         return Ok(Err(Holder(file.holder())));
     }
-    match storage.claimed(path, file.identity()?) {
+    match storage.claim_holder(path, file.identity()?) {
         Ok(None) => Ok(Ok(())),
         other => {
             file.unlock();

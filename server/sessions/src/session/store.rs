@@ -45,7 +45,7 @@ pub enum ResolveError {
     NotAnId(String),
     /// The session belongs to another working directory.
     #[error("session {id} belongs to {cwd}; give its path to go on with it here: {}", .path.display())]
-    Elsewhere {
+    OtherDirectory {
         /// Identifier of the session.
         id: String,
         /// Working directory of the session.
@@ -59,14 +59,14 @@ impl Store {
     /// Creates a store for a working directory within an agent directory. Neither needs to exist.
     pub fn new(agent_dir: &Path, cwd: &Path) -> Self {
         let root = agent_dir.join("sessions");
-        Self { directory: root.join(names::directory(cwd)), root: Some(root), cwd: cwd.to_owned() }
+        Self { directory: root.join(names::directory_name(cwd)), root: Some(root), cwd: cwd.to_owned() }
     }
 
     /// Creates a store as [`Store::new`] does, with a directory name in the form of omp: relative to the user's home or
     /// to the directory for temporary files.
     pub fn short(agent_dir: &Path, cwd: &Path, home: Option<&Path>, temp: &Path) -> Self {
         let root = agent_dir.join("sessions");
-        let directory = root.join(names::short_directory(cwd, home, temp));
+        let directory = root.join(names::short_directory_name(cwd, home, temp));
         Self { directory, root: Some(root), cwd: cwd.to_owned() }
     }
 
@@ -110,7 +110,10 @@ impl Store {
         for entry in entries(&self.directory) {
             let name = entry.file_name();
             let is_empty = entry.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0);
-            if is_empty && names::is_file(&name.to_string_lossy()) && crate::replace::is_left_behind(&entry) {
+            if is_empty
+                && names::is_session_file_name(&name.to_string_lossy())
+                && crate::replace::is_abandoned(&entry)
+            {
                 let _ = std::fs::remove_file(entry.path());
             }
         }
@@ -145,7 +148,7 @@ impl Store {
     /// directory that is not writable. Fails with the process that has the identifier. Blocks.
     pub fn claim(&self, id: &str) -> Result<Option<IdClaim>, Holder> {
         let claimed =
-            self.create_directory().and_then(|()| claims::claim_alone(&self.directory, Key::of_id(id)));
+            self.create_directory().and_then(|()| claims::claim_exclusive(&self.directory, Key::of_id(id)));
         match claimed {
             Ok(claimed) => claimed.map(|claim| Some(IdClaim { _claim: claim })),
             Err(error) => {
@@ -186,7 +189,7 @@ impl Store {
             return Ok(path);
         }
         match find(self.files(Scope::All), text) {
-            Some((path, header)) => Err(ResolveError::Elsewhere {
+            Some((path, header)) => Err(ResolveError::OtherDirectory {
                 id: header.id().to_owned(),
                 cwd: header.cwd().unwrap_or("another directory").to_owned(),
                 path,

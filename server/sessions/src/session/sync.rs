@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::crew::Crew;
+use super::crew::ThreadPool;
 use super::storage::StoredFile;
 
 /// The progress of a file to the disk.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Progress {
+pub(super) struct SyncState {
     /// Number of writes on the disk.
     pub synced: u64,
     /// Reason why no further write gets there. After one failed sync of a file, later reports of the system about it
@@ -20,44 +20,44 @@ pub(super) struct Progress {
 }
 
 /// A function that brings the name of a new file to the disk, called once.
-pub(super) type SyncName = Box<dyn FnOnce() -> io::Result<()> + Send>;
+pub(super) type DirectorySync = Box<dyn FnOnce() -> io::Result<()> + Send>;
 
 /// A function that returns the file to sync.
-pub(super) type GetFile = Box<dyn FnOnce() -> io::Result<Arc<dyn StoredFile>> + Send>;
+pub(super) type FileProvider = Box<dyn FnOnce() -> io::Result<Arc<dyn StoredFile>> + Send>;
 
 /// A counter of writes that brings them to the disk. The last writes get there even if this value is dropped.
 pub(super) struct Syncer {
     written: u64,
-    job: Arc<Job>,
+    job: Arc<SyncJob>,
     /// Threads that sync; without them each write syncs.
-    crew: Option<Arc<Crew>>,
+    pool: Option<Arc<ThreadPool>>,
 }
 
-struct Job {
-    waiting: Mutex<Waiting>,
-    progress: watch::Sender<Progress>,
+struct SyncJob {
+    pending: Mutex<PendingSync>,
+    progress: watch::Sender<SyncState>,
 }
 
 /// The queued work.
-struct Waiting {
+struct PendingSync {
     number: u64,
-    file: Option<GetFile>,
-    name: Option<SyncName>,
+    file: Option<FileProvider>,
+    name: Option<DirectorySync>,
     /// `true` if a thread does the work, or will.
-    is_begun: bool,
+    is_scheduled: bool,
 }
 
-impl Job {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+impl SyncJob {
+    fn pending(&self) -> MutexGuard<'_, PendingSync> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn run(&self) {
         loop {
             let (number, file, name) = {
-                let mut waiting = self.waiting();
+                let mut waiting = self.pending();
                 let Some(file) = waiting.file.take() else {
-                    waiting.is_begun = false;
+                    waiting.is_scheduled = false;
                     return;
                 };
                 (waiting.number, file, waiting.name.take())
@@ -82,23 +82,23 @@ impl Job {
 
 impl Syncer {
     /// Creates a syncer for a file. If the name of the file is new, `name` syncs its directory.
-    pub fn new(name: Option<SyncName>, crew: Option<Arc<Crew>>) -> Self {
-        let waiting = Waiting { number: 0, file: None, name, is_begun: false };
-        let progress = watch::Sender::new(Progress::default());
-        Self { written: 0, job: Arc::new(Job { waiting: Mutex::new(waiting), progress }), crew }
+    pub fn new(name: Option<DirectorySync>, pool: Option<Arc<ThreadPool>>) -> Self {
+        let waiting = PendingSync { number: 0, file: None, name, is_scheduled: false };
+        let progress = watch::Sender::new(SyncState::default());
+        Self { written: 0, job: Arc::new(SyncJob { pending: Mutex::new(waiting), progress }), pool }
     }
 
     /// Notes a write to that file, and starts a sync.
-    pub fn wrote(&mut self, file: GetFile) {
+    pub fn record_write(&mut self, file: FileProvider) {
         self.written += 1;
-        let mut waiting = self.job.waiting();
+        let mut waiting = self.job.pending();
         // One sync covers all earlier writes.
         (waiting.number, waiting.file) = (self.written, Some(file));
-        if std::mem::replace(&mut waiting.is_begun, true) {
+        if std::mem::replace(&mut waiting.is_scheduled, true) {
             return;
         }
         drop(waiting);
-        match &self.crew {
+        match &self.pool {
             Some(crew) => {
                 let job = self.job.clone();
                 crew.submit(move || job.run());
@@ -108,26 +108,26 @@ impl Syncer {
     }
 
     /// Returns the progress of the writes so far.
-    pub fn settling(&self) -> Settling {
-        Settling { progress: self.job.progress.subscribe(), written: self.written }
+    pub fn progress(&self) -> SyncProgress {
+        SyncProgress { progress: self.job.progress.subscribe(), written: self.written }
     }
 }
 
 /// The progress of the writes up to one moment.
 #[derive(Debug, Clone)]
-pub(super) struct Settling {
-    progress: watch::Receiver<Progress>,
+pub(super) struct SyncProgress {
+    progress: watch::Receiver<SyncState>,
     written: u64,
 }
 
-impl Settling {
+impl SyncProgress {
     /// Returns the reason why the sync failed.
     pub fn failed(&self) -> Option<String> {
         self.progress.borrow().failed.clone()
     }
 
     /// Waits until the writes are on the disk. Fails with the reason if they cannot be synced.
-    pub async fn settled(mut self) -> Result<(), String> {
+    pub async fn wait(mut self) -> Result<(), String> {
         let written = self.written;
         let done = self.progress.wait_for(|progress| progress.synced >= written || progress.failed.is_some());
         match done.await {

@@ -13,35 +13,35 @@ use super::storage::{Identity, Storage, StoredFile, reopen};
 
 /// A text that can be read again.
 #[derive(Clone)]
-pub(super) struct Text(Held);
+pub(super) struct LineText(TextLocation);
 
 #[derive(Clone)]
-enum Held {
-    Here(FrameText),
-    There {
-        shelf: Arc<Shelf>,
+enum TextLocation {
+    Memory(FrameText),
+    File {
+        lazy_file: Arc<LazyFile>,
         at: u64,
         length: u32,
         /// Checksum that detects another text at that position.
-        check: u32,
+        checksum: u32,
     },
 }
 
 /// A file with the texts of lines. Unless it is kept open, it is opened by name for each text.
-pub(super) struct Shelf {
+pub(super) struct LazyFile {
     storage: Arc<dyn Storage>,
     path: PathBuf,
     identity: Identity,
     open: Mutex<Option<Arc<dyn StoredFile>>>,
-    /// The file while a caller of [`Shelf::file`] keeps it open.
-    lent: Mutex<Option<Weak<dyn StoredFile>>>,
+    /// The file while a caller of [`LazyFile::file`] keeps it open.
+    shared: Mutex<Option<Weak<dyn StoredFile>>>,
 }
 
-impl Shelf {
+impl LazyFile {
     /// Creates a reader of that file, which is kept open.
     pub fn new(storage: Arc<dyn Storage>, path: PathBuf, file: Arc<dyn StoredFile>) -> io::Result<Self> {
         let identity = file.identity()?;
-        Ok(Self { storage, path, identity, open: Mutex::new(Some(file)), lent: Mutex::default() })
+        Ok(Self { storage, path, identity, open: Mutex::new(Some(file)), shared: Mutex::default() })
     }
 
     /// Returns the file, which is open as long as a caller holds it. Fails if another file has its name now.
@@ -49,7 +49,7 @@ impl Shelf {
         if let Some(file) = &*self.open() {
             return Ok(file.clone());
         }
-        let mut lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lent = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = lent.as_ref().and_then(Weak::upgrade) {
             return Ok(file);
         }
@@ -68,13 +68,13 @@ impl Shelf {
     }
 }
 
-impl Text {
+impl LineText {
     /// Creates a text at that offset in the file.
-    pub fn there(shelf: &Arc<Shelf>, at: u64, text: &str) -> Self {
+    pub fn in_file(lazy_file: &Arc<LazyFile>, at: u64, text: &str) -> Self {
         match u32::try_from(text.len()) {
             Ok(length) => {
-                let check = check(text.as_bytes());
-                Self(Held::There { shelf: shelf.clone(), at, length, check })
+                let check = checksum(text.as_bytes());
+                Self(TextLocation::File { lazy_file: lazy_file.clone(), at, length, checksum: check })
             }
             Err(_) => FrameText::from(text).into(),
         }
@@ -83,8 +83,10 @@ impl Text {
     /// Returns the text, or `None` if the file does not contain it any more.
     pub fn get(&self) -> Option<FrameText> {
         let (shelf, at, length, check) = match &self.0 {
-            Held::Here(text) => return Some(text.clone()),
-            Held::There { shelf, at, length, check } => (shelf, *at, *length, *check),
+            TextLocation::Memory(text) => return Some(text.clone()),
+            TextLocation::File { lazy_file: shelf, at, length, checksum: check } => {
+                (shelf, *at, *length, *check)
+            }
         };
         let mut bytes = vec![0; usize::try_from(length).ok()?];
         let mut read = 0;
@@ -106,7 +108,7 @@ impl Text {
                 }
             }
         }
-        let is_same = read == bytes.len() && self::check(&bytes) == check;
+        let is_same = read == bytes.len() && checksum(&bytes) == check;
         let text = is_same.then(|| String::from_utf8(bytes).ok()).flatten();
         if text.is_none() {
             tracing::warn!("somebody has changed a session file: a line of it is lost");
@@ -115,10 +117,10 @@ impl Text {
     }
 
     /// Returns true if the file of the text does not exist any more. A text in memory is never gone.
-    pub fn is_gone(&self) -> bool {
+    pub fn is_file_missing(&self) -> bool {
         match &self.0 {
-            Held::Here(_) => false,
-            Held::There { shelf, .. } => {
+            TextLocation::Memory(_) => false,
+            TextLocation::File { lazy_file: shelf, .. } => {
                 shelf.file().is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
             }
         }
@@ -127,39 +129,39 @@ impl Text {
     /// Opens the file with the text, before many of its texts are read.
     pub fn open(&self) -> Option<Arc<dyn StoredFile>> {
         match &self.0 {
-            Held::Here(_) => None,
-            Held::There { shelf, .. } => shelf.file().ok(),
+            TextLocation::Memory(_) => None,
+            TextLocation::File { lazy_file: shelf, .. } => shelf.file().ok(),
         }
     }
 
     /// Returns the length of the text in bytes.
     pub fn len(&self) -> usize {
         match &self.0 {
-            Held::Here(text) => text.len(),
-            Held::There { length, .. } => *length as usize,
+            TextLocation::Memory(text) => text.len(),
+            TextLocation::File { length, .. } => *length as usize,
         }
     }
 
     /// Returns the text if it is in memory.
-    pub fn here(&self) -> Option<&FrameText> {
+    pub fn in_memory(&self) -> Option<&FrameText> {
         match &self.0 {
-            Held::Here(text) => Some(text),
-            Held::There { .. } => None,
+            TextLocation::Memory(text) => Some(text),
+            TextLocation::File { .. } => None,
         }
     }
 
     /// Returns true if this text is `other`.
-    pub fn is(&self, other: &FrameText) -> bool {
-        self.begins(other.as_bytes()) == Some(other.len())
+    pub fn equals(&self, other: &FrameText) -> bool {
+        self.match_prefix(other.as_bytes()) == Some(other.len())
     }
 
     /// Returns the length of this text if `bytes` begin with it.
-    pub fn begins(&self, bytes: &[u8]) -> Option<usize> {
+    pub fn match_prefix(&self, bytes: &[u8]) -> Option<usize> {
         match &self.0 {
-            Held::Here(text) => bytes.starts_with(text.as_bytes()).then(|| text.len()),
-            Held::There { length, check, .. } => {
+            TextLocation::Memory(text) => bytes.starts_with(text.as_bytes()).then(|| text.len()),
+            TextLocation::File { length, checksum: check, .. } => {
                 let length = usize::try_from(*length).ok()?;
-                bytes.get(..length).filter(|bytes| self::check(bytes) == *check).map(<[u8]>::len)
+                bytes.get(..length).filter(|bytes| checksum(bytes) == *check).map(<[u8]>::len)
             }
         }
     }
@@ -167,20 +169,20 @@ impl Text {
     /// Returns true if `bytes` may be the beginning of this text. This is known only for a text in memory.
     pub fn may_begin_with(&self, bytes: &[u8]) -> bool {
         match &self.0 {
-            Held::Here(text) => text.as_bytes().starts_with(bytes),
-            Held::There { .. } => bytes.is_empty(),
+            TextLocation::Memory(text) => text.as_bytes().starts_with(bytes),
+            TextLocation::File { .. } => bytes.is_empty(),
         }
     }
 }
 
-impl From<FrameText> for Text {
+impl From<FrameText> for LineText {
     fn from(text: FrameText) -> Self {
-        Self(Held::Here(text))
+        Self(TextLocation::Memory(text))
     }
 }
 
 /// Computes a checksum against accidental changes. It does not protect from forgery.
-fn check(bytes: &[u8]) -> u32 {
+fn checksum(bytes: &[u8]) -> u32 {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let (words, rest) = bytes.as_chunks::<8>();
     let mut last = [0; 8];

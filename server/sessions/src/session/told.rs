@@ -9,7 +9,7 @@ use super::content;
 use super::entry::Entry;
 
 /// Returns the system message that a compaction repeats, or `None` if the entry does not repeat one.
-pub(super) fn again(entry: &Entry) -> Option<Arc<AgentMessage>> {
+pub(super) fn repeated_message(entry: &Entry) -> Option<Arc<AgentMessage>> {
     let Body::Compaction(compaction) = entry.body() else { return None };
     let told = serde_json::from_value(compaction.system_message.clone()?).ok()?;
     matches!(told, AgentMessage::System(_)).then(|| Arc::new(told))
@@ -17,7 +17,7 @@ pub(super) fn again(entry: &Entry) -> Option<Arc<AgentMessage>> {
 
 /// Combines system messages into one, with the time of the first. The last section of a name applies, and null removes
 /// it. Tools are added and removed by name. Texts follow each other. Other messages are ignored.
-pub(super) fn together<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) -> Option<SystemMessage> {
+pub(super) fn merge<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>) -> Option<SystemMessage> {
     let mut messages = messages.into_iter().filter_map(|message| match message {
         AgentMessage::System(message) => Some(message),
         _ => None,
@@ -58,12 +58,11 @@ mod tests {
 
     fn of(messages: Value) -> Value {
         let messages: Vec<AgentMessage> = serde_json::from_value(messages).unwrap();
-        together(&messages)
-            .map_or(Value::Null, |told| serde_json::to_value(AgentMessage::from(told)).unwrap())
+        merge(&messages).map_or(Value::Null, |told| serde_json::to_value(AgentMessage::from(told)).unwrap())
     }
 
     #[test]
-    fn sections_and_tools_are_those_that_were_told_last() {
+    fn the_last_sections_and_tools_apply() {
         let tool = |name: &str, what: &str| json!({"name": name, "description": what, "parameters": {}});
         let first = json!({"role": "system", "content": "", "timestamp": 1,
             "sections": {"preamble": "a", "rules": "b", "docs": "c"},

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use agentese::types::AgentMessage;
 
-use super::body::{Role, Says};
-use super::source::Source;
+use super::body::{PackedBody, Role};
+use super::source::MessageSource;
 use super::storage::StoredFile;
 
 /// Maximum total length of texts that are decoded in one go, in bytes.
@@ -14,42 +14,46 @@ const LONG: usize = 2 << 20;
 
 /// A message that is decoded when it is read, or earlier.
 #[derive(Clone)]
-pub struct StoredMessage(Stored);
+pub struct StoredMessage(MessageState);
 
 #[derive(Clone)]
-enum Stored {
+enum MessageState {
     Decoded(Arc<AgentMessage>),
-    Source(Source),
+    Source(MessageSource),
 }
 
 impl StoredMessage {
     /// Reads the message. A message whose text is lost has no text.
     pub fn read(&self) -> Option<Arc<AgentMessage>> {
         match &self.0 {
-            Stored::Decoded(message) => Some(message.clone()),
-            Stored::Source(source) => source.decoded().map(|decoded| decoded.message),
+            MessageState::Decoded(message) => Some(message.clone()),
+            MessageState::Source(source) => source.decode_message().map(|decoded| decoded.message),
         }
     }
 
     /// Returns the length of the text that is still to be decoded, in bytes. A decoded message has 0.
     fn length(&self) -> usize {
         match &self.0 {
-            Stored::Decoded(_) => 0,
-            Stored::Source(source) => source.text.len(),
+            MessageState::Decoded(_) => 0,
+            MessageState::Source(source) => source.text.len(),
         }
     }
 
     fn open(&self) -> Option<Arc<dyn StoredFile>> {
         match &self.0 {
-            Stored::Decoded(_) => None,
-            Stored::Source(source) => source.text.open(),
+            MessageState::Decoded(_) => None,
+            MessageState::Source(source) => source.text.open(),
         }
     }
 
     /// Returns the author of the message, without decoding if the text is known to have the declared shape.
     pub fn role(&self) -> Role {
         match &self.0 {
-            Stored::Source(Source { body: Says::Message(role), fits: Some(_), .. }) => *role,
+            MessageState::Source(MessageSource {
+                body: PackedBody::Message(role),
+                message_range: Some(_),
+                ..
+            }) => *role,
             _ => self.read().map_or(Role::Other, |message| Role::of(&message)),
         }
     }
@@ -57,13 +61,13 @@ impl StoredMessage {
 
 impl From<Arc<AgentMessage>> for StoredMessage {
     fn from(message: Arc<AgentMessage>) -> Self {
-        Self(Stored::Decoded(message))
+        Self(MessageState::Decoded(message))
     }
 }
 
-impl From<Source> for StoredMessage {
-    fn from(source: Source) -> Self {
-        Self(Stored::Source(source))
+impl From<MessageSource> for StoredMessage {
+    fn from(source: MessageSource) -> Self {
+        Self(MessageState::Source(source))
     }
 }
 
@@ -75,13 +79,13 @@ impl fmt::Debug for StoredMessage {
 
 /// Messages of a conversation as they were at one moment. Clones share them.
 #[derive(Debug, Clone)]
-pub struct Transcript {
+pub struct MessageSnapshot {
     messages: Arc<[StoredMessage]>,
     /// Total length of the texts that are still to be decoded, in bytes.
     length: usize,
 }
 
-impl Transcript {
+impl MessageSnapshot {
     /// Reads the messages, oldest first, each when it is reached.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Arc<AgentMessage>> + Send + use<> {
         let messages = self.messages.clone();
@@ -108,7 +112,7 @@ impl Transcript {
     }
 }
 
-impl FromIterator<StoredMessage> for Transcript {
+impl FromIterator<StoredMessage> for MessageSnapshot {
     fn from_iter<I: IntoIterator<Item = StoredMessage>>(messages: I) -> Self {
         let messages: Arc<[_]> = messages.into_iter().collect();
         let length = messages.iter().map(StoredMessage::length).sum();
@@ -118,7 +122,7 @@ impl FromIterator<StoredMessage> for Transcript {
 
 /// Entries whose messages are kept decoded.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct DecodedEntries {
     pub positions: Vec<usize>,
     /// Total length of the texts of these entries, in bytes.
     pub length: usize,

@@ -106,7 +106,7 @@ mod tests {
     fn entries(links: &[(&str, Option<&str>)]) -> Vec<Entry> {
         let entry = |(id, parent): &(&str, Option<&str>)| {
             let line = serde_json::json!({"type": "x", "id": id, "parentId": parent}).to_string();
-            Entry::alone(line).unwrap()
+            Entry::from_line(line).unwrap()
         };
         links.iter().map(entry).collect()
     }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn fm_f103_every_way_up_ends() {
+    fn fm_f103_every_path_to_the_root_ends() {
         assert_eq!(path(&[("a", None), ("b", Some("a")), ("c", Some("b"))]), [0, 1, 2]);
         assert_eq!(path(&[("a", None), ("b", Some("gone")), ("c", Some("b"))]), [1, 2], "unknown parent");
         assert_eq!(path(&[("a", Some("a"))]), [0], "its own parent");

@@ -13,7 +13,7 @@ pub struct Base {
     /// The tree of the current files.
     pub tree: String,
     /// The paths of nested repositories, submodules included.
-    pub left_out: Vec<PathBuf>,
+    pub nested_repositories: Vec<PathBuf>,
     /// The paths of repositories in its index.
     pub links: Vec<PathBuf>,
     /// Its branches and tags, in the form of a git file.
@@ -34,7 +34,7 @@ const DIFF: [&str; 9] = [
 ];
 
 /// Returns the variables for a git directory of the agent's own in `place`, for files in another folder.
-pub(super) fn within(place: &Path, work_tree: &Path, index: &Path) -> Variables {
+pub(super) fn git_variables(place: &Path, work_tree: &Path, index: &Path) -> Variables {
     vec![
         ("GIT_DIR".into(), place.join("git").into()),
         ("GIT_WORK_TREE".into(), work_tree.into()),
@@ -53,7 +53,7 @@ impl Base {
             }
             _ => {}
         }
-        let directory = within(place, root, &index);
+        let directory = git_variables(place, root, &index);
         // Git would inspect submodules with their own configuration.
         let links = links(git, root, &directory).await?;
         if !links.is_empty() {
@@ -64,7 +64,7 @@ impl Base {
         let (tree, mut left_out) = tree(git, root, &directory, &[]).await?;
         left_out.extend(links.iter().filter(|path| !left_out.contains(path)).cloned().collect::<Vec<_>>());
         let references = repository.references(git).await?;
-        Ok(Self { tree, left_out, links, references })
+        Ok(Self { tree, nested_repositories: left_out, links, references })
     }
 }
 
@@ -77,12 +77,12 @@ pub(super) async fn links(git: &Git, root: &Path, directory: &Variables) -> Resu
 }
 
 /// Returns the tree of all files in a work tree that are not ignored, and the paths of nested repositories,
-/// which are excluded. Fails if there are files below one of the paths in `no_room`.
+/// which are excluded. Fails if there are files below one of the paths in `excluded`.
 pub(super) async fn tree(
     git: &Git,
     root: &Path,
     directory: &Variables,
-    no_room: &[PathBuf],
+    excluded: &[PathBuf],
 ) -> Result<(String, Vec<PathBuf>), String> {
     let list = ["ls-files", "-z", "--others", "--exclude-standard"];
     let listed = git.pipe(root, directory, &list, Vec::new()).await?;
@@ -91,7 +91,7 @@ pub(super) async fn tree(
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty())
         .partition(|name| name.ends_with(b"/"));
-    let lost = no_room.iter().find(|place| files.iter().any(|file| path(file).starts_with(place)));
+    let lost = excluded.iter().find(|place| files.iter().any(|file| path(file).starts_with(place)));
     if let Some(place) = lost {
         return Err(format!(
             "{} is a repository of its own in the working directory; files below it cannot be brought back",

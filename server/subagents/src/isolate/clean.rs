@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use rustix::fs::{FlockOperation, flock};
 use serde_json::{Value, json};
 
-use super::git::{AWAY, QUIET};
+use super::git::{HIDDEN_VARIABLES, SAFE_OPTIONS};
 use crate::providers::key_variables;
 
 const EXTENSION: &str = "lease";
@@ -30,16 +30,16 @@ pub fn reference(branch: &str) -> String {
 
 /// A lock file that marks a folder as used.
 #[derive(Debug)]
-pub struct Claim {
+pub struct LeaseFile {
     file: File,
     /// The locked folder.
-    pub place: PathBuf,
+    pub folder: PathBuf,
     root: PathBuf,
 }
 
-impl Claim {
+impl LeaseFile {
     /// Creates and locks a folder of that name.
-    pub fn take(worktrees: &Path, name: &str, root: &Path) -> io::Result<Self> {
+    pub fn acquire(worktrees: &Path, name: &str, root: &Path) -> io::Result<Self> {
         make_private(worktrees)?;
         let place = worktrees.join(name);
         let file = File::options()
@@ -49,9 +49,9 @@ impl Claim {
             .mode(0o600)
             .open(place.with_extension(EXTENSION))?;
         flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        let mut claim = Self { file, place, root: root.to_owned() };
+        let mut claim = Self { file, folder: place, root: root.to_owned() };
         claim.write(&[])?;
-        make_private(&claim.place)?;
+        make_private(&claim.folder)?;
         Ok(claim)
     }
 
@@ -65,9 +65,9 @@ impl Claim {
     }
 
     /// Removes the folder, the branches and the lock file.
-    pub fn clean(mut self) {
-        if let Err(error) = clean(&mut self.file, &self.place) {
-            tracing::warn!(place = %self.place.display(), %error, "copies of a repository are left behind");
+    pub fn remove(mut self) {
+        if let Err(error) = remove_leased(&mut self.file, &self.folder) {
+            tracing::warn!(place = %self.folder.display(), %error, "copies of a repository are left behind");
         }
     }
 }
@@ -81,21 +81,21 @@ pub fn sweep(worktrees: &Path) {
         let Ok(mut file) = File::options().read(true).write(true).open(&lease) else { continue };
         // A live owner holds the lock.
         if flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok()
-            && let Err(error) = clean(&mut file, &lease.with_extension(""))
+            && let Err(error) = remove_leased(&mut file, &lease.with_extension(""))
         {
             tracing::warn!(lease = %lease.display(), %error, "copies of a repository are left behind");
         }
     }
 }
 
-fn clean(lease: &mut File, place: &Path) -> io::Result<()> {
+fn remove_leased(lease: &mut File, place: &Path) -> io::Result<()> {
     let mut text = String::new();
     lease.rewind()?;
     lease.read_to_string(&mut text)?;
-    let said: Value = serde_json::from_str(&text).unwrap_or_default();
-    let root = said["root"].as_str().map(PathBuf::from).filter(|root| root.is_dir());
+    let content: Value = serde_json::from_str(&text).unwrap_or_default();
+    let root = content["root"].as_str().map(PathBuf::from).filter(|root| root.is_dir());
     if let Some(root) = root {
-        for branch in said["branches"].as_array().into_iter().flatten() {
+        for branch in content["branches"].as_array().into_iter().flatten() {
             // A branch that was moved since belongs to the user.
             if let (Some(name), Some(commit)) = (branch[0].as_str(), branch[1].as_str()) {
                 git(&root, &["update-ref", "--no-deref", "-d", &reference(name), commit]);
@@ -103,16 +103,16 @@ fn clean(lease: &mut File, place: &Path) -> io::Result<()> {
         }
     }
     let lease_file = place.with_extension(EXTENSION);
-    if remove_alone(lease, &[place, &lease_file]).is_err() {
+    if remove_detached(lease, &[place, &lease_file]).is_err() {
         remove_all(place)?;
-        removed(std::fs::remove_file(lease_file))?;
+        ignore_missing(std::fs::remove_file(lease_file))?;
     }
     Ok(())
 }
 
 /// Removes files and folders in a separate process, which survives this process and holds the lock until its
 /// end. Fails if something is left.
-fn remove_alone(lease: &File, paths: &[&Path]) -> io::Result<()> {
+fn remove_detached(lease: &File, paths: &[&Path]) -> io::Result<()> {
     let mut command = Command::new("rm");
     command
         .arg("-rf")
@@ -128,17 +128,17 @@ fn remove_alone(lease: &File, paths: &[&Path]) -> io::Result<()> {
 
 fn git(root: &Path, arguments: &[&str]) {
     let mut command = Command::new("git");
-    for name in AWAY.into_iter().chain(key_variables()) {
+    for name in HIDDEN_VARIABLES.into_iter().chain(key_variables()) {
         command.env_remove(name);
     }
-    command.args(QUIET).args(arguments).current_dir(root);
+    command.args(SAFE_OPTIONS).args(arguments).current_dir(root);
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     if let Err(error) = command.status() {
         tracing::warn!(%error, "git does not start");
     }
 }
 
-fn removed(result: io::Result<()>) -> io::Result<()> {
+fn ignore_missing(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
@@ -147,20 +147,20 @@ fn removed(result: io::Result<()>) -> io::Result<()> {
 
 /// Removes a folder with its contents, even if they were made read-only.
 pub fn remove_all(path: &Path) -> io::Result<()> {
-    removed(std::fs::remove_dir_all(path)).or_else(|_| {
-        open_up(path);
-        removed(std::fs::remove_dir_all(path))
+    ignore_missing(std::fs::remove_dir_all(path)).or_else(|_| {
+        make_removable(path);
+        ignore_missing(std::fs::remove_dir_all(path))
     })
 }
 
-fn open_up(path: &Path) {
+fn make_removable(path: &Path) {
     let Ok(metadata) = path.symlink_metadata() else { return };
     if !metadata.is_dir() {
         return;
     }
     let _ = std::fs::set_permissions(path, Permissions::from_mode(0o700));
     for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-        open_up(&entry.path());
+        make_removable(&entry.path());
     }
 }
 

@@ -11,17 +11,17 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio_util::sync::CancellationToken;
 
 use crate::providers::key_variables;
-use crate::tools::{CommandLine, Exit, Spawner, Talking};
+use crate::tools::{CommandLine, Exit, PipedProcess, Spawner};
 
 /// Time limit of a git command. Usually it takes seconds; on a huge repository and a slow disk, minutes.
-const LIMIT: Duration = Duration::from_secs(600);
+const TIMEOUT: Duration = Duration::from_secs(600);
 /// Maximum length of git's error output that is read, in bytes.
-const COMPLAINT: u64 = 64 * 1024;
+const MAX_STDERR_BYTES: u64 = 64 * 1024;
 /// Maximum length of git's output, in bytes: the names of a million files.
-const ANSWER: u64 = 256 << 20;
+const MAX_STDOUT_BYTES: u64 = 256 << 20;
 
 /// Options that disable hooks, monitors and automatic maintenance.
-pub(super) const QUIET: [&str; 10] = [
+pub(super) const SAFE_OPTIONS: [&str; 10] = [
     "-c",
     "core.hooksPath=/dev/null",
     "-c",
@@ -35,7 +35,7 @@ pub(super) const QUIET: [&str; 10] = [
 ];
 
 /// Variables that would direct git to another repository or change its path handling.
-pub(super) const AWAY: [&str; 12] = [
+pub(super) const HIDDEN_VARIABLES: [&str; 12] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_INDEX_FILE",
@@ -70,13 +70,13 @@ impl Git {
     }
 
     /// Returns a runner whose commands end only with that token.
-    pub fn until(&self, stop: CancellationToken) -> Self {
+    pub fn with_stop_token(&self, stop: CancellationToken) -> Self {
         Self::new(self.spawner.clone(), stop)
     }
 
     /// Returns a runner for work that must not be interrupted.
-    pub fn to_the_end(&self) -> Self {
-        self.until(CancellationToken::new())
+    pub fn uninterruptible(&self) -> Self {
+        self.with_stop_token(CancellationToken::new())
     }
 
     /// Returns true if the commands are to end.
@@ -109,17 +109,20 @@ impl Git {
         if self.is_stopped() {
             return Err(format!("git {name} was stopped"));
         }
-        let talking =
-            self.spawner.talk(&line).await.map_err(|error| format!("git does not start: {error}"))?;
-        let Talking { input: stdin, output, errors, mut running } = talking;
+        let piped =
+            self.spawner.spawn_piped(&line).await.map_err(|error| format!("git does not start: {error}"))?;
+        let PipedProcess { input: stdin, output, errors, process: mut running } = piped;
         let work = async {
             // Warnings are not part of the output.
-            let (answer, complaint, ()) =
-                tokio::join!(beginning(output, ANSWER), beginning(errors, COMPLAINT), write(stdin, input));
+            let (answer, complaint, ()) = tokio::join!(
+                read_limited(output, MAX_STDOUT_BYTES),
+                read_limited(errors, MAX_STDERR_BYTES),
+                write(stdin, input)
+            );
             Ok::<_, io::Error>((answer?, complaint?, running.wait().await?))
         };
         let ended = tokio::select! {
-            ended = tokio::time::timeout(LIMIT, work) => Some(ended),
+            ended = tokio::time::timeout(TIMEOUT, work) => Some(ended),
             () = self.stop.cancelled() => None,
         };
         let Some(ended) = ended else {
@@ -127,8 +130,8 @@ impl Git {
             return Err(format!("git {name} was stopped"));
         };
         match ended {
-            Ok(Ok((answer, _, Exit::Code(0)))) if answer.len() as u64 == ANSWER => {
-                Err(format!("git {name} answers with more than {} MiB", ANSWER >> 20))
+            Ok(Ok((answer, _, Exit::Code(0)))) if answer.len() as u64 == MAX_STDOUT_BYTES => {
+                Err(format!("git {name} answers with more than {} MiB", MAX_STDOUT_BYTES >> 20))
             }
             Ok(Ok((answer, _, Exit::Code(0)))) => Ok(answer),
             Ok(Ok((answer, complaint, _))) => {
@@ -136,7 +139,7 @@ impl Git {
                 Err(format!("git {name}: {}", String::from_utf8_lossy(&said).trim_end()))
             }
             Ok(Err(error)) => Err(format!("git {name}: {error}")),
-            Err(_) => Err(format!("git {name} took more than {} s", LIMIT.as_secs())),
+            Err(_) => Err(format!("git {name} took more than {} s", TIMEOUT.as_secs())),
         }
     }
 }
@@ -144,13 +147,14 @@ impl Git {
 fn command_line(cwd: &Path, variables: &Variables, arguments: &[&str]) -> CommandLine {
     let traces = std::env::vars_os().map(|(name, _)| name);
     let traces = traces.filter(|name| name.as_encoded_bytes().starts_with(TRACE));
-    let hidden = AWAY.iter().map(OsString::from).chain(traces).chain(key_variables().map(OsString::from));
+    let hidden =
+        HIDDEN_VARIABLES.iter().map(OsString::from).chain(traces).chain(key_variables().map(OsString::from));
     let mut environment = variables.clone();
     environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
     environment.push(("LC_ALL".into(), "C".into()));
     CommandLine {
         program: "git".into(),
-        arguments: QUIET.iter().chain(arguments).map(OsString::from).collect(),
+        arguments: SAFE_OPTIONS.iter().chain(arguments).map(OsString::from).collect(),
         cwd: cwd.to_owned(),
         hidden: hidden.filter(|name| environment.iter().all(|(set, _)| set != name)).collect(),
         environment,
@@ -165,9 +169,9 @@ async fn write(mut channel: impl AsyncWrite + Unpin, input: Vec<u8>) {
 }
 
 /// Returns the beginning of a channel's output. The rest is read and discarded, so that git does not block.
-async fn beginning(mut channel: impl AsyncRead + Unpin, most: u64) -> io::Result<Vec<u8>> {
-    let mut said = Vec::new();
-    (&mut channel).take(most).read_to_end(&mut said).await?;
+async fn read_limited(mut channel: impl AsyncRead + Unpin, limit: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    (&mut channel).take(limit).read_to_end(&mut content).await?;
     tokio::io::copy(&mut channel, &mut tokio::io::sink()).await?;
-    Ok(said)
+    Ok(content)
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::base::{diff, within};
+use super::base::{diff, git_variables};
 use super::clean::{Branch, reference};
 use super::git::{Git, Variables};
-use super::lease::Lease;
+use super::lease::WorktreeLease;
 
 /// A commit to be created.
 #[derive(Debug, Clone)]
@@ -18,31 +18,31 @@ pub struct Commit {
 
 /// Result of merging commits.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Merged {
+pub struct MergeResult {
     /// The merged branches.
     pub merged: Vec<String>,
     /// The other branches, with the reason.
-    pub left: Vec<(String, String)>,
+    pub unmerged: Vec<(String, String)>,
 }
 
 /// Maximum number of names tried for a branch.
-const NAMES: usize = 100;
+const MAX_BRANCH_NAMES: usize = 100;
 
 /// Identity for commits if the user has not configured one.
-const NOBODY: [(&str, &str); 4] = [
+const FALLBACK_IDENTITY: [(&str, &str); 4] = [
     ("GIT_AUTHOR_NAME", "agentese"),
     ("GIT_AUTHOR_EMAIL", "agentese@localhost"),
     ("GIT_COMMITTER_NAME", "agentese"),
     ("GIT_COMMITTER_EMAIL", "agentese@localhost"),
 ];
 
-impl Lease {
+impl WorktreeLease {
     /// Applies all patches to the user's files, or no patch. Returns true if there was anything to apply.
     /// If the patches conflict, or the files have changed meanwhile, the call fails and the files stay
     /// unchanged.
     pub async fn apply(&self, patches: &[PathBuf]) -> Result<bool, String> {
         let (base, root) = (self.base().await?, &self.repository.root);
-        let directory = within(self.place(), root, &self.place().join("merge.index"));
+        let directory = git_variables(self.folder(), root, &self.folder().join("merge.index"));
         self.git.run(root, &directory, &["read-tree", &base.tree]).await?;
         for patch in patches {
             self.stage(&directory, patch).await?;
@@ -51,11 +51,11 @@ impl Lease {
         if tree == base.tree {
             return Ok(false);
         }
-        let all = self.place().join("merge.patch");
+        let all = self.folder().join("merge.patch");
         diff(&self.git, root, &directory, &base.tree, &tree, &all).await?;
         let apply = vec!["apply".into(), "--whitespace=nowarn".into(), all.to_string_lossy().into()];
-        let (git, root) = (self.git.to_the_end(), root.clone());
-        self.change(async move { run(&git, &root, &directory, &apply).await }).await?;
+        let (git, root) = (self.git.uninterruptible(), root.clone());
+        self.change_files(async move { run_git(&git, &root, &directory, &apply).await }).await?;
         Ok(true)
     }
 
@@ -63,20 +63,20 @@ impl Lease {
     /// commits. A patch that does not apply is left out. If files of the user are in the way, nothing is
     /// merged and everything stays unchanged. The new branches are deleted afterwards; existing branches are
     /// never changed.
-    pub async fn merge(&mut self, commits: &mut [Commit]) -> Result<Merged, String> {
+    pub async fn merge(&mut self, commits: &mut [Commit]) -> Result<MergeResult, String> {
         self.base().await?;
         let (root, none) = (self.repository.root.clone(), Variables::new());
         let mut head = self.git.run(&root, &none, &["rev-parse", "HEAD"]).await?;
         if head != self.repository.head {
             return Err("another commit was checked out meanwhile".to_owned());
         }
-        let directory = self.lasting(&self.place().join("merge.index"));
+        let directory = self.persistent_variables(&self.folder().join("merge.index"));
         self.git.run(&root, &directory, &["read-tree", &head]).await?;
         let mut made = Vec::new();
-        let mut merged = Merged::default();
+        let mut merged = MergeResult::default();
         for commit in commits {
             if let Err(reason) = self.stage(&directory, &commit.patch).await {
-                merged.left.push((commit.branch.clone(), reason));
+                merged.unmerged.push((commit.branch.clone(), reason));
                 continue;
             }
             let tree = self.git.run(&root, &directory, &["write-tree"]).await?;
@@ -85,7 +85,7 @@ impl Lease {
             merged.merged.push(commit.branch.clone());
         }
         let moved = self.check_out(head, &merged.merged).await;
-        let git = self.git.to_the_end();
+        let git = self.git.uninterruptible();
         for Branch { name, commit } in &made {
             let delete = ["update-ref", "--no-deref", "-d", &reference(name), commit];
             if let Err(reason) = git.run(&root, &none, &delete).await {
@@ -97,8 +97,8 @@ impl Lease {
 
     /// Returns the variables for the git directory of the call with the user's objects: new objects stay in
     /// the repository.
-    fn lasting(&self, index: &Path) -> Variables {
-        let mut directory = within(self.place(), &self.repository.root, index);
+    fn persistent_variables(&self, index: &Path) -> Variables {
+        let mut directory = git_variables(self.folder(), &self.repository.root, index);
         directory.push(("GIT_OBJECT_DIRECTORY".into(), self.repository.objects().into()));
         directory
     }
@@ -111,10 +111,10 @@ impl Lease {
         if commit == before {
             return Ok(());
         }
-        let directory = self.lasting(&self.repository.index);
-        let (git, root) = (self.git.to_the_end(), self.repository.root.clone());
+        let directory = self.persistent_variables(&self.repository.index);
+        let (git, root) = (self.git.uninterruptible(), self.repository.root.clone());
         let message = format!("merge {}: Fast-forward", branches.join(" "));
-        self.change(async move {
+        self.change_files(async move {
             // Fails if files have changed, which is not an error here.
             let _ = git.run(&root, &directory, &["update-index", "-q", "--refresh"]).await;
             git.run(&root, &directory, &["read-tree", "-m", "-u", &before, &commit]).await?;
@@ -129,24 +129,24 @@ impl Lease {
     }
 
     /// Changes the user's files, unless the call was stopped. A later stop does not interrupt the change.
-    async fn change(
+    async fn change_files(
         &self,
         work: impl Future<Output = Result<(), String>> + Send + 'static,
     ) -> Result<(), String> {
         if self.git.is_stopped() {
             return Err("the call was stopped".to_owned());
         }
-        self.surely(work).await
+        self.run_uninterrupted(work).await
     }
 
     /// Creates a branch at a commit, records it in `made`, and returns its name. If a branch of that name
     /// exists, the new name gets a number as its suffix.
     async fn branch(&mut self, made: &mut Vec<Branch>, wanted: &str, commit: &str) -> Result<String, String> {
         let mut name = wanted.to_owned();
-        for number in 2..=NAMES {
+        for number in 2..=MAX_BRANCH_NAMES {
             made.push(Branch { name: name.clone(), commit: commit.to_owned() });
             // The cleanup deletes the branch only if it is still at that commit.
-            if let Some(claim) = &mut self.claim {
+            if let Some(claim) = &mut self.lease_file {
                 claim.write(made).map_err(|error| error.to_string())?;
             }
             // An empty old value requires that the branch does not exist.
@@ -161,7 +161,7 @@ impl Lease {
             }
             name = format!("{wanted}-{number}");
         }
-        Err(format!("there are {NAMES} branches called {wanted} already"))
+        Err(format!("there are {MAX_BRANCH_NAMES} branches called {wanted} already"))
     }
 
     /// Applies a patch to an index only. An empty patch changes nothing.
@@ -188,14 +188,14 @@ impl Lease {
             Ok(made) => Ok(made),
             Err(_) => {
                 let mut directory = directory.clone();
-                directory.extend(NOBODY.iter().map(|(name, value)| (name.into(), value.into())));
+                directory.extend(FALLBACK_IDENTITY.iter().map(|(name, value)| (name.into(), value.into())));
                 self.git.run(&self.repository.root, &directory, &commit).await
             }
         }
     }
 }
 
-async fn run(git: &Git, root: &Path, directory: &Variables, arguments: &[String]) -> Result<(), String> {
+async fn run_git(git: &Git, root: &Path, directory: &Variables, arguments: &[String]) -> Result<(), String> {
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     git.run(root, directory, &arguments).await.map(drop)
 }

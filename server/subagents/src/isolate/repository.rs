@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::git::{Git, Variables};
-use super::settings::{Settings, untrusted};
+use super::settings::{Settings, untrusted_error};
 
 /// A repository of the user.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ impl Repository {
         let mut places = places.lines();
         let root = PathBuf::from(places.next().unwrap_or_default());
         let prefix = PathBuf::from(places.next().unwrap_or_default());
-        is_around(&root, cwd)?;
+        check_contains(&root, cwd)?;
         let heads = git.run(&root, &Variables::new(), &["rev-parse", "--verify", "--quiet", "HEAD"]).await;
         let head = heads
             .map_err(|_| "Isolated task execution requires a commit; the repository has none.".to_owned())?;
@@ -70,7 +70,7 @@ impl Repository {
 
     /// Creates a git directory with the objects, the settings and the checked-out commit of this repository.
     /// Blocks.
-    pub fn make(&self, place: &Path, references: &[u8]) -> io::Result<()> {
+    pub fn create_git_dir(&self, place: &Path, references: &[u8]) -> io::Result<()> {
         for folder in ["objects/info", "objects/pack", "refs/heads", "info"] {
             std::fs::create_dir_all(place.join(folder))?;
         }
@@ -119,7 +119,7 @@ impl Repository {
 }
 
 /// Fails if the work tree does not contain the folder: the configuration of a repository may name any other.
-fn is_around(root: &Path, cwd: &Path) -> Result<(), String> {
+fn check_contains(root: &Path, cwd: &Path) -> Result<(), String> {
     let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
     let nearest = cwd.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok());
     if nearest.is_some_and(|nearest| root.canonicalize().is_ok_and(|root| root == nearest)) {
@@ -132,7 +132,7 @@ fn is_around(root: &Path, cwd: &Path) -> Result<(), String> {
 }
 
 /// Fails if the attributes of a file name a filter. `directory` selects the git directory.
-pub(super) async fn without_filters(git: &Git, root: &Path, directory: &Variables) -> Result<(), String> {
+pub(super) async fn check_no_filters(git: &Git, root: &Path, directory: &Variables) -> Result<(), String> {
     let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let files = git.pipe(root, directory, &list, Vec::new()).await?;
     let ask = ["check-attr", "-z", "--stdin", "filter"];
@@ -144,7 +144,7 @@ pub(super) async fn without_filters(git: &Git, root: &Path, directory: &Variable
     match named {
         Some(triple) => {
             let [file, name] = [triple[0], triple[2]].map(String::from_utf8_lossy);
-            Err(untrusted(&format!("the attributes of {file} name the filter \"{name}\"")))
+            Err(untrusted_error(&format!("the attributes of {file} name the filter \"{name}\"")))
         }
         None => Ok(()),
     }

@@ -77,7 +77,7 @@ const HARMLESS: &[&str] = &[
 
 /// Settings that no copy receives, as patterns, or as sections that end in a dot. They concern the git
 /// directory itself, or are hooks, aliases, editors and pagers, which a copy does not need.
-const OWN: &[&str] = &[
+const EXCLUDED: &[&str] = &[
     "alias.",
     "core.bare",
     "core.editor",
@@ -108,11 +108,11 @@ impl Settings {
         let list = ["config", includes, "--show-scope", "--list", "--null"];
         let all = parse(&git.pipe(root, &Variables::new(), &list, Vec::new()).await?);
         if !trusted && let Some(setting) = all.iter().find(|setting| setting.names_a_program()) {
-            return Err(untrusted(&format!("its configuration names a program ({})", setting.name)));
+            return Err(untrusted_error(&format!("its configuration names a program ({})", setting.name)));
         }
         let counts = |setting: &Setting| match trusted {
-            true => !OWN.iter().any(|pattern| is(pattern, &setting.name)),
-            false => HARMLESS.iter().any(|pattern| is(pattern, &setting.name)),
+            true => !EXCLUDED.iter().any(|pattern| matches_pattern(pattern, &setting.name)),
+            false => HARMLESS.iter().any(|pattern| matches_pattern(pattern, &setting.name)),
         };
         Ok(Self(all.into_iter().filter(counts).collect()))
     }
@@ -135,7 +135,7 @@ impl Settings {
 }
 
 /// Returns the message that rejects an untrusted repository.
-pub(super) fn untrusted(reason: &str) -> String {
+pub(super) fn untrusted_error(reason: &str) -> String {
     format!(
         "Isolated task execution requires trust for this repository: {reason}, and the directory is not trusted. Git \
          would run that program. Trust the directory, or work without isolation."
@@ -147,7 +147,7 @@ impl Setting {
         let value = self.value.as_deref().unwrap_or("true");
         // Git has a monitor of its own. An empty value cancels the value in another file.
         let switch = self.name == "core.fsmonitor" && is_boolean(value);
-        !value.is_empty() && !switch && PROGRAMS.iter().any(|pattern| is(pattern, &self.name))
+        !value.is_empty() && !switch && PROGRAMS.iter().any(|pattern| matches_pattern(pattern, &self.name))
     }
 
     fn text(&self) -> String {
@@ -182,7 +182,7 @@ fn escaped(value: &str) -> String {
 }
 
 /// Returns true if a pattern applies to that setting.
-fn is(pattern: &str, name: &str) -> bool {
+fn matches_pattern(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         Some((start, end)) => {
             name.len() > start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_told_from_switches() {
+    fn program_settings_are_distinguished_from_switches() {
         let names = |name: &str, value: &str| {
             Setting { name: name.into(), value: Some(value.into()) }.names_a_program()
         };

@@ -2,8 +2,8 @@
 
 use serde_json::Map;
 
-use super::Plan;
-use crate::tools::{Agents, Bash, Parent};
+use super::VerificationPlan;
+use crate::tools::{BashTool, Parent, SubagentHost};
 
 const NO_BASH: &str =
     "The agent has no tool bash, so that verify.commands cannot be given. Name a profile of the settings.";
@@ -11,16 +11,16 @@ const NO_BASH: &str =
 /// Requests permission from the guards of the parent's calls, for each command as for a call of `bash`.
 /// Commands of a profile come from the settings and need no permission. Fails with a message for the model.
 /// `call_id` is the id of the verifying call.
-pub async fn allowed(
-    plan: &Plan,
+pub async fn check_permission(
+    plan: &VerificationPlan,
     parent: &Parent,
-    agents: &dyn Agents,
+    agents: &dyn SubagentHost,
     call_id: Option<&str>,
 ) -> Result<(), String> {
-    if !plan.given {
+    if !plan.from_call {
         return Ok(());
     }
-    if parent.tools.get(Bash::NAME).is_none() {
+    if parent.tools.get(BashTool::NAME).is_none() {
         return Err(NO_BASH.to_owned());
     }
     for (index, command) in plan.commands.iter().enumerate() {
@@ -30,9 +30,9 @@ pub async fn allowed(
             arguments.insert("timeout".to_owned(), limit.div_ceil(1000).into());
         }
         let id = format!("{}-verify-{}", call_id.unwrap_or_default(), index + 1);
-        let call = agentese::types::ToolCall::new(&id, Bash::NAME, arguments);
+        let call = agentese::types::ToolCall::new(&id, BashTool::NAME, arguments);
         let refused = |reason| format!("The verification command \"{}\" was refused. {reason}", command.name);
-        agents.may(&call).await.map_err(refused)?;
+        agents.authorize(&call).await.map_err(refused)?;
     }
     Ok(())
 }

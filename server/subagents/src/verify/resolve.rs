@@ -8,18 +8,18 @@ use crate::config::VerificationSettings;
 
 const NOT_ISOLATED: &str =
     "Verification requires isolated task execution. Pass isolated: true or disable verify.";
-const NOTHING: &str = "Verification requested but no verification profile or commands were provided.";
+const NO_PROFILE: &str = "Verification requested but no verification profile or commands were provided.";
 const LSP: &str = "LSP-based task verification is not implemented yet. Use command checks for now.";
 const NO_COMMANDS: &str = "Verification requires at least one command. Provide verify.commands or configure task.verification.profiles.";
-const OFF: &str = "Verification is disabled (task.verification.enabled is false). Omit verify.";
+const DISABLED: &str = "Verification is disabled (task.verification.enabled is false). Omit verify.";
 
 /// Verification of a subagent's work.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Plan {
+pub struct VerificationPlan {
     pub profile: Option<String>,
     pub commands: Vec<VerifyCommand>,
     /// True if the commands come from the call and not from the settings.
-    pub given: bool,
+    pub from_call: bool,
     pub on_failure: FailurePolicy,
     pub max_retries: u64,
 }
@@ -30,7 +30,7 @@ pub fn resolve(
     settings: &VerificationSettings,
     isolated: bool,
     verify: Option<&Value>,
-) -> Result<Option<Plan>, String> {
+) -> Result<Option<VerificationPlan>, String> {
     if verify == Some(&Value::Bool(false)) {
         return Ok(None);
     }
@@ -39,7 +39,7 @@ pub fn resolve(
         (false, Some(_)) => return Err(NOT_ISOLATED.to_owned()),
         (false, None) => return Ok(None),
         (true, None) if !required => return Ok(None),
-        (true, Some(_)) if settings.enabled == Some(false) => return Err(OFF.to_owned()),
+        (true, Some(_)) if settings.enabled == Some(false) => return Err(DISABLED.to_owned()),
         (true, _) => {}
     }
     let empty = Map::new();
@@ -54,7 +54,7 @@ pub fn resolve(
     let named = named.map(str::trim).filter(|name| !name.is_empty());
     let profile = named.or(Some(settings.default_profile.trim()).filter(|name| !name.is_empty()));
     let base = match profile {
-        None if !inline.contains_key("commands") => return Err(NOTHING.to_owned()),
+        None if !inline.contains_key("commands") => return Err(NO_PROFILE.to_owned()),
         None => &empty,
         Some(name) => settings
             .profiles
@@ -80,10 +80,10 @@ pub fn resolve(
     if commands.is_empty() {
         return Err(NO_COMMANDS.to_owned());
     }
-    Ok(Some(Plan {
+    Ok(Some(VerificationPlan {
         profile: profile.map(str::to_owned),
         commands,
-        given: inline.get("commands").is_some_and(|commands| !commands.is_null()),
+        from_call: inline.get("commands").is_some_and(|commands| !commands.is_null()),
         on_failure: merged("onFailure").map_or(Ok(FailurePolicy::ReturnFailure), policy)?,
         max_retries: merged("maxRetries").and_then(Value::as_u64).unwrap_or(settings.max_retries),
     }))
@@ -131,12 +131,12 @@ mod tests {
         settings
     }
 
-    fn names(plan: &Plan) -> Vec<&str> {
+    fn names(plan: &VerificationPlan) -> Vec<&str> {
         plan.commands.iter().map(|command| command.name.as_str()).collect()
     }
 
     #[test]
-    fn every_shape_of_verify_is_understood() {
+    fn every_form_of_verify_is_resolved() {
         let plain = settings(json!({}));
         let default = settings(json!({"default": "ci"}));
         let get = |settings: &VerificationSettings, verify: Value| resolve(settings, true, Some(&verify));
@@ -148,7 +148,7 @@ mod tests {
             let plan = get(&default, verify.clone()).unwrap().unwrap();
             assert_eq!((plan.profile.as_deref(), names(&plan)), (Some("ci"), vec!["types"]), "{verify}");
             assert_eq!((plan.on_failure, plan.max_retries), (FailurePolicy::DiscardPatch, 3));
-            assert!(!plan.given);
+            assert!(!plan.from_call);
         }
         let inline = json!({"commands": [{"name": "a", "command": "b"}]});
         let plan = get(&plain, inline.clone()).unwrap().unwrap();
@@ -156,15 +156,15 @@ mod tests {
         // The default profile is the base; its commands are replaced.
         let plan = get(&default, inline).unwrap().unwrap();
         assert_eq!((plan.profile.as_deref(), names(&plan)), (Some("ci"), vec!["a"]));
-        assert_eq!((plan.on_failure, plan.given), (FailurePolicy::DiscardPatch, true));
+        assert_eq!((plan.on_failure, plan.from_call), (FailurePolicy::DiscardPatch, true));
         assert_eq!(get(&plain, json!("off")), Ok(None));
     }
 
     #[test]
-    fn what_cannot_be_is_refused_with_its_reason() {
+    fn invalid_verify_is_rejected_with_its_reason() {
         let plain = settings(json!({}));
         let refused = |verify: Value| resolve(&plain, true, Some(&verify)).unwrap_err();
-        assert_eq!(refused(json!(true)), NOTHING);
+        assert_eq!(refused(json!(true)), NO_PROFILE);
         assert_eq!(refused(json!("nope")), "Unknown or invalid verification profile \"nope\".");
         assert_eq!(refused(json!("bad")), "Unknown or invalid verification profile \"bad\".");
         assert_eq!(refused(json!("lsp")), LSP);
@@ -182,9 +182,9 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_counts_as_it_was_written() {
+    fn enabled_setting_decides_about_verification() {
         let off = settings(json!({"enabled": false, "default": "ci", "require": true}));
-        assert_eq!(resolve(&off, true, Some(&json!(true))), Err(OFF.to_owned()));
+        assert_eq!(resolve(&off, true, Some(&json!(true))), Err(DISABLED.to_owned()));
         assert_eq!(resolve(&off, true, None), Ok(None));
         let unwritten = settings(json!({"default": "ci", "require": true}));
         assert_eq!(resolve(&unwritten, true, None), Ok(None));

@@ -10,21 +10,21 @@ use agentese::types::{
 };
 use serde_json::Number;
 
-use super::Plan;
-use crate::outcome::keep;
-use crate::tools::process::{Ending, Finished, Request, run};
-use crate::tools::{Agents, ChildNews, Exit, ShellSettings, ToolContext};
+use super::VerificationPlan;
+use crate::outcome::write_private;
+use crate::tools::process::{CommandOutcome, CommandResult, Request, run};
+use crate::tools::{Exit, ShellSettings, SubagentEvent, SubagentHost, ToolContext};
 
 /// Maximum size of the output file of one command, in bytes.
-const ARTIFACT: u64 = 16 * 1024 * 1024;
+const MAX_OUTPUT_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// The exit code of a command that was stopped.
-const ENDED: i64 = 143;
+const STOPPED_EXIT_CODE: i64 = 143;
 /// Maximum displayed output: lines, then characters.
-const SHOWN: (usize, usize) = (20, 4000);
+const PREVIEW_LIMITS: (usize, usize) = (20, 4000);
 
 /// Verifies the work of one subagent.
 pub struct Verifier<'a> {
-    pub plan: &'a Plan,
+    pub plan: &'a VerificationPlan,
     /// The id in events and file names.
     pub id: &'a str,
     pub agent: &'a str,
@@ -33,24 +33,24 @@ pub struct Verifier<'a> {
     /// Folder for their output.
     pub artifacts: &'a Path,
     pub context: &'a ToolContext,
-    pub agents: &'a dyn Agents,
+    pub agents: &'a dyn SubagentHost,
 }
 
 impl Verifier<'_> {
     /// Runs all commands in order, also after a failure; an abort stops them. Commands that may fail do not
     /// affect the result.
     pub async fn attempt(&self, attempt: u64) -> VerificationAttemptResult {
-        let begun = self.agents.now_ms();
+        let started_ms = self.agents.now_ms();
         let mut start = SubagentVerificationStart::new(self.id, attempt);
         start.profile.clone_from(&self.plan.profile);
-        self.tell(ChildNews::VerificationStarted(&start));
+        self.emit(SubagentEvent::VerificationStarted(&start));
         let mut results = Vec::new();
         for (index, command) in self.plan.commands.iter().enumerate() {
             if self.context.abort.is_cancelled() {
                 break;
             }
             let start = SubagentVerificationCommandStart::new(self.id, attempt, &command.name);
-            self.tell(ChildNews::VerificationCommandStarted(&start));
+            self.emit(SubagentEvent::VerificationCommandStarted(&start));
             let result = self.command(command, &self.file(attempt, index + 1, &command.name)).await;
             let mut end = SubagentVerificationCommandEndBuilder {
                 id: self.id.to_owned(),
@@ -61,7 +61,7 @@ impl Verifier<'_> {
             }
             .build();
             end.artifact_id.clone_from(&result.artifact_path);
-            self.tell(ChildNews::VerificationCommandEnded(&end));
+            self.emit(SubagentEvent::VerificationCommandEnded(&end));
             results.push(result);
         }
         let whole = results.len() == self.plan.commands.len();
@@ -72,12 +72,12 @@ impl Verifier<'_> {
             true => (AttemptStatus::Passed, AttemptOutcome::Passed),
             false => (AttemptStatus::Failed, AttemptOutcome::Failed),
         };
-        self.tell(ChildNews::VerificationEnded(&SubagentVerificationEnd::new(self.id, attempt, outcome)));
+        self.emit(SubagentEvent::VerificationEnded(&SubagentVerificationEnd::new(self.id, attempt, outcome)));
         let ended = self.agents.now_ms();
         let mut result = VerificationAttemptResultBuilder {
             attempt,
             status,
-            started_at: begun,
+            started_at: started_ms,
             ended_at: ended,
             command_results: results,
         }
@@ -86,8 +86,8 @@ impl Verifier<'_> {
         result
     }
 
-    fn tell(&self, news: ChildNews<'_>) {
-        self.agents.tell(self.id, self.agent, news);
+    fn emit(&self, news: SubagentEvent<'_>) {
+        self.agents.emit(self.id, self.agent, news);
     }
 
     /// Returns the file for the output of a command.
@@ -99,7 +99,7 @@ impl Verifier<'_> {
         let mut context = self.context.clone();
         context.cwd = self.cwd.to_owned();
         context.temp_dir = self.artifacts.to_owned();
-        context.artifact_limit = ARTIFACT;
+        context.output_file_limit = MAX_OUTPUT_FILE_BYTES;
         context.shell = ShellSettings {
             program: Some("bash".into()),
             prefix: None,
@@ -108,12 +108,14 @@ impl Verifier<'_> {
         };
         #[allow(clippy::cast_precision_loss)] // Milliseconds of years.
         let timeout = command.timeout_ms.map(|limit| limit.max(1) as f64 / 1000.0);
-        let begun = self.agents.now_ms();
+        let started_ms = self.agents.now_ms();
         let request = Request { command: &command.command, timeout, clean: false };
         let finished = run(&context, request, &mut |_| {}).await;
-        let took = self.agents.now_ms().saturating_sub(begun).max(0);
+        let took = self.agents.now_ms().saturating_sub(started_ms).max(0);
         let (exit_code, timed_out, output) = match &finished {
-            Ok(finished) => (code(&finished.ending), finished.ending == Ending::TimedOut, output(finished)),
+            Ok(finished) => {
+                (code(&finished.outcome), finished.outcome == CommandOutcome::TimedOut, output(finished))
+            }
             Err(error) => (127, false, error.to_string()),
         };
         let mut result = VerificationCommandResultBuilder {
@@ -131,7 +133,7 @@ impl Verifier<'_> {
             let kept = tokio::task::spawn_blocking(move || match whole {
                 // A long output is already complete in a file.
                 Some(whole) => std::fs::rename(whole, path),
-                None => keep(&path, text.as_bytes()),
+                None => write_private(&path, text.as_bytes()),
             });
             match kept.await {
                 Ok(Ok(())) => result.artifact_path = Some(file.to_string_lossy().into_owned()),
@@ -143,24 +145,24 @@ impl Verifier<'_> {
     }
 }
 
-fn code(ending: &Ending) -> i64 {
+fn code(ending: &CommandOutcome) -> i64 {
     match ending {
-        Ending::Exited(Exit::Code(code)) => i64::from(*code),
-        Ending::Exited(Exit::Signal(signal)) => 128 + i64::from(*signal),
-        Ending::TimedOut | Ending::Aborted => ENDED,
-        Ending::Lost(_) => 1,
+        CommandOutcome::Exited(Exit::Code(code)) => i64::from(*code),
+        CommandOutcome::Exited(Exit::Signal(signal)) => 128 + i64::from(*signal),
+        CommandOutcome::TimedOut | CommandOutcome::Aborted => STOPPED_EXIT_CODE,
+        CommandOutcome::Lost(_) => 1,
     }
 }
 
-fn output(finished: &Finished) -> String {
+fn output(finished: &CommandResult) -> String {
     finished.output.tail().content.trim().to_owned()
 }
 
 /// Returns the end of an output.
 fn preview(output: &str) -> String {
     let lines: Vec<&str> = output.lines().collect();
-    let shown = lines[lines.len().saturating_sub(SHOWN.0)..].join("\n");
-    let skip = shown.chars().count().saturating_sub(SHOWN.1);
+    let shown = lines[lines.len().saturating_sub(PREVIEW_LIMITS.0)..].join("\n");
+    let skip = shown.chars().count().saturating_sub(PREVIEW_LIMITS.1);
     shown.chars().skip(skip).collect()
 }
 
@@ -190,6 +192,6 @@ mod tests {
         let lines: Vec<_> = (0..50).map(|number| format!("line {number}")).collect();
         assert_eq!(preview(&lines.join("\n")), lines[30..].join("\n"));
         assert_eq!(preview(&"é".repeat(5000)).chars().count(), 4000);
-        assert_eq!(code(&Ending::Exited(Exit::Signal(9))), 137);
+        assert_eq!(code(&CommandOutcome::Exited(Exit::Signal(9))), 137);
     }
 }

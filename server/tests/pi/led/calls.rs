@@ -3,20 +3,20 @@
 use super::*;
 
 #[tokio::test]
-async fn a_call_that_begins_before_its_answer_is_told_once_and_stands_in_it() {
+async fn early_call_is_reported_once_and_is_in_its_answer() {
     let second = ToolCall::new("c2", "their_tool", Map::new());
-    let ended = |id: &str| Deed::ToolEnded(id.to_owned(), ToolOutput::text(format!("of {id}")));
-    let mut deeds = calls();
+    let ended = |id: &str| RemoteEvent::ToolEnded(id.to_owned(), ToolOutput::text(format!("of {id}")));
+    let mut deeds = tool_call_events();
     deeds.extend([
-        Deed::ToolBegan(second.clone()),
+        RemoteEvent::ToolStarted(second.clone()),
         ended("c1"),
-        Deed::Grew(StreamEvent::Start),
-        Deed::Answered(Box::new(answer(vec![second.clone().into()], StopReason::ToolUse))),
-        Deed::ToolBegan(second),
+        RemoteEvent::AnswerUpdated(StreamEvent::Start),
+        RemoteEvent::AnswerEnded(Box::new(answer(vec![second.clone().into()], StopReason::ToolUse))),
+        RemoteEvent::ToolStarted(second),
         ended("c2"),
     ]);
-    deeds.extend(says("done"));
-    let (mut link, _, _place) = pair(vec![run(deeds)]);
+    deeds.extend(answer_events("done"));
+    let (mut link, _, _place) = served_pair(vec![run_events(deeds)]);
     // The first call has not ended when the second one starts.
     link.send(json!({"id": "run", "type": "prompt", "message": "hello"})).await;
     let events = link.until_event("agent_end").await;

@@ -5,8 +5,9 @@ use agentese::operator::Operator;
 use super::*;
 
 #[tokio::test]
-async fn sessions_are_moved_there_and_taken_over() {
-    let (mut link, other, _place) = pair(vec![run(says("one")), run(says("two"))]);
+async fn session_switches_are_forwarded_and_adopted() {
+    let (mut link, other, _place) =
+        served_pair(vec![run_events(answer_events("one")), run_events(answer_events("two"))]);
     link.run("first").await;
     link.run("second").await;
     let points = link.data(json!({"type": "get_fork_messages"})).await;
@@ -20,24 +21,24 @@ async fn sessions_are_moved_there_and_taken_over() {
     assert_eq!(link.data(json!({"type": "get_state"})).await["messageCount"], 0);
     let made = link.data(json!({"type": "compact", "customInstructions": "short"})).await;
     assert_eq!(made["summary"], "so far");
-    assert_eq!(other.asked()[2..], ["fork 1 second", "new", "compact Some(\"short\")"]);
+    assert_eq!(other.calls()[2..], ["fork 1 second", "new", "compact Some(\"short\")"]);
     // An unsupported command is rejected with the reason.
-    let answer = link.ask(json!({"type": "bash", "command": "true"})).await;
+    let answer = link.request(json!({"type": "bash", "command": "true"})).await;
     assert_eq!(answer["error"], "the agent behind this one cannot run commands of the user");
 }
 
 #[tokio::test]
-async fn a_fork_stops_what_is_going_on_before_the_other_agent_is_asked() {
-    let begun = [vec![Deed::RunBegan], says("two")[..3].to_vec()].concat();
-    let (mut link, other, _place) = pair(vec![run(says("one")), begun]);
+async fn fork_stops_the_current_work_before_the_remote_request() {
+    let begun = [vec![RemoteEvent::RunStarted], answer_events("two")[..3].to_vec()].concat();
+    let (mut link, other, _place) = served_pair(vec![run_events(answer_events("one")), begun]);
     link.run("first").await;
     let points = link.data(json!({"type": "get_fork_messages"})).await;
     link.send(json!({"id": "run", "type": "prompt", "message": "second"})).await;
     link.until_event("message_update").await;
-    *other.when_stopped.lock().unwrap() =
-        vec![Deed::RunOver { will_retry: false }, Deed::Rested { aborted: true }];
+    *other.abort_events.lock().unwrap() =
+        vec![RemoteEvent::RunEnded { will_retry: false }, RemoteEvent::Settled { aborted: true }];
     link.data(json!({"type": "fork", "entryId": points["messages"][0]["entryId"]})).await;
-    assert_eq!(other.asked()[2..], ["abort", "fork 0 first"]);
+    assert_eq!(other.calls()[2..], ["abort", "fork 0 first"]);
     let ends = link.seen.iter().filter(|frame| frame["type"] == "agent_end").count();
     assert_eq!(ends, 2, "both runs are over: {:?}", link.seen);
 }
@@ -50,12 +51,13 @@ fn ids(link: &Link) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn the_other_agent_goes_back_only_to_before_a_message_of_the_user() {
-    let mut first = calls();
-    first.push(Deed::ToolEnded("c1".to_owned(), ToolOutput::text("whole")));
-    first.extend(says("one"));
-    let (builder, other, _place) = led(vec![run(first), run(says("two"))]);
-    let mut link = Link::speaking::<Operator>(builder);
+async fn remote_fork_ends_before_a_user_message() {
+    let mut first = tool_call_events();
+    first.push(RemoteEvent::ToolEnded("c1".to_owned(), ToolOutput::text("whole")));
+    first.extend(answer_events("one"));
+    let (builder, other, _place) =
+        builder_with_remote(vec![run_events(first), run_events(answer_events("two"))]);
+    let mut link = Link::for_dialect::<Operator>(builder);
     for words in ["first", "second"] {
         link.data(json!({"type": "prompt", "text": words})).await;
     }
@@ -64,46 +66,50 @@ async fn the_other_agent_goes_back_only_to_before_a_message_of_the_user() {
     // The session is already at this entry.
     link.data(json!({"type": "fork", "entry_id": two})).await;
     for entry in [call, result] {
-        let refused = link.ask(json!({"type": "fork", "entry_id": entry})).await;
+        let refused = link.request(json!({"type": "fork", "entry_id": entry})).await;
         assert_eq!(refused["error"], "the agent can only go back to before a message of the user");
     }
-    assert_eq!(other.asked().len(), 2, "{:?}", other.asked());
+    assert_eq!(other.calls().len(), 2, "{:?}", other.calls());
     link.data(json!({"type": "fork", "entry_id": one})).await;
-    assert_eq!(other.asked()[2..], ["fork 1 second"]);
+    assert_eq!(other.calls()[2..], ["fork 1 second"]);
 }
 
 #[tokio::test]
-async fn words_that_the_queues_have_no_room_for_are_not_handed_over() {
-    let (mut link, other, _place) = pair(vec![vec![Deed::RunBegan]]);
+async fn input_beyond_the_queue_limit_is_not_forwarded() {
+    let (mut link, other, _place) = served_pair(vec![vec![RemoteEvent::RunStarted]]);
     link.send(json!({"type": "prompt", "message": "hello"})).await;
     link.until_event("agent_start").await;
     let long = "x".repeat(33 << 20);
     link.data(json!({"type": "steer", "message": long})).await;
-    assert_eq!(other.asked().len(), 2);
+    assert_eq!(other.calls().len(), 2);
     for command in [
         json!({"type": "steer", "message": long}),
         json!({"type": "follow_up", "message": long}),
         json!({"type": "prompt", "message": long, "streamingBehavior": "steer"}),
     ] {
-        let refused = link.ask(command).await;
+        let refused = link.request(command).await;
         let error = refused["error"].as_str().unwrap();
         assert!(error.contains("wait already"), "{error}");
     }
-    assert_eq!(other.asked().len(), 2, "the other agent does not have them");
+    assert_eq!(other.calls().len(), 2, "the other agent does not have them");
 }
 
 /// Returns the remote events for queued input, followed by an event that proves their processing.
-fn told_of(words: &str) -> [Deed; 2] {
-    let failed = Deed::Failed { who: "x".to_owned(), doing: String::new(), error: "no".to_owned() };
-    [user(words), failed]
+fn queued_input_events(input: &str) -> [RemoteEvent; 2] {
+    let failed = RemoteEvent::ExtensionFailed {
+        extension: "x".to_owned(),
+        event: String::new(),
+        error: "no".to_owned(),
+    };
+    [user_event(input), failed]
 }
 
 #[tokio::test]
-async fn words_that_no_run_follows_stand_in_the_conversation_when_the_other_agent_compacts_or_is_gone() {
-    let compacts = Deed::CompactionBegan(agentese::types::CompactionReason::Threshold);
-    for behind in [Deed::Gone("it left".to_owned()), compacts] {
-        let (mut link, other, _place) = pair(Vec::new());
-        other.does([user("later"), behind]);
+async fn input_without_a_run_is_in_the_conversation_after_compaction_or_disconnection() {
+    let compacts = RemoteEvent::CompactionStarted(agentese::types::CompactionReason::Threshold);
+    for behind in [RemoteEvent::Disconnected("it left".to_owned()), compacts] {
+        let (mut link, other, _place) = served_pair(Vec::new());
+        other.emit([user_event("later"), behind]);
         link.until_event("message_end").await;
         let messages = link.data(json!({"type": "get_messages"})).await;
         assert_eq!(roles(&messages["messages"]), ["user"]);
@@ -111,9 +117,9 @@ async fn words_that_no_run_follows_stand_in_the_conversation_when_the_other_agen
 }
 
 #[tokio::test]
-async fn words_that_no_run_follows_stay_behind_in_the_session_that_is_left() {
-    let (mut link, other, _place) = pair(vec![run(says("hi"))]);
-    other.does(told_of("later"));
+async fn input_without_a_run_stays_in_the_previous_session() {
+    let (mut link, other, _place) = served_pair(vec![run_events(answer_events("hi"))]);
+    other.emit(queued_input_events("later"));
     link.until_event("extension_error").await;
     link.data(json!({"type": "new_session"})).await;
     assert_eq!(link.data(json!({"type": "get_state"})).await["messageCount"], 0);

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use super::super::diff::{Diff, Piece, diff};
-use super::super::matching::{NoMatch, find};
+use super::super::diff::{Diff, TextEdit, diff};
+use super::super::matching::{MatchError, find};
 use super::super::text_files::LARGEST_FILE;
 use super::super::truncate::format_size;
 use super::super::{locks, os_error, replace};
@@ -25,19 +25,19 @@ pub(super) struct Replacement {
 }
 
 /// The replacements in a text.
-pub(super) struct Change {
+pub(super) struct EditPlan {
     /// Number of bytes of the byte order mark.
     bom: usize,
     /// Replacements in the order of the text, without overlaps.
-    pieces: Vec<Piece>,
+    text_edits: Vec<TextEdit>,
 }
 
-impl Change {
+impl EditPlan {
     /// Returns the new text in slices, because the file may be large.
     pub fn slices<'a>(&'a self, text: &'a str) -> Vec<&'a str> {
         let (start, body) = text.split_at(self.bom);
         let (mut slices, mut at) = (vec![start], 0);
-        for Piece { range, new } in &self.pieces {
+        for TextEdit { range, new } in &self.text_edits {
             slices.extend([&body[at..range.start], new]);
             at = range.end;
         }
@@ -47,11 +47,11 @@ impl Change {
 
     /// Returns the diff of the change for display.
     pub fn diff(&self, text: &str) -> Diff {
-        diff(&text[self.bom..], &self.pieces)
+        diff(&text[self.bom..], &self.text_edits)
     }
 }
 
-pub(super) struct Job {
+pub(super) struct EditJob {
     pub target: PathBuf,
     pub scratch: PathBuf,
     /// Path as the model wrote it.
@@ -60,32 +60,32 @@ pub(super) struct Job {
     pub abort: CancellationToken,
 }
 
-enum Failure {
+enum EditError {
     Text(String),
     /// The file has changed since it was read.
     Changed,
 }
 
-impl From<String> for Failure {
+impl From<String> for EditError {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl Job {
+impl EditJob {
     /// Replaces the texts in the file. Fails with a text for the model.
     pub fn run(&self) -> Result<Diff, String> {
         for _ in 0..ATTEMPTS {
             match self.attempt() {
                 Ok(diff) => return Ok(diff),
-                Err(Failure::Text(text)) => return Err(text),
-                Err(Failure::Changed) => {}
+                Err(EditError::Text(text)) => return Err(text),
+                Err(EditError::Changed) => {}
             }
         }
         Err(format!("{} is being changed by something else; nothing was replaced.", self.given))
     }
 
-    fn attempt(&self) -> Result<Diff, Failure> {
+    fn attempt(&self) -> Result<Diff, EditError> {
         let (content, seen) = self.read()?;
         let encoding = Encoding::of(&content);
         let text = encoding.decode(&content).map_err(|place| {
@@ -95,24 +95,24 @@ impl Job {
                 self.given,
             )
         })?;
-        let change = self.place(&text)?;
+        let change = self.locate(&text)?;
         let encoded: Vec<_> = change.slices(&text).into_iter().map(|slice| encoding.encode(slice)).collect();
         let replaced: Vec<&[u8]> = encoded.iter().map(AsRef::as_ref).collect();
         let mut changed = false;
         let result = replace::replace(&self.target, &replaced, &self.scratch, || {
-            locks::unless_aborted(&self.abort)?;
-            changed = seen.is_none() || Seen::of(&self.target) != seen;
+            locks::check_not_aborted(&self.abort)?;
+            changed = seen.is_none() || FileStamp::of(&self.target) != seen;
             if changed { Err("the file has changed".to_owned()) } else { Ok(()) }
         });
         if changed {
-            return Err(Failure::Changed);
+            return Err(EditError::Changed);
         }
         result?;
         Ok(change.diff(&text))
     }
 
     /// Finds the old texts. Fails with a text for the model.
-    pub fn place(&self, text: &str) -> Result<Change, String> {
+    pub fn locate(&self, text: &str) -> Result<EditPlan, String> {
         let given = &self.given;
         let bom = text.strip_prefix(BOM).map_or(0, |_| BOM.len_utf8());
         let body = &text[bom..];
@@ -124,7 +124,7 @@ impl Job {
             }
             let range = find(body, old).map_err(|no_match| self.explain(at, no_match))?;
             let new = new.replace("\r\n", "\n").replace('\n', line_ending(&body[range.clone()], body));
-            found.push((at, Piece { range, new }));
+            found.push((at, TextEdit { range, new }));
         }
         found.sort_by_key(|(_, piece)| piece.range.start);
         let over = found.windows(2).find(|two| two[0].1.range.end > two[1].1.range.start);
@@ -140,7 +140,7 @@ impl Job {
                 if self.edits.len() == 1 { "The replacement is what" } else { "The replacements are what" };
             return Err(format!("{what} {given} already has there; nothing was replaced."));
         }
-        Ok(Change { bom, pieces })
+        Ok(EditPlan { bom, text_edits: pieces })
     }
 
     /// Returns the name of the old text of a replacement in messages for the model.
@@ -148,7 +148,7 @@ impl Job {
         if self.edits.len() == 1 { "oldText".to_owned() } else { format!("edits[{at}].oldText") }
     }
 
-    fn read(&self) -> Result<(Vec<u8>, Option<Seen>), String> {
+    fn read(&self) -> Result<(Vec<u8>, Option<FileStamp>), String> {
         let problem = |error: io::Error| match error.kind() {
             io::ErrorKind::NotFound => format!("File not found: {}", self.given),
             _ => os_error::describe(&error, "open", &self.target),
@@ -157,7 +157,7 @@ impl Job {
         if !metadata.is_file() {
             return Err(format!("{} is not a regular file; only text files are edited.", self.given));
         }
-        let seen = Seen::of(&self.target);
+        let seen = FileStamp::of(&self.target);
         let mut content = Vec::new();
         if metadata.len() <= LARGEST_FILE {
             // With the size reserved, reading never reallocates. One byte more detects the end.
@@ -175,20 +175,20 @@ impl Job {
         Ok((content, seen))
     }
 
-    fn explain(&self, at: usize, no_match: NoMatch) -> String {
+    fn explain(&self, at: usize, no_match: MatchError) -> String {
         let given = &self.given;
         let (one, name) = (self.edits.len() == 1, self.name(at));
         match no_match {
-            NoMatch::Missing if one => format!(
+            MatchError::Missing if one => format!(
                 "Could not find the exact text in {given}. The old text must match exactly including all whitespace \
                  and newlines."
             ),
-            NoMatch::Missing => {
+            MatchError::Missing => {
                 format!(
                     "{name} is not in {given}, as it is with all its white space and line breaks. Nothing was replaced."
                 )
             }
-            NoMatch::Ambiguous(count) => format!(
+            MatchError::Ambiguous(count) => format!(
                 "{} is in {given} {count} times, and only one of them is meant. Give more of the lines around it, so \
                  that it is unique.",
                 if one { "The text".to_owned() } else { name }
@@ -199,13 +199,13 @@ impl Job {
 
 /// The metadata that identifies a state of a file without reading it.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct FileStamp {
     inode: u64,
     size: u64,
     modified: (i64, i64),
 }
 
-impl Seen {
+impl FileStamp {
     fn of(path: &Path) -> Option<Self> {
         let metadata = fs::metadata(path).ok()?;
         let modified = (metadata.mtime(), metadata.mtime_nsec());

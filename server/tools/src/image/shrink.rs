@@ -15,7 +15,7 @@ const QUALITIES: [u8; 4] = [80, 70, 55, 40];
 const SCALES: [f64; 5] = [1.0, 0.75, 0.5, 0.35, 0.25];
 
 /// A reduced image.
-pub(super) struct Small {
+pub(super) struct ReducedImage {
     pub bytes: Vec<u8>,
     pub kind: Kind,
     pub pixels: (u32, u32),
@@ -31,7 +31,7 @@ pub(super) fn shrink(
     kind: Kind,
     side: u32,
     fit: impl Fn(usize) -> bool,
-) -> Result<Option<Small>, ImageError> {
+) -> Result<Option<ReducedImage>, ImageError> {
     let largest = side.min(image.width().max(image.height()));
     let whole = scaled(image, largest);
     for scale in SCALES {
@@ -44,7 +44,7 @@ pub(super) fn shrink(
             let mut bytes = Vec::new();
             image.write_with_encoder(PngEncoder::new(&mut bytes)).map_err(broken)?;
             if fit(bytes.len()) {
-                return Ok(Some(Small { bytes, kind: Kind::Png, pixels }));
+                return Ok(Some(ReducedImage { bytes, kind: Kind::Png, pixels }));
             }
         }
         let opaque = on_white(image);
@@ -52,7 +52,7 @@ pub(super) fn shrink(
             let mut bytes = Vec::new();
             opaque.write_with_encoder(JpegEncoder::new_with_quality(&mut bytes, quality)).map_err(broken)?;
             if fit(bytes.len()) {
-                return Ok(Some(Small { bytes, kind: Kind::Jpeg, pixels }));
+                return Ok(Some(ReducedImage { bytes, kind: Kind::Jpeg, pixels }));
             }
         }
     }

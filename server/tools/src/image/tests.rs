@@ -36,11 +36,11 @@ fn pixels(prepared: &PreparedImage) -> (u32, u32) {
 }
 
 fn prepared(bytes: &[u8], side: u32, size: u64) -> Result<PreparedImage, ImageError> {
-    prepare(bytes, Kind::of(bytes).unwrap(), Bounds { side: Some(side), size })
+    prepare(bytes, Kind::of(bytes).unwrap(), ImageLimits { side: Some(side), size })
 }
 
 #[test]
-fn what_fits_stays_as_it_is() {
+fn an_image_within_the_limits_stays_unchanged() {
     for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP] {
         let bytes = encoded(&plain(20, 10), format);
         let data = STANDARD.encode(&bytes);
@@ -50,7 +50,7 @@ fn what_fits_stays_as_it_is() {
 }
 
 #[test]
-fn what_has_too_many_pixels_gets_fewer() {
+fn an_image_with_too_many_pixels_is_reduced() {
     for (format, mime_type) in [
         (ImageFormat::Png, "image/png"),
         (ImageFormat::Jpeg, "image/jpeg"),
@@ -58,7 +58,7 @@ fn what_has_too_many_pixels_gets_fewer() {
         (ImageFormat::WebP, "image/png"),
     ] {
         let image = prepared(&encoded(&plain(90, 30), format), 40, 10_000).unwrap();
-        assert_eq!(image.resized, Some(Resized { original: (90, 30), shown: (40, 13) }));
+        assert_eq!(image.resized, Some(ResizeInfo { original: (90, 30), shown: (40, 13) }));
         assert_eq!((image.mime_type, pixels(&image)), (mime_type, (40, 13)));
         assert_eq!(
             image.resized.unwrap().note(),
@@ -68,12 +68,12 @@ fn what_has_too_many_pixels_gets_fewer() {
     let thin = prepared(&encoded(&plain(1, 90), ImageFormat::Png), 40, 10_000).unwrap();
     assert_eq!(pixels(&thin), (1, 40));
     let bytes = encoded(&plain(90, 30), ImageFormat::Png);
-    let kept = prepare(&bytes, Kind::Png, Bounds { side: None, size: 10_000 }).unwrap();
+    let kept = prepare(&bytes, Kind::Png, ImageLimits { side: None, size: 10_000 }).unwrap();
     assert_eq!((kept.resized, pixels(&kept)), (None, (90, 30)));
 }
 
 #[test]
-fn what_has_too_many_bytes_loses_quality_and_then_pixels() {
+fn an_image_with_too_many_bytes_loses_quality_and_then_pixels() {
     let bytes = encoded(&noise(64, 64), ImageFormat::Png);
     let image = prepared(&bytes, 64, 6_000).unwrap();
     assert_eq!((image.mime_type, image.resized, pixels(&image)), ("image/jpeg", None, (64, 64)));
@@ -82,7 +82,7 @@ fn what_has_too_many_bytes_loses_quality_and_then_pixels() {
     assert!(image.data.len() <= 1_600 && shown.0 < 64 && shown == pixels(&image));
     let error = prepared(&bytes, 64, 100).unwrap_err();
     assert!(matches!(error, ImageError::Size { limit: 100, .. }), "{error}");
-    let error = prepare(&bytes, Kind::Png, Bounds { side: None, size: 6_000 }).unwrap_err();
+    let error = prepare(&bytes, Kind::Png, ImageLimits { side: None, size: 6_000 }).unwrap_err();
     assert!(matches!(error, ImageError::Size { .. }), "{error}");
 }
 
@@ -107,7 +107,7 @@ fn a_turned_photograph_is_upright_after_a_resize() {
     turned.extend(exif);
     turned.extend(&jpeg[2..]);
     let image = prepared(&turned, 40, 10_000).unwrap();
-    assert_eq!(image.resized, Some(Resized { original: (30, 90), shown: (13, 40) }));
+    assert_eq!(image.resized, Some(ResizeInfo { original: (30, 90), shown: (13, 40) }));
 }
 
 /// Headers that declare huge pictures with hardly any data.
@@ -165,7 +165,7 @@ fn fm_f90_broken_images_are_errors_and_no_panics() {
 }
 
 #[test]
-fn fm_f128_an_error_says_what_is_wrong_with_a_prompts_image() {
+fn fm_f128_an_error_describes_the_problem_of_a_prompts_image() {
     let png = STANDARD.encode(encoded(&plain(2, 2), ImageFormat::Png));
     for (data, mime_type, words) in [
         ("not base64!", "image/png", "not valid base64"),

@@ -1,4 +1,4 @@
-//! Walks every command of a dialect with the Rust client: `agentese-interop-walk DIALECT PROGRAM ARGUMENTS…`.
+//! Walks every command of a dialect with the Rust client: `agentese-interop-walk DIALECT PROGRAM MAX_ARGUMENT_CHARS…`.
 
 mod person;
 mod report;
@@ -6,13 +6,13 @@ mod walk;
 
 use std::time::Duration;
 
-use report::Failure;
+use report::BoxError;
 
 /// Time limit of every wait.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 #[tokio::main]
-async fn main() -> Result<(), Failure> {
+async fn main() -> Result<(), BoxError> {
     let mut words = std::env::args().skip(1);
     let dialect = words.next().unwrap_or_default();
     match dialect.as_str() {

@@ -10,24 +10,24 @@ use agentese::{omp, pi};
 use tokio::sync::Notify;
 
 #[derive(Default)]
-pub struct Heard {
+pub struct DialogLog {
     answered: Mutex<Vec<String>>,
-    asked: Notify,
+    last_notice: Notify,
 }
 
-impl Heard {
+impl DialogLog {
     fn push(&self, what: impl Into<String>) {
         self.answered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(what.into());
     }
 
     /// Waits for the last notice of the extension, and returns all notices.
     pub async fn all(&self) -> String {
-        self.asked.notified().await;
+        self.last_notice.notified().await;
         self.answered.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).join(", ")
     }
 }
 
-pub struct Person(pub Arc<Heard>);
+pub struct DialogHandler(pub Arc<DialogLog>);
 
 macro_rules! answers {
     ($($dialect:ident),*) => {$(

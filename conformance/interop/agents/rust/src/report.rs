@@ -7,23 +7,23 @@ use std::sync::Mutex;
 use agentese::tap::{Diagnostic, Tap};
 use serde_json::{Value, json};
 
-pub type Failure = Box<dyn std::error::Error + Send + Sync>;
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Statistics of received values, with mismatches between them and the declaration.
 #[derive(Default)]
 pub struct Report {
     events: Mutex<BTreeMap<String, u64>>,
     unknown: Mutex<Vec<String>>,
-    misfits: Mutex<Vec<String>>,
+    mismatches: Mutex<Vec<String>>,
 }
 
 impl Report {
     /// Walks one command: `walked` sends it and describes the response. A failure is reported, and the walk
     /// continues.
-    pub async fn step(&self, command: &str, walked: impl Future<Output = Result<String, Failure>>) {
+    pub async fn step(&self, command: &str, walked: impl Future<Output = Result<String, BoxError>>) {
         match walked.await {
-            Ok(got) => tell(&json!({"command": command, "ok": true, "got": got})),
-            Err(error) => tell(&json!({"command": command, "ok": false, "got": error.to_string()})),
+            Ok(got) => write_line(&json!({"command": command, "ok": true, "got": got})),
+            Err(error) => write_line(&json!({"command": command, "ok": false, "got": error.to_string()})),
         }
     }
 
@@ -35,28 +35,28 @@ impl Report {
         lock(&self.unknown).push(what);
     }
 
-    pub fn misfit(&self, what: String) {
-        lock(&self.misfits).push(what);
+    pub fn mismatch(&self, what: String) {
+        lock(&self.mismatches).push(what);
     }
 
     pub fn end(&self) {
-        tell(&json!({
-            "events": *lock(&self.events), "unknown": *lock(&self.unknown), "misfits": *lock(&self.misfits),
+        write_line(&json!({
+            "events": *lock(&self.events), "unknown": *lock(&self.unknown), "misfits": *lock(&self.mismatches),
         }));
     }
 }
 
 /// Tap that adds every diagnostic to the report.
-pub struct Odd(pub std::sync::Arc<Report>);
+pub struct DiagnosticTap(pub std::sync::Arc<Report>);
 
-impl Tap for Odd {
+impl Tap for DiagnosticTap {
     fn wants_frames(&self) -> bool {
         false
     }
 
     fn diagnostic(&self, diagnostic: &Diagnostic) {
         if !matches!(diagnostic, Diagnostic::UnknownFrame { .. }) {
-            self.0.misfit(format!("{diagnostic:?}"));
+            self.0.mismatch(format!("{diagnostic:?}"));
         }
     }
 }
@@ -65,7 +65,7 @@ fn lock<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     value.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-fn tell(line: &Value) {
+fn write_line(line: &Value) {
     let mut out = std::io::stdout().lock();
     // The reader of the walk has exited.
     let _ = writeln!(out, "{line}").and_then(|()| out.flush());

@@ -13,11 +13,11 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::PATIENCE;
-use crate::person::{Heard, Person};
-use crate::report::{Failure, Odd, Report};
+use crate::person::{DialogLog, DialogHandler};
+use crate::report::{BoxError, DiagnosticTap, Report};
 
 /// Returns the text of a user message.
-fn words(content: &InputContent) -> String {
+fn input_text(content: &InputContent) -> String {
     match content {
         InputContent::Text(text) => text.clone(),
         InputContent::Blocks(blocks) => blocks
@@ -42,7 +42,7 @@ fn role(message: &AgentMessage) -> &str {
 }
 
 /// Polls for a file, for ten seconds.
-async fn eventually(path: &str) -> Result<(), Failure> {
+async fn eventually(path: &str) -> Result<(), BoxError> {
     for _ in 0..1000 {
         if std::fs::exists(path)? {
             return Ok(());
@@ -365,16 +365,16 @@ pub mod pi {
 
     family!(pi);
 
-    async fn state_model(client: &Client) -> Result<Option<agentese::types::Model>, Failure> {
+    async fn state_model(client: &Client) -> Result<Option<agentese::types::Model>, BoxError> {
         Ok(client.get_state().await?.model.into_option())
     }
 
-    async fn level(client: &Client) -> Result<String, Failure> {
+    async fn level(client: &Client) -> Result<String, BoxError> {
         Ok(client.get_state().await?.thinking_level.as_str().to_owned())
     }
 
-    pub async fn walk(command: Vec<String>) -> Result<(), Failure> {
-        let (report, heard) = (Arc::new(Report::default()), Arc::new(Heard::default()));
+    pub async fn walk(command: Vec<String>) -> Result<(), BoxError> {
+        let (report, heard) = (Arc::new(Report::default()), Arc::new(DialogLog::default()));
         let client = start(command, &report, &heard)?;
         let failures = listen(&client, report.clone())?;
         let file = settings(&client, &report).await?;
@@ -411,16 +411,16 @@ pub mod omp {
 
     family!(omp);
 
-    async fn state_model(client: &Client) -> Result<Option<agentese::types::Model>, Failure> {
+    async fn state_model(client: &Client) -> Result<Option<agentese::types::Model>, BoxError> {
         Ok(client.get_state().await?.model.into_option())
     }
 
-    async fn level(client: &Client) -> Result<String, Failure> {
+    async fn level(client: &Client) -> Result<String, BoxError> {
         Ok(client.get_state().await?.thinking_level.ok_or("no level")?.as_str().to_owned())
     }
 
-    pub async fn walk(command: Vec<String>) -> Result<(), Failure> {
-        let (report, heard) = (Arc::new(Report::default()), Arc::new(Heard::default()));
+    pub async fn walk(command: Vec<String>) -> Result<(), BoxError> {
+        let (report, heard) = (Arc::new(Report::default()), Arc::new(DialogLog::default()));
         let client = start(command, &report, &heard)?;
         let failures = listen(&client, report.clone())?;
         report

@@ -22,7 +22,7 @@ fn report(kind: &str, members: Value) {
 }
 
 /// Returns all members of an event in the crate's own type.
-fn told(event: PiEvent) -> Value {
+fn event_json(event: PiEvent) -> Value {
     let named = |kind: &str, members: Value| {
         let mut event = Map::from_iter([("type".to_owned(), Value::from(kind))]);
         event.extend(
@@ -76,8 +76,8 @@ fn told(event: PiEvent) -> Value {
     }
 }
 
-fn hear(event: PiEvent, dialogs: &mut u64) {
-    let event = told(event);
+fn handle_event(event: PiEvent, dialogs: &mut u64) {
+    let event = event_json(event);
     if event["type"] != "extension_ui_request" {
         return report("event", json!({"event": event}));
     }
@@ -88,7 +88,7 @@ fn hear(event: PiEvent, dialogs: &mut u64) {
     report("dialog", json!({"dialog": dialogs.to_string(), "method": method, "params": params}));
 }
 
-async fn call(client: &mut PiRpcClient, told: &Value) {
+async fn call(client: &mut PiRpcClient, instruction: &Value) {
     let call = &told["call"];
     let mut command = told["params"].as_object().cloned().unwrap_or_default();
     command.insert("type".to_owned(), told["command"].clone());
@@ -112,7 +112,7 @@ async fn call(client: &mut PiRpcClient, told: &Value) {
 }
 
 /// Writes the command line of the agent into the script for `pi`.
-fn appoint(told: &Value) -> std::io::Result<()> {
+fn write_agent_script(told: &Value) -> std::io::Result<()> {
     let quoted = |word: &Value| format!("'{}'", word.as_str().unwrap_or_default().replace('\'', r"'\''"));
     let words: Vec<String> = told["command"].as_array().into_iter().flatten().map(quoted).collect();
     let place = std::env::var_os("TORTURE_AGENT").unwrap_or_default();
@@ -121,7 +121,7 @@ fn appoint(told: &Value) -> std::io::Result<()> {
 
 async fn drive(mut inbox: mpsc::UnboundedReceiver<Value>) -> Result<(), Box<dyn std::error::Error>> {
     let Some(start) = inbox.recv().await else { return Ok(()) };
-    appoint(&start)?;
+    write_agent_script(&start)?;
     let mut client = PiRpcClient::spawn(PiCliBuilder::new()).await?;
     report("ready", json!({"driver": 1, "library": "pi-codes 1.4.0"}));
     let (mut dialogs, mut is_over) = (0, false);
@@ -129,7 +129,7 @@ async fn drive(mut inbox: mpsc::UnboundedReceiver<Value>) -> Result<(), Box<dyn 
         tokio::select! {
             biased;
             event = client.next_event(), if !is_over => match event {
-                Ok(Some(event)) => hear(event, &mut dialogs),
+                Ok(Some(event)) => handle_event(event, &mut dialogs),
                 // An unreadable event is lost, and the client continues.
                 Err(pi_codes::Error::Deserialization { source, .. }) => eprintln!("an event is lost: {source}"),
                 Ok(None) | Err(_) => {
@@ -149,7 +149,7 @@ async fn drive(mut inbox: mpsc::UnboundedReceiver<Value>) -> Result<(), Box<dyn 
     }
     while let Ok(event) = tokio::time::timeout(REST, client.next_event()).await {
         match event {
-            Ok(Some(event)) => hear(event, &mut dialogs),
+            Ok(Some(event)) => handle_event(event, &mut dialogs),
             // Events after an unreadable one are still received.
             Err(pi_codes::Error::Deserialization { source, .. }) => eprintln!("an event is lost: {source}"),
             Ok(None) | Err(_) => break,

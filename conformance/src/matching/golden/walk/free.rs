@@ -4,43 +4,52 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use super::Walk;
+use super::FrameWalker;
 use crate::matching::difference::Weight;
-use crate::matching::golden::place::Both;
-use crate::matching::golden::tables::{Form, When, Wording};
+use crate::matching::golden::place::ParentObjects;
+use crate::matching::golden::tables::{Form, Wording, WordingCondition};
 use crate::matching::golden::text::unequal;
 use crate::matching::path;
 
 /// A free text: its allowance, and a flag for other free values.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Free {
+pub(super) struct FreeText {
     pub(super) allowance: Option<&'static str>,
     pub(super) values: bool,
     /// Members that are not free: facts about the whole of a cut text. Texts are then pieces of the whole.
     whole: Option<&'static [&'static str]>,
 }
 
-impl Free {
+impl FreeText {
     /// Returns `true` if the value of a member is free.
     pub(super) fn is_free(&self, member: &str) -> bool {
         self.values && self.whole.is_none_or(|members| !members.contains(&member))
     }
 }
 
-impl Walk<'_, '_> {
-    pub(super) fn of_entry(&self, member: &str) -> Option<Free> {
+impl FrameWalker<'_, '_> {
+    pub(super) fn entry_freedom(&self, member: &str) -> Option<FreeText> {
         let (allowance, members) = self.entry?;
-        members.contains(&member).then_some(Free { allowance: Some(allowance), values: true, whole: None })
+        members.contains(&member).then_some(FreeText {
+            allowance: Some(allowance),
+            values: true,
+            whole: None,
+        })
     }
 
     /// Returns the freedom of a member's text, if it is free.
-    pub(super) fn wording(&self, record: &str, member: &str, (golden, observed): Both<'_>) -> Option<Free> {
+    pub(super) fn wording(
+        &self,
+        record: &str,
+        member: &str,
+        (golden, observed): ParentObjects<'_>,
+    ) -> Option<FreeText> {
         let holds = |row: &&&Wording| match row.when {
-            When::Always => true,
-            When::True(flag) => {
+            WordingCondition::Always => true,
+            WordingCondition::True(flag) => {
                 [golden, observed].iter().all(|object| object.get(flag) == Some(&Value::Bool(true)))
             }
-            When::OneOf(name, values) => [golden, observed].iter().all(|object| {
+            WordingCondition::OneOf(name, values) => [golden, observed].iter().all(|object| {
                 object.get(name).and_then(Value::as_str).is_some_and(|value| values.contains(&value))
             }),
         };
@@ -52,7 +61,7 @@ impl Walk<'_, '_> {
             .filter(|row| row.members.contains(&member))
             .find(holds)?;
         let values = row.allowance.is_some() && member != "content";
-        Some(Free { allowance: row.allowance, values, whole: None })
+        Some(FreeText { allowance: row.allowance, values, whole: None })
     }
 
     /// Returns the allowance for cut texts in a record: the path of the flag, and the members about the whole
@@ -71,26 +80,26 @@ impl Walk<'_, '_> {
     }
 
     /// Returns the freedom if both sides have the flag.
-    pub(super) fn cut_facts(&self, record: &str, (golden, observed): Both<'_>) -> Option<Free> {
+    pub(super) fn cut_facts(&self, record: &str, (golden, observed): ParentObjects<'_>) -> Option<FreeText> {
         let (allowance, path, whole) = self.cut(record)?;
         let is_cut = |object: &Map<String, Value>| {
             let (first, rest) = path.split_once('.').unwrap_or((path, ""));
             object.get(first).and_then(|value| path::get(value, rest)) == Some(&Value::Bool(true))
         };
-        let free = Free { allowance: Some(allowance), values: true, whole: Some(whole) };
+        let free = FreeText { allowance: Some(allowance), values: true, whole: Some(whole) };
         (is_cut(golden) && is_cut(observed)).then_some(free)
     }
 
     /// Compares undocumented texts: the same recorded text has to become the same found text.
-    pub(super) fn free_words(&mut self, free: Free, golden: &str, observed: &str) {
-        if golden != observed && self.state.texts.differ(golden, observed).is_none() {
+    pub(super) fn compare_free_text(&mut self, free: FreeText, golden: &str, observed: &str) {
+        if golden != observed && self.state.texts.difference(golden, observed).is_none() {
             return;
         }
         if free.whole.is_some() && !is_other_piece(golden, observed) {
             let says = format!("it is no piece of what was cut: {}", unequal(golden, observed));
             return self.push(Weight::Case, says, None);
         }
-        if let Err(says) = self.state.texts.bindings.words(golden, observed) {
+        if let Err(says) = self.state.texts.bindings.bind_text(golden, observed) {
             return self.push(Weight::Case, says, None);
         }
         if golden == observed {

@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use super::Walk;
+use super::FrameWalker;
 use crate::matching::difference::Weight;
-use crate::matching::golden::place::{Kind, Place};
+use crate::matching::golden::place::{DifferenceKind, Place};
 use crate::matching::golden::rules::Rules;
 use crate::matching::golden::tables::{Form, Ty};
 
-impl Walk<'_, '_> {
+impl FrameWalker<'_, '_> {
     pub(super) fn list(&mut self, ty: Option<&Ty>, golden: &[Value], observed: &[Value], place: Place<'_>) {
         let element = Rules::element(ty);
         let is_ours = |row: &&(&str, &str)| **row == (place.record, place.member);
@@ -25,8 +25,9 @@ impl Walk<'_, '_> {
         if self.other_entries(element, golden, observed, place) {
             return;
         }
-        let (was, came): (Vec<&Value>, Vec<&Value>) = (golden.iter().collect(), observed.iter().collect());
-        self.elements(element, &was, &came, place);
+        let (expected, actual): (Vec<&Value>, Vec<&Value>) =
+            (golden.iter().collect(), observed.iter().collect());
+        self.elements(element, &expected, &actual, place);
     }
 
     fn elements(
@@ -39,7 +40,13 @@ impl Walk<'_, '_> {
         if golden.len() != observed.len() {
             let says = format!("{} elements instead of {}", observed.len(), golden.len());
             let kind = (Value::Null, Value::Null);
-            return self.differ(place, true, Weight::Case, Kind::Changed(&kind.0, &kind.1), says);
+            return self.add_difference(
+                place,
+                true,
+                Weight::Case,
+                DifferenceKind::Changed(&kind.0, &kind.1),
+                says,
+            );
         }
         for (at, (golden, observed)) in golden.iter().zip(observed).enumerate() {
             self.path.push(format!("[{at}]"));
@@ -63,21 +70,21 @@ impl Walk<'_, '_> {
         let Some((allowance, rows)) = rows else { return false };
         let Some(row) = rows.iter().find(|row| row.member == place.member) else { return false };
         let marked =
-            |value: &Value| row.marks.iter().map(|mark| value.get(mark).cloned()).collect::<Option<Vec<_>>>();
-        let (was, came): (Vec<_>, Vec<_>) =
+            |value: &Value| row.keys.iter().map(|mark| value.get(mark).cloned()).collect::<Option<Vec<_>>>();
+        let (expected, actual): (Vec<_>, Vec<_>) =
             (golden.iter().map(marked).collect(), observed.iter().map(marked).collect());
-        if was.iter().any(Option::is_none) {
+        if expected.iter().any(Option::is_none) {
             return false;
         }
-        if let Some(at) = came.iter().position(Option::is_none) {
-            self.push(Weight::Must, format!("the entry {at} lacks one of {}", row.marks.join(", ")), None);
+        if let Some(at) = actual.iter().position(Option::is_none) {
+            self.push(Weight::Must, format!("the entry {at} lacks one of {}", row.keys.join(", ")), None);
         }
-        if was != came {
+        if expected != actual {
             let says = format!("{} entries instead of {}, or others", observed.len(), golden.len());
             self.push(Weight::Case, says, Some(allowance.name));
         }
-        for (at, mark) in was.iter().enumerate() {
-            let Some(other) = came.iter().position(|other| other == mark) else { continue };
+        for (at, mark) in expected.iter().enumerate() {
+            let Some(other) = actual.iter().position(|other| other == mark) else { continue };
             self.path.push(format!("[{other}]"));
             let before = self.entry.replace((allowance.name, row.free));
             self.value(element, &golden[at], &observed[other], place);

@@ -1,7 +1,7 @@
 //! Tests of the differences that are allowed after a command.
 
 use agentese::types::{Direction, TranscriptHeader};
-use agentese_conformance::verdict::Shown;
+use agentese_conformance::verdict::LineExcerpt;
 use serde_json::json;
 
 use super::*;
@@ -15,8 +15,8 @@ fn session(lines: &[(bool, Value)]) -> Transcript {
     Transcript { header: TranscriptHeader::new(1, "pi"), records: lines.iter().map(record).collect() }
 }
 
-fn shown(record: usize, frame: &Value) -> Shown {
-    Shown { record, dir: Direction::S2c, line: frame.to_string() }
+fn shown(record: usize, frame: &Value) -> LineExcerpt {
+    LineExcerpt { record, dir: Direction::S2c, line: frame.to_string() }
 }
 
 /// Creates a mismatch for the expected frame of a record; `found` is `None` if the frame is missing.
@@ -38,7 +38,7 @@ fn history(messages: &[Value]) -> Value {
 }
 
 /// Creates a session with input of the user after an answer, during the run.
-fn with_words() -> Transcript {
+fn with_queued_input() -> Transcript {
     session(&[
         (true, json!({"id": "1", "type": "prompt", "message": "go"})),
         (false, json!({"type": "agent_start"})),
@@ -52,12 +52,12 @@ fn with_words() -> Transcript {
 }
 
 #[test]
-fn words_that_wait_may_stand_elsewhere_and_have_other_answers() {
+fn queued_input_may_move_and_have_other_answers() {
     for (agent, is_said) in [("opal@0.1", true), ("operator@seed", true), ("omp@12.7", false)] {
-        let report = Report::of("pi@0.55", agent);
-        let golden = with_words();
+        let report = LossReport::of("pi@0.55", agent);
+        let golden = with_queued_input();
         let is_other = |record: usize, expected: &Value, path: &str, found: Option<&Value>| {
-            report.is_other_behind("events", &mismatch(record, expected, path, found), &golden)
+            report.is_allowed_after_command("events", &mismatch(record, expected, path, found), &golden)
         };
         let text = "message.content[0].text";
         for (record, expected) in [(4, end("assistant", "b")), (4, end("user", "now"))] {
@@ -70,19 +70,23 @@ fn words_that_wait_may_stand_elsewhere_and_have_other_answers() {
             json!({"type": "tool_execution_end", "toolCallId": "c", "toolName": "shell", "isError": false});
         assert!(!is_other(4, &ended, "", None) && !is_other(4, &ended, "isError", Some(&ended)), "{agent}");
         assert!(!is_other(4, &json!({"type": "agent_end", "messages": []}), "", None), "{agent}: runs end");
-        let words = Mismatch { says: "the model is sent the words".to_owned(), ..Mismatch::default() };
-        assert!(!report.is_other_behind(REQUESTS, &words, &golden), "{agent}: they reach the model");
+        let words = Mismatch { message: "the model is sent the words".to_owned(), ..Mismatch::default() };
+        assert!(!report.is_allowed_after_command(REQUESTS, &words, &golden), "{agent}: they reach the model");
     }
 }
 
 #[test]
-fn answers_of_commands_behind_words_that_wait_have_all_words() {
-    let report = Report::of("pi@0.55", "opal@0.1");
-    let golden = with_words();
+fn answers_after_queued_input_contain_all_input() {
+    let report = LossReport::of("pi@0.55", "opal@0.1");
+    let golden = with_queued_input();
     let known = history(&[message("user", "go"), message("user", "now"), message("assistant", "a")]);
     let asked = |told: &[Value]| {
         let told = history(told);
-        report.is_other_behind("answers", &mismatch(6, &known, "data.messages[1].role", Some(&told)), &golden)
+        report.is_allowed_after_command(
+            "answers",
+            &mismatch(6, &known, "data.messages[1].role", Some(&told)),
+            &golden,
+        )
     };
     assert!(asked(&[message("user", "go"), message("assistant", "a"), message("user", "now")]));
     assert!(asked(&[message("user", "go"), message("user", "now"), message("assistant", "b")]));
@@ -92,19 +96,27 @@ fn answers_of_commands_behind_words_that_wait_have_all_words() {
         json!({"id": "4", "type": "response", "command": "get_state", "success": true, "data": data})
     };
     let counts = |record: usize, path: &str| {
-        report.is_other_behind("answers", &mismatch(record, &state(3), path, Some(&state(4))), &golden)
+        report.is_allowed_after_command(
+            "answers",
+            &mismatch(record, &state(3), path, Some(&state(4))),
+            &golden,
+        )
     };
     assert!(counts(7, "data.messageCount"));
     assert!(!counts(7, "data.isStreaming") && !counts(2, "data.messageCount"));
 }
 
 #[test]
-fn what_came_beside_the_recording_stands_behind_the_words_that_were_sent() {
-    let mut report = Report::of("pi@0.55", "opal@0.1");
-    report.observe(Some(with_words()));
+fn additional_frames_follow_the_sent_input() {
+    let mut report = LossReport::of("pi@0.55", "opal@0.1");
+    report.observe(Some(with_queued_input()));
     let came = |record: usize| {
         let found = Some(shown(record, &end("assistant", "c")));
-        report.is_other_behind("events", &Mismatch { found, ..Mismatch::default() }, &with_words())
+        report.is_allowed_after_command(
+            "events",
+            &Mismatch { found, ..Mismatch::default() },
+            &with_queued_input(),
+        )
     };
     assert!(came(4) && !came(2));
 }
@@ -118,7 +130,7 @@ fn calls(ids: &[&str], text: &str) -> Value {
 }
 
 #[test]
-fn calls_may_have_answers_of_their_own_and_none_may_be_lost() {
+fn calls_may_have_separate_answers_but_no_call_may_be_lost() {
     let prompted = |told: &[Value]| {
         let mut lines = vec![(true, json!({"id": "1", "type": "prompt", "message": "go"}))];
         lines.extend(told.iter().map(|event| (false, event.clone())));
@@ -126,10 +138,10 @@ fn calls_may_have_answers_of_their_own_and_none_may_be_lost() {
     };
     let whole = calls(&["c1", "c2"], "a");
     let is_other = |agent: &str, told: &[Value], path: &str| {
-        let mut report = Report::of("pi@0.55", agent);
+        let mut report = LossReport::of("pi@0.55", agent);
         report.observe(Some(prompted(told)));
         let golden = prompted(std::slice::from_ref(&whole));
-        report.is_other_behind("events", &mismatch(1, &whole, path, Some(&told[0])), &golden)
+        report.is_allowed_after_command("events", &mismatch(1, &whole, path, Some(&told[0])), &golden)
     };
     let (first, second) = (calls(&["c1"], "a"), calls(&["c2"], ""));
     assert!(is_other("opal@0.1", &[first.clone(), second.clone()], "message.content"));
@@ -144,8 +156,8 @@ fn calls_may_have_answers_of_their_own_and_none_may_be_lost() {
 }
 
 #[test]
-fn what_an_expectation_names_stands_where_it_came() {
-    let mut report = Report::of("pi@0.55", "operator@seed");
+fn an_expected_frame_has_its_observed_position() {
+    let mut report = LossReport::of("pi@0.55", "operator@seed");
     let state = json!({"id": "2", "type": "response", "command": "get_state", "success": true, "data": {"messageCount": 0}});
     let opens = |first: bool| {
         let mut lines = vec![
@@ -165,13 +177,13 @@ fn what_an_expectation_names_stands_where_it_came() {
             found: Some(shown(record, &state)),
             ..Mismatch::default()
         };
-        assert_eq!(report.is_other_behind("expect switched", &mismatch, &opens(true)), first);
+        assert_eq!(report.is_allowed_after_command("expect switched", &mismatch, &opens(true)), first);
     }
 }
 
 #[test]
 fn a_shell_command_without_a_message_excuses_no_other_message() {
-    let mut report = Report::of("pi@0.55", "omp@12.7");
+    let mut report = LossReport::of("pi@0.55", "omp@12.7");
     let ended = |success: bool| {
         let told = json!({"id": "1", "type": "response", "command": "bash", "success": success});
         Some(session(&[(false, told)]))
@@ -184,16 +196,20 @@ fn a_shell_command_without_a_message_excuses_no_other_message() {
     ]);
     let ran = json!({"role": "bashExecution", "command": "kill -9 $$", "output": "", "cancelled": true, "truncated": false});
     let known = [message("user", "go"), message("assistant", "a"), ran];
-    let lacks = |report: &Report, told: &[Value]| {
+    let lacks = |report: &LossReport, told: &[Value]| {
         let (known, told) = (history(&known), history(told));
-        report.is_other_behind("answers", &mismatch(3, &known, "data.messages", Some(&told)), &golden)
+        report.is_allowed_after_command(
+            "answers",
+            &mismatch(3, &known, "data.messages", Some(&told)),
+            &golden,
+        )
     };
     assert!(lacks(&report, &known[..2]));
     assert!(!lacks(&report, &known[..1]) && !lacks(&report, &known[1..2]), "others are missing, too");
     let state = |count: u64| json!({"id": "4", "type": "response", "command": "get_state", "success": true, "data": {"messageCount": count}});
     let counts = |record: usize, count: u64| {
         let found = state(count);
-        report.is_other_behind(
+        report.is_allowed_after_command(
             "answers",
             &mismatch(record, &state(3), "data.messageCount", Some(&found)),
             &golden,
@@ -209,34 +225,35 @@ fn a_shell_command_without_a_message_excuses_no_other_message() {
     lines.push((true, json!({"id": "3", "type": "get_messages"})));
     let lacking = mismatch(3, &history(&known), "data.messages", Some(&history(&known[..2])));
     assert!(
-        !report.is_other_behind("answers", &lacking, &session(&lines)),
+        !report.is_allowed_after_command("answers", &lacking, &session(&lines)),
         "it failed in the recording, too"
     );
 }
 
 #[test]
 fn a_shell_of_its_own_excuses_its_message_alone() {
-    let report = Report::of("omp@12.7", "pi@0.55");
+    let report = LossReport::of("omp@12.7", "pi@0.55");
     let golden = session(&[
         (true, json!({"id": "1", "type": "bash", "command": "cd /"})),
         (true, json!({"id": "3", "type": "get_messages"})),
     ]);
     let shell = json!({"role": "bashExecution", "command": "ls", "output": "a", "exitCode": 0, "cancelled": false, "truncated": false});
     let told = history(&[message("user", "go"), message("assistant", "a"), shell]);
-    let is_other =
-        |path: &str| report.is_other_behind("answers", &mismatch(2, &told, path, Some(&told)), &golden);
+    let is_other = |path: &str| {
+        report.is_allowed_after_command("answers", &mismatch(2, &told, path, Some(&told)), &golden)
+    };
     assert!(is_other("data.messages[2].output"));
     for path in ["data.messages[1].content[0].text", "data.messages[0].content", "data.messages"] {
         assert!(!is_other(path), "{path}");
     }
     let lacks = history(&[message("user", "go"), message("assistant", "a")]);
     let lacks = mismatch(2, &told, "data.messages", Some(&lacks));
-    assert!(!report.is_other_behind("answers", &lacks, &golden), "it leaves a message");
+    assert!(!report.is_allowed_after_command("answers", &lacks, &golden), "it leaves a message");
 }
 
 #[test]
-fn what_a_fork_changes_of_the_run_that_goes_on_ends_with_it() {
-    let report = Report::of("omp@12.7", "pi@0.55");
+fn changes_by_a_fork_end_with_its_run() {
+    let report = LossReport::of("omp@12.7", "pi@0.55");
     let golden = session(&[
         (true, json!({"id": "1", "type": "prompt", "message": "go"})),
         (false, json!({"type": "agent_start"})),
@@ -247,14 +264,18 @@ fn what_a_fork_changes_of_the_run_that_goes_on_ends_with_it() {
         (false, end("assistant", "b")),
     ]);
     let is_other = |record: usize| {
-        report.is_other_behind("events", &mismatch(record, &end("assistant", "a"), "", None), &golden)
+        report.is_allowed_after_command(
+            "events",
+            &mismatch(record, &end("assistant", "a"), "", None),
+            &golden,
+        )
     };
     assert!(is_other(3) && !is_other(6), "that is another run");
 }
 
 #[test]
-fn a_prompt_that_is_refused_leaves_nothing_at_work() {
-    let report = Report::of("omp@12.7", "pi@0.55");
+fn a_rejected_prompt_starts_no_run() {
+    let report = LossReport::of("omp@12.7", "pi@0.55");
     let golden = |success: bool| {
         session(&[
             (true, json!({"id": "1", "type": "prompt", "message": "go"})),
@@ -263,22 +284,22 @@ fn a_prompt_that_is_refused_leaves_nothing_at_work() {
         ])
     };
     for (success, busy) in [(true, true), (false, false)] {
-        assert_eq!(report.other_from(3, &golden(success)).contains(EVENTS), busy, "{success}");
+        assert_eq!(report.allowed_from(3, &golden(success)).contains(EVENTS), busy, "{success}");
     }
 }
 
 #[test]
-fn a_call_that_stands_in_a_snapshot_of_the_same_answer_has_no_answer_of_its_own() {
+fn a_call_in_a_snapshot_of_the_same_answer_has_no_separate_answer() {
     let whole = calls(&["c1", "c2"], "a");
     let prompt = (true, json!({"id": "1", "type": "prompt", "message": "go"}));
-    let mut report = Report::of("pi@0.55", "opal@0.1");
+    let mut report = LossReport::of("pi@0.55", "opal@0.1");
     let grows = json!({"type": "message_update", "message": calls(&["c1", "c2"], "a")["message"], "assistantMessageEvent": {}});
     let first = calls(&["c1"], "a");
     report.observe(Some(session(&[prompt.clone(), (false, grows), (false, first.clone())])));
     let golden = session(&[prompt, (false, whole.clone())]);
     let found = Some(shown(2, &first));
     let lacks = Mismatch { found, ..mismatch(1, &whole, "message.content", None) };
-    assert!(!report.is_other_behind("events", &lacks, &golden));
+    assert!(!report.is_allowed_after_command("events", &lacks, &golden));
 }
 
 /// Creates a run that is stopped during the first of its calls.
@@ -311,12 +332,12 @@ fn stopped() -> Vec<(bool, Value)> {
 }
 
 #[test]
-fn calls_that_a_stopped_run_had_not_begun_may_be_told_nowhere_and_others_may_not() {
+fn only_unstarted_calls_of_a_stopped_run_may_be_missing() {
     let (golden, lines) = (session(&stopped()), stopped());
     for (agent, is_said) in [("opal@0.1", true), ("omp@12.7", false)] {
-        let report = Report::of("pi@0.55", agent);
+        let report = LossReport::of("pi@0.55", agent);
         let lacks = |record: usize| {
-            report.is_other_behind("events", &mismatch(record, &lines[record].1, "", None), &golden)
+            report.is_allowed_after_command("events", &mismatch(record, &lines[record].1, "", None), &golden)
         };
         for record in [7, 8, 9, 10, 11] {
             assert_eq!(lacks(record), is_said, "{agent} {record}");
@@ -327,7 +348,7 @@ fn calls_that_a_stopped_run_had_not_begun_may_be_told_nowhere_and_others_may_not
         }
         let came = |record: usize, came: &Value| {
             let is_there = mismatch(record, &lines[record].1, "message.content", Some(came));
-            report.is_other_behind("events", &is_there, &golden)
+            report.is_allowed_after_command("events", &is_there, &golden)
         };
         assert_eq!(came(2, &calls(&["c1"], "a")), is_said, "{agent}");
         assert!(!came(2, &calls(&["c2"], "a")) && !came(2, &calls(&["c1"], "b")), "{agent}");
@@ -335,8 +356,8 @@ fn calls_that_a_stopped_run_had_not_begun_may_be_told_nowhere_and_others_may_not
 }
 
 #[test]
-fn behind_a_stop_answers_lack_what_had_not_begun_and_nothing_else() {
-    let report = Report::of("pi@0.55", "opal@0.1");
+fn after_a_stop_answers_lack_only_unstarted_calls() {
+    let report = LossReport::of("pi@0.55", "opal@0.1");
     let mut lines = stopped();
     let ran = |id: &str, text: &str| {
         let mut message = message("toolResult", text);
@@ -351,7 +372,7 @@ fn behind_a_stop_answers_lack_what_had_not_begun_and_nothing_else() {
     let golden = session(&lines);
     let lacks = |came: &[Value]| {
         let lacks = mismatch(record, &history(&all), "data.messages", Some(&history(came)));
-        report.is_other_behind("answers", &lacks, &golden)
+        report.is_allowed_after_command("answers", &lacks, &golden)
     };
     let told = [&before[..], &[calls(&["c1"], "a")["message"].clone(), ran("c1", "")]].concat();
     assert!(lacks(&told));
@@ -387,7 +408,7 @@ fn an_answer_that_a_fork_stops_is_the_beginning_of_the_recorded_one() {
     let golden = forked(&["one ", "two ", "three"]);
     let piece = json!({"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "contentIndex": 0, "delta": "one "}});
     let other = |pieces: &[&str], fork: bool| {
-        let mut report = Report::of("omp@12.7", "pi@0.55");
+        let mut report = LossReport::of("omp@12.7", "pi@0.55");
         report.observe(Some(forked(pieces)));
         let mut golden = golden.records.clone();
         if !fork {
@@ -398,7 +419,7 @@ fn an_answer_that_a_fork_stops_is_the_beginning_of_the_recorded_one() {
             found: Some(shown(2, &piece)),
             ..mismatch(2, &piece, "assistantMessageEvent.delta", None)
         };
-        report.is_other_behind("events", &cut, &golden)
+        report.is_allowed_after_command("events", &cut, &golden)
     };
     assert!(other(&["one ", "two "], true));
     assert!(!other(&["one ", "three"], true), "it is another text");
@@ -426,9 +447,9 @@ fn a_run_that_follows_a_summary_is_the_agents_own() {
         lines.push(prompt("2"));
         lines.extend(behind.iter().cloned());
         lines.extend([(false, start.clone()), (false, answer.clone())]);
-        let mut report = Report::of("pi@0.55", agent);
+        let mut report = LossReport::of("pi@0.55", agent);
         report.observe(Some(session(&lines)));
-        report.is_other_behind("order-between-streams", &mismatch(5, &answer, "", None), &golden)
+        report.is_allowed_after_command("order-between-streams", &mismatch(5, &answer, "", None), &golden)
     };
     let told = |event: &Value| (false, event.clone());
     let goes_on = [told(&compacted), told(&start), told(&end)];

@@ -13,7 +13,7 @@ use tokio::process::{Child, Command};
 /// member or its leader is not reaped; afterwards it might.
 pub(in super::super) struct Group {
     id: Pid,
-    over: Mutex<bool>,
+    is_over: Mutex<bool>,
 }
 
 impl Group {
@@ -22,7 +22,7 @@ impl Group {
         let child = command.process_group(0).spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let id = id.ok_or_else(|| io::Error::other("the child has no process id"))?;
-        Ok((child, Self { id, over: Mutex::new(false) }))
+        Ok((child, Self { id, is_over: Mutex::new(false) }))
     }
 
     /// Sends SIGTERM to every member. Returns true: the system supports the request.
@@ -38,7 +38,7 @@ impl Group {
 
     /// Signals every member, unless the group is over.
     fn signal(&self, signal: Signal) {
-        let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        let over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
         if !*over && let Err(error) = kill_process_group(self.id, signal) {
             // Without members the group is over and the error is harmless; any other error is logged.
             if error != Errno::SRCH {
@@ -49,7 +49,7 @@ impl Group {
 
     /// Marks the group as over: no signal is sent to it any more.
     pub(in super::super) fn finish(&self) {
-        *self.over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        *self.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
     }
 
     /// Returns `true` if no member is alive. Must be called only after the leader has been reaped.

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_for_room_hears_that_the_reader_is_gone() {
+    async fn a_waiting_writer_learns_that_the_reader_is_gone() {
         let (reader, mut writer) = pipe();
         let write = writer.write_all(&[0; ALL]);
         let leave = async {

@@ -37,13 +37,13 @@ pub(in super::super) fn divert() -> io::Result<()> {
     Ok(())
 }
 
-enum Carrier {
+enum StdioKind {
     Pipe,
     Socket(SharedSocket),
     Other(OwnedFd),
 }
 
-impl Carrier {
+impl StdioKind {
     fn of(descriptor: BorrowedFd<'_>) -> io::Result<Self> {
         let kind = FileType::from_raw_mode(rustix::fs::fstat(descriptor)?.st_mode);
         if kind == FileType::Fifo {
@@ -67,23 +67,23 @@ impl Carrier {
 }
 
 fn open_reader(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxReader> {
-    Ok(match Carrier::of(descriptor)? {
-        Carrier::Pipe => match pipe::OpenOptions::new().open_receiver(path) {
+    Ok(match StdioKind::of(descriptor)? {
+        StdioKind::Pipe => match pipe::OpenOptions::new().open_receiver(path) {
             Ok(receiver) => Box::new(receiver),
             Err(error) => {
                 tracing::debug!(%error, "stdin cannot be opened anew, a thread reads it");
                 Box::new(ThreadReader::start(descriptor.try_clone_to_owned()?.into())?)
             }
         },
-        Carrier::Socket(socket) => Box::new(socket),
-        Carrier::Other(own) => Box::new(ThreadReader::start(own.into())?),
+        StdioKind::Socket(socket) => Box::new(socket),
+        StdioKind::Other(own) => Box::new(ThreadReader::start(own.into())?),
     })
 }
 
 fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> {
     let blocking = |own: OwnedFd| Box::new(tokio::fs::File::from_std(File::from(own)));
-    Ok(match Carrier::of(descriptor)? {
-        Carrier::Pipe => match PipeWriter::open(path) {
+    Ok(match StdioKind::of(descriptor)? {
+        StdioKind::Pipe => match PipeWriter::open(path) {
             Ok(writer) => {
                 enlarge(writer.descriptor());
                 Box::new(writer)
@@ -93,8 +93,8 @@ fn open_writer(descriptor: BorrowedFd<'_>, path: &str) -> io::Result<BoxWriter> 
                 blocking(descriptor.try_clone_to_owned()?)
             }
         },
-        Carrier::Socket(socket) => Box::new(socket),
-        Carrier::Other(own) => blocking(own),
+        StdioKind::Socket(socket) => Box::new(socket),
+        StdioKind::Other(own) => blocking(own),
     })
 }
 

@@ -8,20 +8,20 @@ use agentese::acp::{
 use agentese::types::{InputBlock, ToolCall};
 use serde_json::{Map, Value};
 
-use crate::tools::{ToolContent, Work, resolve_existing_path, resolve_path, work};
+use crate::tools::{ToolContent, ToolKind, resolve_existing_path, resolve_path, tool_kind};
 
 /// The maximum length of a title, in characters.
 const LONGEST_TITLE: usize = 120;
 
 /// Returns the kind of the tool with that name.
 pub(super) fn kind(tool: &str) -> AcpToolKind {
-    match work(tool) {
-        Some(Work::Reads) => AcpToolKind::Read,
-        Some(Work::Edits) => AcpToolKind::Edit,
-        Some(Work::Searches) => AcpToolKind::Search,
-        Some(Work::Runs) => AcpToolKind::Execute,
-        Some(Work::Fetches) => AcpToolKind::Fetch,
-        Some(Work::Plans) => AcpToolKind::Think,
+    match tool_kind(tool) {
+        Some(ToolKind::Read) => AcpToolKind::Read,
+        Some(ToolKind::Edit) => AcpToolKind::Edit,
+        Some(ToolKind::Search) => AcpToolKind::Search,
+        Some(ToolKind::Execute) => AcpToolKind::Execute,
+        Some(ToolKind::Fetch) => AcpToolKind::Fetch,
+        Some(ToolKind::Plan) => AcpToolKind::Think,
         None => AcpToolKind::OtherValue,
     }
 }
@@ -34,9 +34,9 @@ fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
 pub(super) fn title(call: &ToolCall) -> String {
     let of = |name: &str| text(&call.arguments, name);
     let name = call.name.as_str();
-    let line = match (work(name), of("command"), of("path"), of("pattern")) {
-        (Some(Work::Runs), Some(command), ..) => format!("`{command}`"),
-        (Some(Work::Searches), _, path, Some(pattern)) => {
+    let line = match (tool_kind(name), of("command"), of("path"), of("pattern")) {
+        (Some(ToolKind::Execute), Some(command), ..) => format!("`{command}`"),
+        (Some(ToolKind::Search), _, path, Some(pattern)) => {
             format!("{name} {pattern}{}", path.map(|path| format!(" in {path}")).unwrap_or_default())
         }
         (_, _, Some(path), _) => format!("{name} {path}"),
@@ -55,13 +55,13 @@ pub(super) fn locations(cwd: &Path, call: &ToolCall) -> Vec<AcpLocation> {
     else {
         return Vec::new();
     };
-    let mut location = AcpLocation::new(file(cwd, call, path));
+    let mut location = AcpLocation::new(resolved_file(cwd, call, path));
     location.line = call.arguments.get("offset").and_then(Value::as_u64).into();
     vec![location]
 }
 
 /// Resolves a path argument to the file of the tool.
-fn file(cwd: &Path, call: &ToolCall, path: &str) -> String {
+fn resolved_file(cwd: &Path, call: &ToolCall, path: &str) -> String {
     // A file that the call writes in full may not exist yet.
     let is_written = text(&call.arguments, "content").is_some();
     let resolve = if is_written { resolve_path } else { resolve_existing_path };
@@ -71,7 +71,7 @@ fn file(cwd: &Path, call: &ToolCall, path: &str) -> String {
 /// Returns the changes of a call, from its arguments. `before` is the previous content of the file, if known.
 pub(super) fn diffs(cwd: &Path, call: &ToolCall, before: Option<String>) -> Vec<AcpToolContent> {
     let of = |name: &str| text(&call.arguments, name);
-    let Some(path) = of("path").map(|path| file(cwd, call, path)) else { return Vec::new() };
+    let Some(path) = of("path").map(|path| resolved_file(cwd, call, path)) else { return Vec::new() };
     let change = |old: Option<String>, new: &str| {
         let mut diff = AcpDiff::new(path.as_str(), new);
         diff.old_text = old.into();
@@ -80,33 +80,33 @@ pub(super) fn diffs(cwd: &Path, call: &ToolCall, before: Option<String>) -> Vec<
     if kind(&call.name) != AcpToolKind::Edit {
         return Vec::new();
     }
-    match (replaced(&call.arguments), of("content")) {
+    match (replacement(&call.arguments), of("content")) {
         (Some((old, new)), _) => vec![change(Some(old), new)],
         (None, Some(content)) => vec![change(before, content)],
         // Several edits in one file.
         (None, None) => {
             let edits = call.arguments.get("edits").and_then(Value::as_array).into_iter().flatten();
-            let pairs = edits.filter_map(Value::as_object).filter_map(replaced);
+            let pairs = edits.filter_map(Value::as_object).filter_map(replacement);
             pairs.map(|(old, new)| change(Some(old), new)).collect()
         }
     }
 }
 
 /// Returns the old and the new text of an edit.
-fn replaced(edit: &Map<String, Value>) -> Option<(String, &str)> {
+fn replacement(edit: &Map<String, Value>) -> Option<(String, &str)> {
     let of = |names: [&str; 2]| names.into_iter().find_map(|name| text(edit, name));
     Some((of(["oldText", "old_text"])?.to_owned(), of(["newText", "new_text"])?))
 }
 
 /// Wraps a text as content of a call.
-pub(super) fn shown(text: impl Into<String>) -> AcpToolContent {
+pub(super) fn text_content(text: impl Into<String>) -> AcpToolContent {
     AcpCallContent::new(AcpText::new(text)).into()
 }
 
 /// Converts the content of a tool result.
 pub(super) fn content(blocks: &[ToolContent]) -> Vec<AcpToolContent> {
     let block = |block: &ToolContent| match block {
-        ToolContent::Text(text) => shown(text.as_str()),
+        ToolContent::Text(text) => text_content(text.as_str()),
         ToolContent::Image { data, mime_type } => {
             AcpCallContent::new(AcpImage::new(data.as_str(), mime_type.as_str())).into()
         }

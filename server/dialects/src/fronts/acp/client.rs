@@ -6,36 +6,36 @@ use agentese::acp::{
     Acp, AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpClientCapabilities, AcpNotice, AcpNoticeSeverity,
     AcpRequestCancelled, AcpSessionUpdate, AcpText, AcpUpdate, Dialog,
 };
-use agentese::serve::{Emitter, Question};
+use agentese::serve::{Emitter, PendingQuestion};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 /// The connection, after it is established.
 #[derive(Debug, Default)]
-pub(super) struct Client {
+pub(super) struct ClientConnection {
     emitter: OnceLock<Emitter<Acp>>,
-    can: Mutex<AcpClientCapabilities>,
+    capabilities: Mutex<AcpClientCapabilities>,
 }
 
-impl Client {
+impl ClientConnection {
     /// Sends frames to `emitter` from now on. Later calls have no effect.
     pub fn connect(&self, emitter: Emitter<Acp>) {
         let _ = self.emitter.set(emitter);
     }
 
     /// Stores the capabilities that the client announces.
-    pub fn introduce(&self, can: AcpClientCapabilities) {
-        *self.can.lock().unwrap_or_else(PoisonError::into_inner) = can;
+    pub fn set_capabilities(&self, capabilities: AcpClientCapabilities) {
+        *self.capabilities.lock().unwrap_or_else(PoisonError::into_inner) = capabilities;
     }
 
-    fn can(&self) -> AcpClientCapabilities {
-        self.can.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn capabilities(&self) -> AcpClientCapabilities {
+        self.capabilities.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Returns two flags: the client reads text files, and the client writes text files.
     pub fn files(&self) -> (bool, bool) {
-        let can = self.can();
-        let files = can.fs.as_option();
+        let capabilities = self.capabilities();
+        let files = capabilities.fs.as_option();
         let is = |flag: Option<&bool>| flag == Some(&true);
         (
             is(files.and_then(|files| files.read_text_file.as_option())),
@@ -45,25 +45,25 @@ impl Client {
 
     /// Returns true if the client runs commands in terminals.
     pub fn has_terminals(&self) -> bool {
-        self.can().terminal.as_option() == Some(&true)
+        self.capabilities().terminal.as_option() == Some(&true)
     }
 
     /// Returns true if the client shows forms.
     pub fn shows_forms(&self) -> bool {
-        self.can().elicitation.as_option().is_some_and(|can| can.form.as_option().is_some())
+        self.capabilities().elicitation.as_option().is_some_and(|can| can.form.as_option().is_some())
     }
 
     /// Returns true if the client shows compactions of a conversation.
     pub fn shows_compaction(&self) -> bool {
-        self.can().session.as_option().is_some_and(|can| can.compaction.as_option().is_some())
+        self.capabilities().session.as_option().is_some_and(|can| can.compaction.as_option().is_some())
     }
 
     fn shows_notices(&self) -> bool {
-        self.can().session.as_option().is_some_and(|can| can.notices.as_option().is_some())
+        self.capabilities().session.as_option().is_some_and(|can| can.notices.as_option().is_some())
     }
 
     /// Sends an update of a session.
-    pub fn tell(&self, session: &str, update: impl Into<AcpUpdate>) {
+    pub fn send_update(&self, session: &str, update: impl Into<AcpUpdate>) {
         if let Some(emitter) = self.emitter.get() {
             emitter.notify(AcpSessionUpdate::new(session, update));
         }
@@ -71,19 +71,19 @@ impl Client {
 
     /// Sends a notice, which is not part of the conversation. A client without notices receives it as a
     /// message if it is `for_user`, else as a thought.
-    pub fn notice(&self, session: &str, severity: AcpNoticeSeverity, text: &str, for_user: bool) {
+    pub fn send_notice(&self, session: &str, severity: AcpNoticeSeverity, text: &str, for_user: bool) {
         if self.shows_notices() {
-            return self.tell(session, AcpNotice::new(severity, text));
+            return self.send_update(session, AcpNotice::new(severity, text));
         }
         let text = AcpText::new(format!("{text}\n"));
         match for_user {
-            true => self.tell(session, AcpAgentMessageChunk::new(text)),
-            false => self.tell(session, AcpAgentThoughtChunk::new(text)),
+            true => self.send_update(session, AcpAgentMessageChunk::new(text)),
+            false => self.send_update(session, AcpAgentThoughtChunk::new(text)),
         }
     }
 
     /// Waits until the client has read enough for further frames.
-    pub async fn room(&self) {
+    pub async fn wait_for_capacity(&self) {
         if let Some(emitter) = self.emitter.get() {
             emitter.room().await;
         }
@@ -91,8 +91,9 @@ impl Client {
 
     /// Sends a request and parses the response. Fails with a sentence.
     pub async fn request<T: DeserializeOwned>(&self, dialog: impl Into<Dialog>) -> Result<T, String> {
-        let gone = || "the client is not there any more".to_owned();
-        let answer = self.ask(dialog).ok_or_else(gone)?.answer().await.ok_or_else(gone)?;
+        let disconnected = || "the client is not there any more".to_owned();
+        let answer =
+            self.send_question(dialog).ok_or_else(disconnected)?.answer().await.ok_or_else(disconnected)?;
         let result = answer.map_err(|error| match error["message"].as_str() {
             Some(message) => message.to_owned(),
             None => error.to_string(),
@@ -101,50 +102,52 @@ impl Client {
     }
 
     /// Sends a question at once. Returns `None` if no client can answer any more.
-    pub fn ask(&self, dialog: impl Into<Dialog>) -> Option<Asked> {
+    pub fn send_question(&self, dialog: impl Into<Dialog>) -> Option<ClientQuestion> {
         let emitter = self.emitter.get()?.clone();
         let question = emitter.question(&dialog.into())?;
-        Some(Asked { question: Some(question), emitter })
+        Some(ClientQuestion { question: Some(question), emitter })
     }
 }
 
 /// An open question. Dropping it withdraws the question.
-pub(super) struct Asked {
-    question: Option<Question>,
+pub(super) struct ClientQuestion {
+    question: Option<PendingQuestion>,
     emitter: Emitter<Acp>,
 }
 
-impl Asked {
+impl ClientQuestion {
     /// Waits for the response of the client: a result, or an error object. Returns `None` if no response can
     /// arrive any more.
     pub async fn answer(mut self) -> Option<Result<Value, Value>> {
         // During this wait the question is open: dropping the future then withdraws the question.
-        let open =
-            Withdraw(self.question.as_ref().map(|question| question.id().to_owned()), self.emitter.clone());
+        let guard = WithdrawalGuard(
+            self.question.as_ref().map(|question| question.id().to_owned()),
+            self.emitter.clone(),
+        );
         let answer = self.question.take()?.answer(None).await;
-        open.keep();
+        guard.disarm();
         answer.map(outcome)
     }
 }
 
-impl Drop for Asked {
+impl Drop for ClientQuestion {
     fn drop(&mut self) {
         if let Some(question) = self.question.take() {
-            drop(Withdraw(Some(question.id().to_owned()), self.emitter.clone()));
+            drop(WithdrawalGuard(Some(question.id().to_owned()), self.emitter.clone()));
         }
     }
 }
 
 /// Notifies the client on drop that a request is withdrawn, unless the client has answered it.
-struct Withdraw(Option<String>, Emitter<Acp>);
+struct WithdrawalGuard(Option<String>, Emitter<Acp>);
 
-impl Withdraw {
-    fn keep(mut self) {
+impl WithdrawalGuard {
+    fn disarm(mut self) {
         self.0 = None;
     }
 }
 
-impl Drop for Withdraw {
+impl Drop for WithdrawalGuard {
     fn drop(&mut self) {
         if let Some(id) = self.0.take() {
             self.1.notify(AcpRequestCancelled::new(Value::from(id)));

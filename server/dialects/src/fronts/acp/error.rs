@@ -1,21 +1,21 @@
 //! Rejections of requests.
 
 use agentese::acp::Failure;
-use agentese::serve::Refusal;
+use agentese::serve::CommandError;
 
 /// Returns the rejection of an unknown session.
-pub(super) fn unknown(id: &str) -> Refusal {
-    Failure::ResourceNotFound.refusal(&[("uri", id)])
+pub(super) fn unknown_session(id: &str) -> CommandError {
+    Failure::ResourceNotFound.command_error(&[("uri", id)])
 }
 
 /// Returns the rejection of an unusable parameter.
-pub(super) fn invalid(method: &str, reason: &str) -> Refusal {
-    Failure::InvalidParameters.refusal(&[("method", method), ("reason", reason)])
+pub(super) fn invalid_params(method: &str, reason: &str) -> CommandError {
+    Failure::InvalidParameters.command_error(&[("method", method), ("reason", reason)])
 }
 
 /// Returns the rejection for failed work, with its reason for people.
-pub(super) fn failed(reason: impl ToString) -> Refusal {
-    let mut refusal = Failure::InternalError.refusal(&[]);
+pub(super) fn internal_error(reason: impl ToString) -> CommandError {
+    let mut refusal = Failure::InternalError.command_error(&[]);
     refusal.message = reason.to_string();
     refusal
 }

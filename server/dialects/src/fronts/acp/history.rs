@@ -11,11 +11,11 @@ use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent, To
 use serde_json::Value;
 
 use super::{calls, teller};
-use crate::session::Spoken;
-use crate::tools::Todo;
+use crate::session::EntryMessage;
+use crate::tools::TodoTool;
 
 /// Converts a conversation in order. A call includes its result, if there is one.
-pub(super) fn told(cwd: &Path, conversation: &[Spoken]) -> Vec<AcpUpdate> {
+pub(super) fn history_updates(cwd: &Path, conversation: &[EntryMessage]) -> Vec<AcpUpdate> {
     let results: BTreeMap<&str, &ToolResultMessage> = conversation
         .iter()
         .filter_map(|spoken| match &*spoken.message {
@@ -27,19 +27,19 @@ pub(super) fn told(cwd: &Path, conversation: &[Spoken]) -> Vec<AcpUpdate> {
     for spoken in conversation {
         let id = spoken.entry.to_string();
         match &*spoken.message {
-            AgentMessage::User(user) => user_said(&user.content, &id, &mut updates),
+            AgentMessage::User(user) => push_user_message(&user.content, &id, &mut updates),
             AgentMessage::Assistant(answer) => {
                 for block in &answer.content {
-                    updates.extend(answered(cwd, block, &id, &results));
+                    updates.extend(answer_update(cwd, block, &id, &results));
                 }
             }
-            AgentMessage::CompactionSummary(summary) => updates.push(thought(&summary.summary, &id)),
-            AgentMessage::BranchSummary(summary) => updates.push(thought(&summary.summary, &id)),
+            AgentMessage::CompactionSummary(summary) => updates.push(thought_update(&summary.summary, &id)),
+            AgentMessage::BranchSummary(summary) => updates.push(thought_update(&summary.summary, &id)),
             _ => {}
         }
     }
     let newest = conversation.iter().rev().find_map(|spoken| match &*spoken.message {
-        AgentMessage::ToolResult(result) if result.tool_name == Todo::NAME && !result.is_error => {
+        AgentMessage::ToolResult(result) if result.tool_name == TodoTool::NAME && !result.is_error => {
             Some(result)
         }
         _ => None,
@@ -48,7 +48,7 @@ pub(super) fn told(cwd: &Path, conversation: &[Spoken]) -> Vec<AcpUpdate> {
     updates
 }
 
-fn user_said(content: &InputContent, id: &str, updates: &mut Vec<AcpUpdate>) {
+fn push_user_message(content: &InputContent, id: &str, updates: &mut Vec<AcpUpdate>) {
     let blocks = match content {
         InputContent::Text(text) => vec![AcpText::new(text.as_str()).into()],
         InputContent::Blocks(blocks) => blocks.iter().filter_map(calls::block).collect(),
@@ -60,13 +60,13 @@ fn user_said(content: &InputContent, id: &str, updates: &mut Vec<AcpUpdate>) {
     }
 }
 
-fn thought(text: &str, id: &str) -> AcpUpdate {
+fn thought_update(text: &str, id: &str) -> AcpUpdate {
     let mut chunk = AcpAgentThoughtChunk::new(AcpText::new(text));
     chunk.message_id = id.to_owned().into();
     chunk.into()
 }
 
-fn answered(
+fn answer_update(
     cwd: &Path,
     block: &AssistantBlock,
     id: &str,
@@ -79,23 +79,25 @@ fn answered(
             Some(chunk.into())
         }
         AssistantBlock::Thinking(thinking) if !thinking.thinking.is_empty() => {
-            Some(thought(&thinking.thinking, id))
+            Some(thought_update(&thinking.thinking, id))
         }
-        AssistantBlock::ToolCall(call) => Some(called(cwd, call, results.get(call.id.as_str()).copied())),
+        AssistantBlock::ToolCall(call) => {
+            Some(tool_call_update(cwd, call, results.get(call.id.as_str()).copied()))
+        }
         _ => None,
     }
 }
 
-fn called(cwd: &Path, call: &ToolCall, result: Option<&ToolResultMessage>) -> AcpUpdate {
-    let mut told = AcpToolCall::new(call.id.as_str(), calls::title(call));
-    told.name = call.name.clone().into();
-    told.kind = calls::kind(&call.name).into();
-    told.raw_input = Value::from(call.arguments.clone()).into();
-    told.locations = teller::some(calls::locations(cwd, call));
+fn tool_call_update(cwd: &Path, call: &ToolCall, result: Option<&ToolResultMessage>) -> AcpUpdate {
+    let mut tool_call = AcpToolCall::new(call.id.as_str(), calls::title(call));
+    tool_call.name = call.name.clone().into();
+    tool_call.kind = calls::kind(&call.name).into();
+    tool_call.raw_input = Value::from(call.arguments.clone()).into();
+    tool_call.locations = teller::non_empty(calls::locations(cwd, call));
     let is_error = result.is_none_or(|result| result.is_error);
     let mut content: Vec<_> = calls::diffs(cwd, call, None).into_iter().filter(|_| !is_error).collect();
     // A call without a result was never executed.
-    told.status = result.map_or(AcpToolStatus::Failed, |result| teller::status(result.is_error)).into();
+    tool_call.status = result.map_or(AcpToolStatus::Failed, |result| teller::status(result.is_error)).into();
     if let Some(result) = result {
         content.extend(
             result.content.iter().filter_map(calls::block).map(|block| AcpCallContent::new(block).into()),
@@ -105,8 +107,8 @@ fn called(cwd: &Path, call: &ToolCall, result: Option<&ToolResultMessage>) -> Ac
             _ => None,
         });
         let text = texts.collect::<Vec<_>>().join("\n");
-        told.raw_output = teller::raw_output(&text, result.details.as_option()).into();
+        tool_call.raw_output = teller::raw_output(&text, result.details.as_option()).into();
     }
-    told.content = teller::some(content);
-    told.into()
+    tool_call.content = teller::non_empty(content);
+    tool_call.into()
 }

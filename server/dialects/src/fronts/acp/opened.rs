@@ -7,63 +7,67 @@ use agentese::acp::{
     AcpAvailableCommand, AcpAvailableCommandsUpdate, AcpCommandInput, AcpConfigOption, AcpConfigOptionUpdate,
     AcpPromptEnd, AcpStopReason,
 };
-use agentese::serve::Refusal;
+use agentese::serve::CommandError;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::client::Client;
-use super::error::{failed, invalid};
-use super::options::Offers;
+use super::client::ClientConnection;
+use super::error::{internal_error, invalid_params};
+use super::options::OfferedOptions;
 use super::sink::Sink;
 use super::{history, options, teller};
-use crate::desk::{Caller, Desk, Refused, Said, Taken};
+use crate::desk::{ConversationService, PromptOutcome, PromptRequest, PromptRequestError, RequestContext};
 use crate::engine::PromptError;
 use crate::resources::CommandSource;
 
 /// A conversation, and the requests of a client about it.
-pub(super) struct Opened {
+pub(super) struct ActiveSession {
     pub id: String,
     pub cwd: PathBuf,
-    pub desk: Arc<Desk>,
-    client: Arc<Client>,
+    pub conversation: Arc<ConversationService>,
+    client: Arc<ClientConnection>,
     sink: Arc<Sink>,
-    offers: Offers,
+    offered: OfferedOptions,
     /// Cancelled when the client cancels all current turns.
-    turn: Mutex<CancellationToken>,
+    turn_token: Mutex<CancellationToken>,
     /// Cancelled when the session is closed; ends its background tasks.
     closed: CancellationToken,
 }
 
-impl Opened {
+impl ActiveSession {
     pub fn new(
         id: String,
         cwd: PathBuf,
-        desk: Arc<Desk>,
-        client: Arc<Client>,
+        conversation: Arc<ConversationService>,
+        client: Arc<ClientConnection>,
         sink: Arc<Sink>,
-        offers: Offers,
+        offered: OfferedOptions,
     ) -> Self {
-        let (turn, closed) = (Mutex::default(), CancellationToken::new());
-        Self { id, cwd, desk, client, sink, offers, turn, closed }
+        let (turn_token, closed) = (Mutex::default(), CancellationToken::new());
+        Self { id, cwd, conversation, client, sink, offered, turn_token, closed }
     }
 
-    fn turn(&self) -> MutexGuard<'_, CancellationToken> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+    fn turn_token(&self) -> MutexGuard<'_, CancellationToken> {
+        self.turn_token.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends user input, and waits until the agent has finished with it. `given_up` is cancelled if the
+    /// Sends user input, and waits until the agent has finished with it. `cancel_token` is cancelled if the
     /// client cancels this request alone.
-    pub async fn prompt(&self, said: Said, given_up: CancellationToken) -> Result<AcpPromptEnd, Refusal> {
-        let turn = self.turn().clone();
-        if !self.desk.engine().view().streaming {
-            self.sink.begin();
+    pub async fn prompt(
+        &self,
+        request: PromptRequest,
+        cancel_token: CancellationToken,
+    ) -> Result<AcpPromptEnd, CommandError> {
+        let turn = self.turn_token().clone();
+        if !self.conversation.engine().status().streaming {
+            self.sink.start_turn();
         }
         let ended = {
-            let mut work = std::pin::pin!(self.carry_out(said, &turn));
+            let mut work = std::pin::pin!(self.run_prompt(request, &turn));
             tokio::select! {
                 biased;
                 ended = &mut work => ended,
-                () = given_up.cancelled() => {
+                () = cancel_token.cancelled() => {
                     self.cancel().await;
                     work.await
                 }
@@ -76,84 +80,90 @@ impl Opened {
         ended.map(AcpPromptEnd::new)
     }
 
-    async fn carry_out(&self, said: Said, turn: &CancellationToken) -> Result<AcpStopReason, Refusal> {
-        let engine = self.desk.engine();
+    async fn run_prompt(
+        &self,
+        request: PromptRequest,
+        turn: &CancellationToken,
+    ) -> Result<AcpStopReason, CommandError> {
+        let engine = self.conversation.engine();
         loop {
-            let caller = Caller::new(|_| {}, turn.clone().cancelled_owned());
-            let taken = self.desk.prompt(said.clone(), caller).await;
+            let context = RequestContext::new(|_| {}, turn.clone().cancelled_owned());
+            let outcome = self.conversation.prompt(request.clone(), context).await;
             if turn.is_cancelled() {
                 // The run started at the moment of the cancellation.
-                self.desk.abort().await;
+                self.conversation.abort().await;
                 return Ok(AcpStopReason::Cancelled);
             }
-            match taken {
-                Ok(Taken::Run(_) | Taken::Queued) => {
+            match outcome {
+                Ok(PromptOutcome::Run(_) | PromptOutcome::Queued) => {
                     engine.wait_until_idle().await;
-                    return self.sink.outcome().map_err(failed);
+                    return self.sink.outcome().map_err(internal_error);
                 }
-                Ok(Taken::Command(over)) => {
+                Ok(PromptOutcome::Command(over)) => {
                     tokio::select! {
                         () = over.cancelled() => {}
                         () = turn.cancelled() => {}
                     }
                     // The command may have started a run.
                     engine.wait_until_idle().await;
-                    return self.sink.outcome().map_err(failed);
+                    return self.sink.outcome().map_err(internal_error);
                 }
-                Ok(Taken::Handled) => return Ok(AcpStopReason::EndTurn),
-                Err(Refused::Prompt(PromptError::Compacting)) => engine.wait_until_idle().await,
-                Err(Refused::Prompt(PromptError::Budget(_))) => return Ok(AcpStopReason::MaxTurnRequests),
-                Err(Refused::Prompt(error @ PromptError::Blank)) => {
-                    return Err(invalid("session/prompt", &error.to_string()));
+                Ok(PromptOutcome::Handled) => return Ok(AcpStopReason::EndTurn),
+                Err(PromptRequestError::Engine(PromptError::Compacting)) => engine.wait_until_idle().await,
+                Err(PromptRequestError::Engine(PromptError::Budget(_))) => {
+                    return Ok(AcpStopReason::MaxTurnRequests);
                 }
-                Err(Refused::GivenUp) => return Ok(AcpStopReason::Cancelled),
-                Err(error) => return Err(failed(error)),
+                Err(PromptRequestError::Engine(error @ PromptError::Blank)) => {
+                    return Err(invalid_params("session/prompt", &error.to_string()));
+                }
+                Err(PromptRequestError::Cancelled) => return Ok(AcpStopReason::Cancelled),
+                Err(error) => return Err(internal_error(error)),
             }
         }
     }
 
     /// Stops the current work and clears the queues.
     pub async fn cancel(&self) {
-        std::mem::take(&mut *self.turn()).cancel();
-        let _ = self.desk.engine().clear_queues();
-        self.desk.abort().await;
+        std::mem::take(&mut *self.turn_token()).cancel();
+        let _ = self.conversation.engine().clear_queues();
+        self.conversation.abort().await;
     }
 
     /// Returns the options of the session.
     pub fn options(&self) -> Vec<AcpConfigOption> {
-        options::all(self.desk.engine(), self.offers)
+        options::all(self.conversation.engine(), self.offered)
     }
 
     /// Sets an option and returns all options.
-    pub fn choose(&self, option: &str, value: &Value) -> Result<Vec<AcpConfigOption>, Refusal> {
-        options::set(self.desk.engine(), self.offers, option, value)?;
+    pub fn set_option(&self, option: &str, value: &Value) -> Result<Vec<AcpConfigOption>, CommandError> {
+        options::set(self.conversation.engine(), self.offered, option, value)?;
         Ok(self.options())
     }
 
     /// Sends the whole conversation as updates.
     pub async fn replay(&self) {
-        for update in history::told(&self.cwd, &self.desk.engine().conversation()) {
-            self.client.room().await;
-            self.client.tell(&self.id, update);
+        for update in history::history_updates(&self.cwd, &self.conversation.engine().conversation()) {
+            self.client.wait_for_capacity().await;
+            self.client.send_update(&self.id, update);
         }
-        self.tell_usage();
+        self.send_usage();
     }
 
     /// Sends the usage of the context.
-    pub fn tell_usage(&self) {
-        let engine = self.desk.engine();
-        let (used, model) = (engine.context_tokens(), engine.view().model);
+    pub fn send_usage(&self) {
+        let engine = self.conversation.engine();
+        let (used, model) = (engine.context_tokens(), engine.status().model);
         let cost = engine.stats().2.cost;
         if let (Some(used), Some(model)) = (used.filter(|used| *used > 0), model) {
-            self.client.tell(&self.id, teller::usage(used, model.context_window, cost));
+            self.client.send_update(&self.id, teller::usage(used, model.context_window, cost));
         }
     }
 
     /// Sends the list of commands after the extensions are loaded, and the options after each change. Runs
     /// until the session is closed.
-    pub async fn keep_told(self: Arc<Self>) {
-        let telling = async {
-            let commands = self.desk.commands().await.into_iter().map(|command| {
+    pub async fn forward_updates(self: Arc<Self>) {
+        let updates = async {
+            let commands = self.conversation.commands().await.into_iter().map(|command| {
                 let description = command.description.unwrap_or_default();
                 let mut listed = AcpAvailableCommand::new(command.name, description);
                 listed.input = Some(AcpCommandInput::new(match command.source {
@@ -163,20 +173,20 @@ impl Opened {
                 .into();
                 listed
             });
-            self.client.tell(&self.id, AcpAvailableCommandsUpdate::new(commands.collect()));
+            self.client.send_update(&self.id, AcpAvailableCommandsUpdate::new(commands.collect()));
             loop {
-                self.sink.chosen().await;
-                self.client.tell(&self.id, AcpConfigOptionUpdate::new(self.options()));
+                self.sink.wait_for_option_change().await;
+                self.client.send_update(&self.id, AcpConfigOptionUpdate::new(self.options()));
             }
         };
         tokio::select! {
-            () = telling => {}
+            () = updates => {}
             () = self.closed.cancelled() => {}
         }
     }
 
     /// Stops all further updates.
-    pub fn silence(&self) {
+    pub fn stop_updates(&self) {
         self.closed.cancel();
         self.sink.close();
     }

@@ -3,12 +3,12 @@
 use agentese::acp::{
     AcpConfigCategory, AcpConfigOption, AcpConfigValue, AcpSelectOption, AcpSelectOptionBuilder,
 };
-use agentese::serve::Refusal;
+use agentese::serve::CommandError;
 use agentese::types::{Model, ThinkingLevel};
 use serde_json::Value;
 
-use super::error::invalid;
-use crate::desk::Abilities;
+use super::error::invalid_params;
+use crate::desk::RemoteCapabilities;
 use crate::engine::Engine;
 
 const MODEL: &str = "model";
@@ -16,24 +16,24 @@ const THINKING: &str = "thinking";
 
 /// The options that a session offers to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Offers {
+pub(super) struct OfferedOptions {
     model: bool,
     thinking: bool,
 }
 
-impl Offers {
+impl OfferedOptions {
     /// Returns all options, or the abilities of the remote agent.
-    pub fn of(abilities: Option<Abilities>) -> Self {
-        match abilities {
-            Some(Abilities { models: model, thinking, .. }) => Self { model, thinking },
+    pub fn of(capabilities: Option<RemoteCapabilities>) -> Self {
+        match capabilities {
+            Some(RemoteCapabilities { models: model, thinking, .. }) => Self { model, thinking },
             None => Self { model: true, thinking: true },
         }
     }
 }
 
 /// Returns all options with their current values.
-pub(super) fn all(engine: &Engine, offers: Offers) -> Vec<AcpConfigOption> {
-    let view = engine.view();
+pub(super) fn all(engine: &Engine, offered: OfferedOptions) -> Vec<AcpConfigOption> {
+    let view = engine.status();
     let mut models = engine.models();
     // The current model is among the choices, even if it is not available.
     if let Some(current) =
@@ -42,7 +42,7 @@ pub(super) fn all(engine: &Engine, offers: Offers) -> Vec<AcpConfigOption> {
         models.insert(0, current);
     }
     let mut options = Vec::new();
-    if let Some(current) = view.model.as_ref().or(models.first()).map(name).filter(|_| offers.model) {
+    if let Some(current) = view.model.as_ref().or(models.first()).map(name).filter(|_| offered.model) {
         let values = models.iter().map(|model| {
             let mut value = AcpConfigValue::new(name(model), model.name.as_str());
             value.description = model.provider.clone().into();
@@ -51,7 +51,7 @@ pub(super) fn all(engine: &Engine, offers: Offers) -> Vec<AcpConfigOption> {
         options.push(select(MODEL, "Model", AcpConfigCategory::Model, current, values.collect()));
     }
     let levels = engine.thinking_levels();
-    if levels.len() > 1 && offers.thinking {
+    if levels.len() > 1 && offered.thinking {
         let values = levels.iter().map(|level| AcpConfigValue::new(level.as_str(), capital(level.as_str())));
         let current = view.thinking.as_str().to_owned();
         options.push(select(
@@ -66,22 +66,27 @@ pub(super) fn all(engine: &Engine, offers: Offers) -> Vec<AcpConfigOption> {
 }
 
 /// Sets an option. Fails if the option or the value does not exist.
-pub(super) fn set(engine: &Engine, offers: Offers, option: &str, value: &Value) -> Result<(), Refusal> {
-    let refused = |reason: &str| invalid("session/set_config_option", reason);
-    let value = value.as_str().ok_or_else(|| refused("`value` has to be a string"))?;
+pub(super) fn set(
+    engine: &Engine,
+    offered: OfferedOptions,
+    option: &str,
+    value: &Value,
+) -> Result<(), CommandError> {
+    let rejected = |reason: &str| invalid_params("session/set_config_option", reason);
+    let value = value.as_str().ok_or_else(|| rejected("`value` has to be a string"))?;
     match option {
-        MODEL if offers.model => {
+        MODEL if offered.model => {
             let chosen = value.split_once('/').and_then(|(provider, id)| engine.set_model(provider, id));
-            chosen.map(drop).ok_or_else(|| refused(&format!("no model \"{value}\" can be used")))
+            chosen.map(drop).ok_or_else(|| rejected(&format!("no model \"{value}\" can be used")))
         }
-        THINKING if offers.thinking => {
+        THINKING if offered.thinking => {
             let level = serde_json::from_value::<ThinkingLevel>(value.into());
             let level = level.ok().filter(|level| engine.thinking_levels().contains(level));
             engine
-                .set_thinking(level.ok_or_else(|| refused(&format!("the model has no level \"{value}\"")))?);
+                .set_thinking(level.ok_or_else(|| rejected(&format!("the model has no level \"{value}\"")))?);
             Ok(())
         }
-        other => Err(refused(&format!("no option is called \"{other}\""))),
+        other => Err(rejected(&format!("no option is called \"{other}\""))),
     }
 }
 

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use agentese::acp::{
-    AcpAskedCall, AcpCallContent, AcpElicit, AcpElicitationAction, AcpElicitationAnswer, AcpElicitationMode,
-    AcpNoticeSeverity, AcpPermissionAnswer, AcpPermissionKind, AcpPermissionOption, AcpPermissionOutcome,
-    AcpRequestPermission, AcpSessionInfoUpdate, AcpText, AcpToolCall, AcpToolCallUpdate, AcpToolKind,
-    AcpToolStatus,
+    AcpCallContent, AcpElicitParams, AcpElicitationAction, AcpElicitationAnswer, AcpElicitationMode,
+    AcpNoticeSeverity, AcpPermissionAnswer, AcpPermissionCall, AcpPermissionKind, AcpPermissionOption,
+    AcpPermissionOutcome, AcpRequestPermission, AcpSessionInfoUpdate, AcpText, AcpToolCall,
+    AcpToolCallUpdate, AcpToolKind, AcpToolStatus,
 };
 use agentese::types::NotifyType;
 use agentese::wire::Maybe;
@@ -14,7 +14,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::client::{Asked, Client};
+use super::client::{ClientConnection, ClientQuestion};
 use super::sink::Sink;
 use crate::ui::{Answer, Dialog, Notice, Ui};
 
@@ -25,55 +25,61 @@ const REJECT: &str = "reject";
 const VALUE: &str = "value";
 
 /// The person behind the client, for one session.
-pub(super) struct Person {
-    client: Arc<Client>,
+pub(super) struct ClientUi {
+    client: Arc<ClientConnection>,
     sink: Arc<Sink>,
     session: String,
 }
 
-impl Person {
-    pub fn new(client: Arc<Client>, sink: Arc<Sink>, session: String) -> Self {
+impl ClientUi {
+    pub fn new(client: Arc<ClientConnection>, sink: Arc<Sink>, session: String) -> Self {
         Self { client, sink, session }
     }
 
     /// Requests permission. The request refers to a tool call if the question is about one.
-    fn choose(
+    fn request_permission(
         &self,
         id: &str,
         title: &str,
         message: &str,
         options: Vec<AcpPermissionOption>,
-    ) -> Option<(Asked, Option<String>)> {
+    ) -> Option<(ClientQuestion, Option<String>)> {
         let call = self.sink.call(id);
         // A question without a call gets a call of its own, which ends with the answer.
-        let own = call.is_none().then(|| format!("question-{}", uuid::Uuid::new_v4()));
-        let asked = match (call, &own) {
+        let own_call = call.is_none().then(|| format!("question-{}", uuid::Uuid::new_v4()));
+        let asked = match (call, &own_call) {
             (Some(call), _) => call,
-            (None, own) => self.made(own.as_deref().unwrap_or_default(), title, message),
+            (None, own) => self.announce_question_call(own.as_deref().unwrap_or_default(), title, message),
         };
-        let asked = self.client.ask(AcpRequestPermission::new(self.session.as_str(), asked, options))?;
-        Some((asked, own))
+        let asked =
+            self.client.send_question(AcpRequestPermission::new(self.session.as_str(), asked, options))?;
+        Some((asked, own_call))
     }
 
     /// Sends a call that represents a question.
-    fn made(&self, id: &str, title: &str, message: &str) -> AcpAskedCall {
+    fn announce_question_call(&self, id: &str, title: &str, message: &str) -> AcpPermissionCall {
         let content = vec![AcpCallContent::new(AcpText::new(message)).into()];
         let content: Maybe<Vec<_>> = (!message.is_empty()).then_some(content).into();
-        let mut told = AcpToolCall::new(id, title);
-        told.kind = AcpToolKind::OtherValue.into();
-        told.status = AcpToolStatus::Pending.into();
-        told.content = content.clone();
-        self.client.tell(&self.session, told);
-        let mut asked = AcpAskedCall::new(id);
-        asked.title = title.to_owned().into();
-        asked.status = AcpToolStatus::Pending.into();
-        asked.content = content;
-        asked
+        let mut tool_call = AcpToolCall::new(id, title);
+        tool_call.kind = AcpToolKind::OtherValue.into();
+        tool_call.status = AcpToolStatus::Pending.into();
+        tool_call.content = content.clone();
+        self.client.send_update(&self.session, tool_call);
+        let mut question_call = AcpPermissionCall::new(id);
+        question_call.title = title.to_owned().into();
+        question_call.status = AcpToolStatus::Pending.into();
+        question_call.content = content;
+        question_call
     }
 
     /// Requests a text, if the client shows forms. Without forms, the question is dismissed with a notice to
     /// the user.
-    fn enter(&self, title: String, placeholder: Option<String>, prefill: Option<String>) -> Option<Asked> {
+    fn request_text(
+        &self,
+        title: String,
+        placeholder: Option<String>,
+        prefill: Option<String>,
+    ) -> Option<ClientQuestion> {
         let mut field = json!({"type": "string", "title": title});
         if let Some(placeholder) = placeholder {
             field["description"] = placeholder.into();
@@ -82,16 +88,16 @@ impl Person {
             field["default"] = prefill.into();
         }
         let schema = json!({"type": "object", "properties": {VALUE: field}, "required": [VALUE]});
-        let mut form = AcpElicit::new(AcpElicitationMode::Form, title);
+        let mut form = AcpElicitParams::new(AcpElicitationMode::Form, title);
         form.session_id = self.session.clone().into();
         form.requested_schema = schema.as_object().cloned().into();
-        self.client.ask(form)
+        self.client.send_question(form)
     }
 }
 
-impl Ui for Person {
-    fn room(&self) -> BoxFuture<'_, ()> {
-        self.client.room().boxed()
+impl Ui for ClientUi {
+    fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
+        self.client.wait_for_capacity().boxed()
     }
 
     fn show(&self, notice: &Notice) {
@@ -102,27 +108,28 @@ impl Ui for Person {
                     Some(NotifyType::Warning) => AcpNoticeSeverity::Warning,
                     _ => AcpNoticeSeverity::Info,
                 };
-                self.client.notice(&self.session, severity, &notice.message, true);
+                self.client.send_notice(&self.session, severity, &notice.message, true);
             }
             Notice::Title(title) => {
                 let mut update = AcpSessionInfoUpdate::new();
                 update.title = title.title.clone().into();
-                self.client.tell(&self.session, update);
+                self.client.send_update(&self.session, update);
             }
             // The protocol has no status bar and no widgets, and does not set the text of the prompt editor.
             Notice::Status(_) | Notice::Widget(_) | Notice::EditorText(_) => {}
         }
     }
 
-    fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+    fn show_dialog(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
         match dialog.clone() {
             Dialog::Confirm(dialog) => {
                 let options = vec![
                     AcpPermissionOption::new(ALLOW, "Allow", AcpPermissionKind::AllowOnce),
                     AcpPermissionOption::new(REJECT, "Reject", AcpPermissionKind::RejectOnce),
                 ];
-                let (asked, own) = self.choose(&dialog.id, &dialog.title, &dialog.message, options)?;
-                Some(self.chosen(asked, own, |chosen| Answer::Confirmed(chosen == ALLOW)))
+                let (asked, own) =
+                    self.request_permission(&dialog.id, &dialog.title, &dialog.message, options)?;
+                Some(self.await_choice(asked, own, |chosen| Answer::Confirmed(chosen == ALLOW)))
             }
             Dialog::Select(dialog, refusing) => {
                 let numbered = dialog.options.iter().enumerate();
@@ -133,8 +140,9 @@ impl Ui for Person {
                     };
                     AcpPermissionOption::new(at.to_string(), option.as_str(), kind)
                 });
-                let (asked, own) = self.choose(&dialog.id, &dialog.title, "", options.collect())?;
-                Some(self.chosen(asked, own, move |chosen| {
+                let (asked, own) =
+                    self.request_permission(&dialog.id, &dialog.title, "", options.collect())?;
+                Some(self.await_choice(asked, own, move |chosen| {
                     let option = chosen.parse().ok().and_then(|at: usize| dialog.options.get(at).cloned());
                     option.map_or_else(
                         || Answer::Unreadable(format!("\"{chosen}\", which was no choice")),
@@ -142,24 +150,25 @@ impl Ui for Person {
                     )
                 }))
             }
-            Dialog::Input(dialog) => self.entered(dialog.title, dialog.placeholder, None),
-            Dialog::Editor(dialog) => self.entered(dialog.title, None, dialog.prefill),
+            Dialog::Input(dialog) => self.await_text(dialog.title, dialog.placeholder, None),
+            Dialog::Editor(dialog) => self.await_text(dialog.title, None, dialog.prefill),
         }
     }
 }
 
-impl Person {
+impl ClientUi {
     /// Waits for a choice. `own` is the id of the call that represents the question.
-    fn chosen(
+    fn await_choice(
         &self,
-        asked: Asked,
+        asked: ClientQuestion,
         own: Option<String>,
         read: impl FnOnce(&str) -> Answer + Send + 'static,
     ) -> BoxFuture<'static, Option<Answer>> {
-        let over = Over { client: self.client.clone(), session: self.session.clone(), call: own };
+        let call_guard =
+            QuestionCallGuard { client: self.client.clone(), session: self.session.clone(), call: own };
         async move {
             let answer = asked.answer().await?;
-            drop(over);
+            drop(call_guard);
             Some(match answer.map(serde_json::from_value::<AcpPermissionAnswer>) {
                 Ok(Ok(answer)) => match answer.outcome {
                     AcpPermissionOutcome::Selected(selected) => read(&selected.option_id),
@@ -173,7 +182,7 @@ impl Person {
         .boxed()
     }
 
-    fn entered(
+    fn await_text(
         &self,
         title: String,
         placeholder: Option<String>,
@@ -181,10 +190,10 @@ impl Person {
     ) -> Option<BoxFuture<'static, Option<Answer>>> {
         if !self.client.shows_forms() {
             let text = format!("\"{title}\" was asked, and this client shows no forms: it was dismissed");
-            self.client.notice(&self.session, AcpNoticeSeverity::Warning, &text, true);
+            self.client.send_notice(&self.session, AcpNoticeSeverity::Warning, &text, true);
             return Some(futures::future::ready(Some(Answer::Cancelled)).boxed());
         }
-        let asked = self.enter(title, placeholder, prefill)?;
+        let asked = self.request_text(title, placeholder, prefill)?;
         let answer = async move {
             Some(match asked.answer().await?.map(serde_json::from_value::<AcpElicitationAnswer>) {
                 Ok(Ok(answer)) if answer.action == AcpElicitationAction::Accept => {
@@ -203,18 +212,18 @@ impl Person {
 }
 
 /// Ends a call that represents a question, on drop.
-struct Over {
-    client: Arc<Client>,
+struct QuestionCallGuard {
+    client: Arc<ClientConnection>,
     session: String,
     call: Option<String>,
 }
 
-impl Drop for Over {
+impl Drop for QuestionCallGuard {
     fn drop(&mut self) {
         if let Some(call) = self.call.take() {
             let mut update = AcpToolCallUpdate::new(call);
             update.status = Maybe::Value(AcpToolStatus::Completed);
-            self.client.tell(&self.session, update);
+            self.client.send_update(&self.session, update);
         }
     }
 }

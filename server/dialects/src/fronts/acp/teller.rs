@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use agentese::acp::{
-    AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpAskedCall, AcpCallTerminal, AcpCost, AcpPlan,
+    AcpAgentMessageChunk, AcpAgentThoughtChunk, AcpCallTerminal, AcpCost, AcpPermissionCall, AcpPlan,
     AcpPlanEntry, AcpPlanPriority, AcpPlanStatus, AcpStopReason, AcpText, AcpToolCall, AcpToolCallUpdate,
     AcpToolContent, AcpToolStatus, AcpUpdate, AcpUsageUpdate,
 };
@@ -13,83 +13,83 @@ use serde_json::{Number, Value};
 
 use super::calls;
 use crate::engine::Event;
-use crate::providers::{Catalog, FailureKind, Update};
+use crate::providers::{Catalog, ProviderErrorKind, Update};
 use crate::session::EntryId;
-use crate::tools::{Todo, TodoList, ToolContent, ToolOutput, ToolUpdate};
+use crate::tools::{TodoList, TodoTool, ToolContent, ToolOutput, ToolUpdate};
 
 /// The end of the last answer.
-struct Ended {
+struct AnswerEnd {
     stop: StopReason,
     error: Option<String>,
 }
 
 /// Converts events to updates, for one session.
-pub(super) struct Teller {
+pub(super) struct EventTranslator {
     cwd: PathBuf,
     catalog: Catalog,
     /// The calls that the client knows.
-    told: BTreeSet<String>,
+    announced_calls: BTreeSet<String>,
     /// The calls in progress.
-    open: BTreeMap<String, ToolCall>,
+    open_calls: BTreeMap<String, ToolCall>,
     /// The terminals of the client in which calls run.
     terminals: BTreeMap<String, String>,
     /// The previous content of files that calls write.
-    before: BTreeMap<String, String>,
-    ended: Option<Ended>,
+    previous_content: BTreeMap<String, String>,
+    last_answer: Option<AnswerEnd>,
     /// True if a budget is exhausted.
-    used_up: bool,
+    budget_exhausted: bool,
     cost: f64,
 }
 
-impl Teller {
+impl EventTranslator {
     /// Creates a converter. `cost` is the cost of the session so far in US dollars.
     pub fn new(cwd: PathBuf, catalog: Catalog, cost: f64) -> Self {
         Self {
             cwd,
             catalog,
-            told: BTreeSet::new(),
-            open: BTreeMap::new(),
+            announced_calls: BTreeSet::new(),
+            open_calls: BTreeMap::new(),
             terminals: BTreeMap::new(),
-            before: BTreeMap::new(),
-            ended: None,
-            used_up: false,
+            previous_content: BTreeMap::new(),
+            last_answer: None,
+            budget_exhausted: false,
             cost,
         }
     }
 
     /// Starts a turn and resets the outcome of the previous turn.
-    pub fn begin(&mut self) {
-        (self.ended, self.used_up) = (None, false);
+    pub fn start_turn(&mut self) {
+        (self.last_answer, self.budget_exhausted) = (None, false);
     }
 
     /// Returns the stop reason of the turn, or its error.
     pub fn outcome(&self) -> Result<AcpStopReason, String> {
-        if self.used_up {
+        if self.budget_exhausted {
             return Ok(AcpStopReason::MaxTurnRequests);
         }
-        match &self.ended {
-            Some(Ended { stop: StopReason::Error, error }) => {
+        match &self.last_answer {
+            Some(AnswerEnd { stop: StopReason::Error, error }) => {
                 let error = error.clone().unwrap_or_else(|| "the model failed".to_owned());
-                match FailureKind::of_text(&error) {
-                    FailureKind::Refused => Ok(AcpStopReason::Refusal),
+                match ProviderErrorKind::from_text(&error) {
+                    ProviderErrorKind::Refused => Ok(AcpStopReason::Refusal),
                     _ => Err(error),
                 }
             }
-            Some(Ended { stop: StopReason::Length, .. }) => Ok(AcpStopReason::MaxTokens),
-            Some(Ended { stop: StopReason::Aborted, .. }) => Ok(AcpStopReason::Cancelled),
+            Some(AnswerEnd { stop: StopReason::Length, .. }) => Ok(AcpStopReason::MaxTokens),
+            Some(AnswerEnd { stop: StopReason::Aborted, .. }) => Ok(AcpStopReason::Cancelled),
             Some(_) | None => Ok(AcpStopReason::EndTurn),
         }
     }
 
     /// Stores the previous content of a file that a call is about to write.
     pub fn remember(&mut self, call: &str, before: String) {
-        self.before.insert(call.to_owned(), before);
+        self.previous_content.insert(call.to_owned(), before);
     }
 
     /// Records that a call runs in a terminal of the client. Returns `None` if the client does not know the
     /// call.
-    pub fn opened(&mut self, call: &str, terminal: &str) -> Option<AcpUpdate> {
-        self.open.get(call)?;
+    pub fn terminal_opened(&mut self, call: &str, terminal: &str) -> Option<AcpUpdate> {
+        self.open_calls.get(call)?;
         self.terminals.insert(call.to_owned(), terminal.to_owned());
         let mut update = AcpToolCallUpdate::new(call);
         update.content = vec![AcpCallTerminal::new(terminal).into()].into();
@@ -98,38 +98,43 @@ impl Teller {
 
     /// Returns the call with that id, in the form for a question about it. Returns `None` if it is not in
     /// progress.
-    pub fn call(&self, id: &str) -> Option<AcpAskedCall> {
-        let call = self.open.get(id)?;
-        let mut asked = AcpAskedCall::new(call.id.as_str());
+    pub fn call(&self, id: &str) -> Option<AcpPermissionCall> {
+        let call = self.open_calls.get(id)?;
+        let mut asked = AcpPermissionCall::new(call.id.as_str());
         asked.title = calls::title(call).into();
         asked.name = call.name.clone().into();
         asked.kind = calls::kind(&call.name).into();
         asked.status = AcpToolStatus::Pending.into();
         asked.raw_input = Value::from(call.arguments.clone()).into();
-        asked.locations = some(calls::locations(&self.cwd, call));
-        let before = self.before.get(id).cloned();
-        asked.content = some(calls::diffs(&self.cwd, call, before));
+        asked.locations = non_empty(calls::locations(&self.cwd, call));
+        let before = self.previous_content.get(id).cloned();
+        asked.content = non_empty(calls::diffs(&self.cwd, call, before));
         Some(asked)
     }
 
     /// Converts an event to updates, in order. Returns no updates for events without a meaning for the
     /// client.
-    pub fn tell(&mut self, event: &Event<'_>) -> Vec<AcpUpdate> {
+    pub fn translate(&mut self, event: &Event<'_>) -> Vec<AcpUpdate> {
         match event {
-            Event::MessageUpdated { entry, message, update } => self.grown(entry, message, update),
-            Event::MessageEnded { message: AgentMessage::Assistant(answer), .. } => self.answered(answer),
-            Event::ToolStarted(call) => self.started(call),
+            Event::MessageUpdated { entry, message, update } => self.message_updated(entry, message, update),
+            Event::MessageEnded { message: AgentMessage::Assistant(answer), .. } => self.answer_ended(answer),
+            Event::ToolStarted(call) => self.tool_started(call),
             Event::ToolUpdated(call, update) => vec![self.progress(call, update)],
-            Event::ToolEnded(call, output) => self.ended(call, output),
-            Event::BudgetUsedUp { .. } => {
-                self.used_up = true;
+            Event::ToolEnded(call, output) => self.tool_ended(call, output),
+            Event::BudgetExceeded { .. } => {
+                self.budget_exhausted = true;
                 Vec::new()
             }
             _ => Vec::new(),
         }
     }
 
-    fn grown(&mut self, entry: &EntryId, message: &AssistantMessage, update: &Update) -> Vec<AcpUpdate> {
+    fn message_updated(
+        &mut self,
+        entry: &EntryId,
+        message: &AssistantMessage,
+        update: &Update,
+    ) -> Vec<AcpUpdate> {
         match update {
             Update::TextDelta { delta, .. } => {
                 let mut chunk = AcpAgentMessageChunk::new(AcpText::new(delta.as_str()));
@@ -153,17 +158,17 @@ impl Teller {
 
     /// Returns the announcement of a call, or an update with its current state.
     fn announce(&mut self, call: &ToolCall, status: AcpToolStatus) -> AcpUpdate {
-        let (title, locations) = (calls::title(call), some(calls::locations(&self.cwd, call)));
-        let content = some(calls::diffs(&self.cwd, call, None));
+        let (title, locations) = (calls::title(call), non_empty(calls::locations(&self.cwd, call)));
+        let content = non_empty(calls::diffs(&self.cwd, call, None));
         let input = Value::from(call.arguments.clone());
-        if self.told.insert(call.id.clone()) {
-            let mut told = AcpToolCall::new(call.id.as_str(), title);
-            told.name = call.name.clone().into();
-            told.kind = calls::kind(&call.name).into();
-            told.status = status.into();
-            told.raw_input = input.into();
-            (told.locations, told.content) = (locations, content);
-            return told.into();
+        if self.announced_calls.insert(call.id.clone()) {
+            let mut tool_call = AcpToolCall::new(call.id.as_str(), title);
+            tool_call.name = call.name.clone().into();
+            tool_call.kind = calls::kind(&call.name).into();
+            tool_call.status = status.into();
+            tool_call.raw_input = input.into();
+            (tool_call.locations, tool_call.content) = (locations, content);
+            return tool_call.into();
         }
         let mut update = AcpToolCallUpdate::new(call.id.as_str());
         update.title = title.into();
@@ -173,8 +178,8 @@ impl Teller {
         update.into()
     }
 
-    fn started(&mut self, call: &ToolCall) -> Vec<AcpUpdate> {
-        self.open.insert(call.id.clone(), call.clone());
+    fn tool_started(&mut self, call: &ToolCall) -> Vec<AcpUpdate> {
+        self.open_calls.insert(call.id.clone(), call.clone());
         vec![self.announce(call, AcpToolStatus::InProgress)]
     }
 
@@ -190,14 +195,14 @@ impl Teller {
         if let Some(terminal) = self.terminals.get(&call.id) {
             return vec![AcpCallTerminal::new(terminal.as_str()).into()];
         }
-        let before = self.before.get(&call.id).cloned();
+        let before = self.previous_content.get(&call.id).cloned();
         let mut content = calls::diffs(&self.cwd, call, before);
         content.extend(calls::content(blocks));
         content
     }
 
-    fn ended(&mut self, call: &ToolCall, output: &ToolOutput) -> Vec<AcpUpdate> {
-        self.open.remove(&call.id);
+    fn tool_ended(&mut self, call: &ToolCall, output: &ToolOutput) -> Vec<AcpUpdate> {
+        self.open_calls.remove(&call.id);
         let mut update = AcpToolCallUpdate::new(call.id.as_str());
         update.status = status(output.is_error).into();
         update.content = match output.is_error {
@@ -207,19 +212,19 @@ impl Teller {
         }
         .into();
         self.terminals.remove(&call.id);
-        self.before.remove(&call.id);
+        self.previous_content.remove(&call.id);
         update.raw_output = raw_output(&output.all_text(), output.details.as_ref()).into();
         let mut updates = vec![update.into()];
-        if !output.is_error && call.name == Todo::NAME {
+        if !output.is_error && call.name == TodoTool::NAME {
             updates.push(plan(output.details.as_ref()).into());
         }
         updates
     }
 
-    fn answered(&mut self, answer: &AssistantMessage) -> Vec<AcpUpdate> {
-        self.ended = Some(Ended { stop: answer.stop_reason, error: answer.error_message.clone() });
+    fn answer_ended(&mut self, answer: &AssistantMessage) -> Vec<AcpUpdate> {
+        self.last_answer = Some(AnswerEnd { stop: answer.stop_reason, error: answer.error_message.clone() });
         self.cost += answer.usage.cost.total.as_f64().unwrap_or_default();
-        let used = context(&answer.usage);
+        let used = context_tokens(&answer.usage);
         let window =
             self.catalog.model_like(&answer.provider, &answer.model).map(|model| model.context_window);
         match window.filter(|window| used > 0 && *window > 0) {
@@ -230,7 +235,7 @@ impl Teller {
 }
 
 /// Returns the number of tokens in the context after an answer.
-fn context(usage: &Usage) -> u64 {
+fn context_tokens(usage: &Usage) -> u64 {
     usage.total_tokens.unwrap_or(usage.input + usage.output + usage.cache_read + usage.cache_write)
 }
 
@@ -242,7 +247,7 @@ pub(super) fn usage(used: u64, size: u64, cost: f64) -> AcpUsageUpdate {
 }
 
 /// Returns a list, or an absent member if the list is empty.
-pub(super) fn some<T>(list: Vec<T>) -> agentese::wire::Maybe<Vec<T>> {
+pub(super) fn non_empty<T>(list: Vec<T>) -> agentese::wire::Maybe<Vec<T>> {
     (!list.is_empty()).then_some(list).into()
 }
 
@@ -281,8 +286,8 @@ mod tests {
     #[test]
     fn a_turn_ends_for_the_reason_of_its_last_answer() {
         let outcome = |stop, error: Option<&str>| {
-            let mut teller = Teller::new(PathBuf::from("/"), Catalog::new(Vec::new()), 0.0);
-            teller.ended = Some(Ended { stop, error: error.map(str::to_owned) });
+            let mut teller = EventTranslator::new(PathBuf::from("/"), Catalog::new(Vec::new()), 0.0);
+            teller.last_answer = Some(AnswerEnd { stop, error: error.map(str::to_owned) });
             teller.outcome()
         };
         for (stop, reason) in [
@@ -296,11 +301,11 @@ mod tests {
         let refused = "The model refused to answer (stop reason refusal).";
         assert_eq!(outcome(StopReason::Error, Some(refused)), Ok(AcpStopReason::Refusal));
         assert_eq!(outcome(StopReason::Error, Some("overloaded")), Err("overloaded".to_owned()));
-        let mut teller = Teller::new(PathBuf::from("/"), Catalog::new(Vec::new()), 0.0);
+        let mut teller = EventTranslator::new(PathBuf::from("/"), Catalog::new(Vec::new()), 0.0);
         assert_eq!(teller.outcome(), Ok(AcpStopReason::EndTurn));
-        teller.used_up = true;
+        teller.budget_exhausted = true;
         assert_eq!(teller.outcome(), Ok(AcpStopReason::MaxTurnRequests));
-        teller.begin();
+        teller.start_turn();
         assert_eq!(teller.outcome(), Ok(AcpStopReason::EndTurn));
     }
 }

@@ -15,33 +15,36 @@ use tokio::io::{AsyncRead, AsyncWriteExt, DuplexStream};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::client::Client;
+use super::client::ClientConnection;
 use super::sink::Sink;
-use crate::desk::Parts;
-use crate::tools::{Bash, CommandLine, Exit, Running, Spawner, Tool, ToolContext, ToolOutput, signal_name};
+use crate::desk::AgentComponents;
+use crate::tools::{
+    BashTool, CommandLine, Exit, ProcessHandle, Spawner, Tool, ToolContext, ToolOutput, signal_name,
+};
 
 /// The amount of output that a client stores for one command, in bytes.
-const KEPT: u64 = 8 << 20;
+const MAX_OUTPUT_BYTES: u64 = 8 << 20;
 
 /// The time limit for a client to end a command.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Lets the tool for commands use terminals of the client, if the client offers them.
-pub(super) fn put(parts: &mut Parts, client: &Arc<Client>, sink: &Arc<Sink>) {
-    let Some(bash) = parts.options.tools.get(Bash.name()).filter(|_| client.has_terminals()).cloned() else {
+pub(super) fn install(parts: &mut AgentComponents, client: &Arc<ClientConnection>, sink: &Arc<Sink>) {
+    let Some(bash) = parts.options.tools.get(BashTool.name()).filter(|_| client.has_terminals()).cloned()
+    else {
         return;
     };
-    parts.options.tools.add(Arc::new(InTerminal { bash, client: client.clone(), sink: sink.clone() }));
+    parts.options.tools.add(Arc::new(TerminalTool { bash, client: client.clone(), sink: sink.clone() }));
 }
 
 /// The tool for commands, with commands that run in a terminal of the client.
-struct InTerminal {
+struct TerminalTool {
     bash: Arc<dyn Tool>,
-    client: Arc<Client>,
+    client: Arc<ClientConnection>,
     sink: Arc<Sink>,
 }
 
-impl Tool for InTerminal {
+impl Tool for TerminalTool {
     fn name(&self) -> &str {
         self.bash.name()
     }
@@ -73,7 +76,7 @@ impl Tool for InTerminal {
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
             let mut context = context.clone();
-            context.spawner = Arc::new(Terminals {
+            context.spawner = Arc::new(TerminalSpawner {
                 client: self.client.clone(),
                 sink: self.sink.clone(),
                 call: context.call_id.clone(),
@@ -85,60 +88,62 @@ impl Tool for InTerminal {
 }
 
 /// Starts commands in terminals of the client, for one call.
-struct Terminals {
-    client: Arc<Client>,
+struct TerminalSpawner {
+    client: Arc<ClientConnection>,
     sink: Arc<Sink>,
     call: Option<String>,
 }
 
-impl Spawner for Terminals {
-    fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn Running>>> {
+impl Spawner for TerminalSpawner {
+    fn spawn<'a>(&'a self, command: &'a CommandLine) -> BoxFuture<'a, io::Result<Box<dyn ProcessHandle>>> {
         async move {
             let shown = |text: &std::ffi::OsString| text.to_string_lossy().into_owned();
-            let session = self.sink.id().to_owned();
-            let mut asked = AcpCreateTerminal::new(session.as_str(), shown(&command.program));
-            asked.args = command.arguments.iter().map(shown).collect::<Vec<_>>().into();
+            let session = self.sink.session_id().to_owned();
+            let mut request = AcpCreateTerminal::new(session.as_str(), shown(&command.program));
+            request.args = command.arguments.iter().map(shown).collect::<Vec<_>>().into();
             let pairs = command.environment.iter();
-            asked.env = pairs
+            request.env = pairs
                 .map(|(name, value)| AcpNamedValue::new(shown(name), shown(value)))
                 .collect::<Vec<_>>()
                 .into();
-            asked.cwd = command.cwd.to_string_lossy().into_owned().into();
-            asked.output_byte_limit = KEPT.into();
+            request.cwd = command.cwd.to_string_lossy().into_owned().into();
+            request.output_byte_limit = MAX_OUTPUT_BYTES.into();
             let terminal =
-                self.client.request::<AcpTerminal>(asked).await.map_err(io::Error::other)?.terminal_id;
+                self.client.request::<AcpTerminal>(request).await.map_err(io::Error::other)?.terminal_id;
             if let Some(call) = &self.call {
-                self.sink.opened(call, &terminal);
+                self.sink.terminal_opened(call, &terminal);
             }
             let (output, written) = tokio::io::duplex(64 << 10);
             let (told, ended) = watch::channel(None);
             let (stop, over) = (CancellationToken::new(), CancellationToken::new());
-            let watching = Watching { client: self.client.clone(), session, terminal, stop: stop.clone() };
+            let watcher =
+                TerminalWatcher { client: self.client.clone(), session, terminal, stop: stop.clone() };
             let done = over.clone();
             tokio::spawn(async move {
                 let _done = done.drop_guard();
-                watching.until_end(written, told).await;
+                watcher.watch(written, told).await;
             });
-            Ok(Box::new(InTerminalNow { output: Some(output), ended, stop, over }) as Box<dyn Running>)
+            Ok(Box::new(TerminalProcess { output: Some(output), exit: ended, stop, released: over })
+                as Box<dyn ProcessHandle>)
         }
         .boxed()
     }
 }
 
 /// The exit of a command, or the reason why its exit is unknown.
-type End = Option<Result<Exit, String>>;
+type TerminalExit = Option<Result<Exit, String>>;
 
 /// Watches a command and releases its terminal.
-struct Watching {
-    client: Arc<Client>,
+struct TerminalWatcher {
+    client: Arc<ClientConnection>,
     session: String,
     terminal: String,
     /// Cancelled to end the command.
     stop: CancellationToken,
 }
 
-impl Watching {
-    async fn until_end(self, mut written: DuplexStream, told: watch::Sender<End>) {
+impl TerminalWatcher {
+    async fn watch(self, mut written: DuplexStream, exit_sender: watch::Sender<TerminalExit>) {
         let (session, terminal) = (self.session.as_str(), self.terminal.as_str());
         let wait = || self.client.request::<AcpExitStatus>(AcpWaitForExit::new(session, terminal));
         let ended = tokio::select! {
@@ -146,14 +151,14 @@ impl Watching {
             ended = wait() => ended,
             () = self.stop.cancelled() => {
                 let killed = self.client.request::<Option<AcpDone>>(AcpKillTerminal::new(session, terminal));
-                match tokio::time::timeout(PATIENCE, async { killed.await?; wait().await }).await {
+                match tokio::time::timeout(CLIENT_TIMEOUT, async { killed.await?; wait().await }).await {
                     Ok(ended) => ended,
                     Err(_) => Err("the client did not end it".to_owned()),
                 }
             }
         };
         let output = self.client.request::<AcpTerminalText>(AcpTerminalOutput::new(session, terminal));
-        if let Ok(Ok(output)) = tokio::time::timeout(PATIENCE, output).await {
+        if let Ok(Ok(output)) = tokio::time::timeout(CLIENT_TIMEOUT, output).await {
             if output.truncated {
                 let _ = written.write_all(b"[The beginning of the output is missing.]\n").await;
             }
@@ -161,13 +166,13 @@ impl Watching {
             let _ = written.write_all(output.output.as_bytes()).await;
         }
         drop(written);
-        let _ = told.send(Some(ended.and_then(exit)));
+        let _ = exit_sender.send(Some(ended.and_then(exit_result)));
         let released = self.client.request::<Option<AcpDone>>(AcpReleaseTerminal::new(session, terminal));
-        let _ = tokio::time::timeout(PATIENCE, released).await;
+        let _ = tokio::time::timeout(CLIENT_TIMEOUT, released).await;
     }
 }
 
-fn exit(status: AcpExitStatus) -> Result<Exit, String> {
+fn exit_result(status: AcpExitStatus) -> Result<Exit, String> {
     if let Some(code) = status.exit_code.into_option().and_then(|code| i32::try_from(code).ok()) {
         return Ok(Exit::Code(code));
     }
@@ -181,15 +186,15 @@ fn exit(status: AcpExitStatus) -> Result<Exit, String> {
 }
 
 /// A command in a terminal. Dropping the value ends the command.
-struct InTerminalNow {
+struct TerminalProcess {
     output: Option<DuplexStream>,
-    ended: watch::Receiver<End>,
+    exit: watch::Receiver<TerminalExit>,
     stop: CancellationToken,
     /// Cancelled after the terminal has been released.
-    over: CancellationToken,
+    released: CancellationToken,
 }
 
-impl Running for InTerminalNow {
+impl ProcessHandle for TerminalProcess {
     fn take_output(&mut self) -> Box<dyn AsyncRead + Send + Unpin> {
         match self.output.take() {
             Some(output) => Box::new(output),
@@ -199,7 +204,7 @@ impl Running for InTerminalNow {
 
     fn wait(&mut self) -> BoxFuture<'_, io::Result<Exit>> {
         async move {
-            let ended = self.ended.wait_for(Option::is_some).await;
+            let ended = self.exit.wait_for(Option::is_some).await;
             let ended = ended.map(|ended| ended.clone()).unwrap_or_default();
             ended.unwrap_or_else(|| Err("nobody watches it any more".to_owned())).map_err(io::Error::other)
         }
@@ -209,15 +214,15 @@ impl Running for InTerminalNow {
     fn end(&mut self) -> BoxFuture<'_, ()> {
         async move {
             self.stop.cancel();
-            let _ = tokio::time::timeout(2 * PATIENCE, self.wait()).await;
+            let _ = tokio::time::timeout(2 * CLIENT_TIMEOUT, self.wait()).await;
         }
         .boxed()
     }
 }
 
-impl Drop for InTerminalNow {
+impl Drop for TerminalProcess {
     fn drop(&mut self) {
-        if !self.over.is_cancelled() {
+        if !self.released.is_cancelled() {
             self.stop.cancel();
         }
     }

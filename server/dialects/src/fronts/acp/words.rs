@@ -1,33 +1,35 @@
 //! The content of a prompt: blocks of content as text and images.
 
 use agentese::acp::{AcpContentBlock, AcpResourceContents};
-use agentese::serve::Refusal;
+use agentese::serve::CommandError;
 use agentese::types::ImageContent;
 
-use super::error::invalid;
-use crate::desk::Said;
-use crate::engine::StreamingBehavior;
+use super::error::invalid_params;
+use crate::desk::PromptRequest;
+use crate::engine::InputQueue;
 
 /// Converts a prompt to text and images. During a turn the prompt steers. Fails for a block of a type that
 /// the agent has not announced.
-pub(super) fn said(prompt: Vec<AcpContentBlock>) -> Result<Said, Refusal> {
+pub(super) fn prompt_request(prompt: Vec<AcpContentBlock>) -> Result<PromptRequest, CommandError> {
     let (mut texts, mut images) = (Vec::new(), Vec::new());
     for block in prompt {
         match block {
             AcpContentBlock::Text(text) => texts.push(text.text),
             AcpContentBlock::Image(image) => images.push(ImageContent::new(image.data, image.mime_type)),
             AcpContentBlock::ResourceLink(link) => texts.push(format!("[{}]({})", link.name, link.uri)),
-            AcpContentBlock::Resource(resource) => contents(resource.resource, &mut texts, &mut images),
-            AcpContentBlock::Audio(_) => return Err(invalid("session/prompt", "audio is not supported")),
+            AcpContentBlock::Resource(resource) => push_resource(resource.resource, &mut texts, &mut images),
+            AcpContentBlock::Audio(_) => {
+                return Err(invalid_params("session/prompt", "audio is not supported"));
+            }
             block => {
                 let reason = format!("unknown kind of content: {block:?}");
-                return Err(invalid("session/prompt", reason.get(..200).unwrap_or(&reason)));
+                return Err(invalid_params("session/prompt", reason.get(..200).unwrap_or(&reason)));
             }
         }
     }
     // Adjacent texts are one text, because a person may mention a resource within a sentence.
     let text = join(&texts);
-    Ok(Said { text, images, streaming: Some(StreamingBehavior::Steer) })
+    Ok(PromptRequest { text, images, delivery: Some(InputQueue::Steer) })
 }
 
 fn join(texts: &[String]) -> String {
@@ -42,7 +44,7 @@ fn join(texts: &[String]) -> String {
 }
 
 /// Converts an embedded resource. A resource that is neither text nor an image is only named.
-fn contents(resource: AcpResourceContents, texts: &mut Vec<String>, images: &mut Vec<ImageContent>) {
+fn push_resource(resource: AcpResourceContents, texts: &mut Vec<String>, images: &mut Vec<ImageContent>) {
     let AcpResourceContents { uri, mime_type, text, blob, .. } = resource;
     match (text.into_option(), blob.into_option(), mime_type.into_option()) {
         (Some(text), ..) => texts.push(format!("<resource uri=\"{uri}\">\n{text}\n</resource>\n")),
@@ -59,13 +61,13 @@ mod tests {
 
     use super::*;
 
-    fn read(prompt: serde_json::Value) -> Result<Said, Refusal> {
-        said(serde_json::from_value(prompt).unwrap())
+    fn read(prompt: serde_json::Value) -> Result<PromptRequest, CommandError> {
+        prompt_request(serde_json::from_value(prompt).unwrap())
     }
 
     #[test]
-    fn text_links_resources_and_images_are_words() {
-        let said = read(json!([
+    fn prompt_blocks_become_text_and_images() {
+        let request = read(json!([
             {"type": "text", "text": "Look at"},
             {"type": "resource_link", "uri": "file:///a.rs", "name": "a.rs"},
             {"type": "resource", "resource": {"uri": "file:///b.md", "text": "B"}},
@@ -75,16 +77,16 @@ mod tests {
         ]))
         .unwrap();
         assert_eq!(
-            said.text,
+            request.text,
             "Look at [a.rs](file:///a.rs)\n<resource uri=\"file:///b.md\">\nB\n</resource>\n<resource uri=\"x:d\">(not a \
              text)</resource>\n"
         );
-        let images: Vec<_> = said.images.iter().map(|image| (&*image.data, &*image.mime_type)).collect();
+        let images: Vec<_> = request.images.iter().map(|image| (&*image.data, &*image.mime_type)).collect();
         assert_eq!(images, [("AAAA", "image/png"), ("BBBB", "image/jpeg")]);
     }
 
     #[test]
-    fn what_was_not_offered_is_refused() {
+    fn unsupported_blocks_are_rejected() {
         for block in [json!({"type": "audio", "data": "", "mimeType": "audio/wav"}), json!({"type": "smell"})]
         {
             assert_eq!(read(json!([block])).unwrap_err().code, Some(-32602));

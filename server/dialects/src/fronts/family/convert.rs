@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentese::framing::FrameText;
-use agentese::serve::{Pieces, Refusal};
+use agentese::serve::{CommandError, Segments};
 use agentese::spec::Spec;
 use agentese::types::{
     AgentEnd, AgentMessage, AgentSettled, AgentStart, AutoCompactionEnd, AutoCompactionStart, AutoRetryEnd,
@@ -16,18 +16,18 @@ use agentese::types::{
 use agentese::wire::{ConstantValue, Maybe, Record};
 use serde::Serialize;
 
-use crate::engine::{ChildEvent, Event, StreamingBehavior, blocks};
+use crate::engine::{ChildEvent, Event, InputQueue, content_blocks};
 use crate::tools::RpcBashOutput;
 
-pub(super) fn streaming_behavior(behavior: WireBehavior) -> StreamingBehavior {
+pub(super) fn delivery(behavior: WireBehavior) -> InputQueue {
     match behavior {
-        WireBehavior::Steer => StreamingBehavior::Steer,
-        WireBehavior::FollowUp => StreamingBehavior::FollowUp,
+        WireBehavior::Steer => InputQueue::Steer,
+        WireBehavior::FollowUp => InputQueue::FollowUp,
     }
 }
 
 /// Returns a path as text.
-pub(in crate::fronts) fn text(path: PathBuf) -> String {
+pub(in crate::fronts) fn path_text(path: PathBuf) -> String {
     path.to_string_lossy().into_owned()
 }
 
@@ -36,11 +36,11 @@ pub(super) fn messages(messages: &[Arc<AgentMessage>]) -> Vec<AgentMessage> {
 }
 
 /// Returns the text of a response with messages that are JSON texts already.
-pub(super) fn message_texts(messages: Vec<FrameText>) -> Pieces {
-    let mut answer = Pieces::with_capacity(messages.len() + 32);
+pub(super) fn message_texts(messages: Vec<FrameText>) -> Segments {
+    let mut answer = Segments::with_capacity(messages.len() + 32);
     for (number, message) in messages.into_iter().enumerate() {
         answer.push_str(if number == 0 { "{\"messages\":[" } else { "," });
-        answer.keep(message);
+        answer.defer(message);
     }
     answer.push_str(if answer.is_empty() { "{\"messages\":[]}" } else { "]}" });
     answer
@@ -49,14 +49,14 @@ pub(super) fn message_texts(messages: Vec<FrameText>) -> Pieces {
 pub(super) fn bash_result(output: RpcBashOutput) -> BashResult {
     let mut result = BashResult::new(output.output, output.cancelled, output.truncated);
     result.exit_code = output.exit_code.map(i64::from).into();
-    result.full_output_path = output.full_output_path.map(text).into();
+    result.full_output_path = output.full_output_path.map(path_text).into();
     result
 }
 
 /// Returns events that people should see and that the family has no frame for, as a notice in the form of
 /// extensions.
 pub(super) fn notice(event: &Event<'_>) -> Option<NotifyNotice> {
-    let Event::Storage { trouble } = event else { return None };
+    let Event::StorageStatus { error: trouble } = event else { return None };
     let (text, kind) = match trouble {
         Some(trouble) => (format!("The session is not kept: {trouble}"), NotifyType::Error),
         None => ("The session is kept again: all of it is in its file.".to_owned(), NotifyType::Info),
@@ -70,7 +70,7 @@ pub(super) fn notice(event: &Event<'_>) -> Option<NotifyNotice> {
 /// updates of a message, which [`super::snapshot`] writes, and for events that become a [`notice`].
 pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, serde_json::Error> {
     match event {
-        Event::MessageUpdated { .. } | Event::Storage { .. } | Event::Recovered => Ok(None),
+        Event::MessageUpdated { .. } | Event::StorageStatus { .. } | Event::Recovered => Ok(None),
         Event::RunStarted => body(spec, &AgentStart::new()),
         Event::TurnStarted => body(spec, &TurnStart::new()),
         Event::MessageStarted { message, .. } => body(spec, &MessageStart::new(message.clone())),
@@ -79,7 +79,7 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
             body(spec, &ToolExecutionStart::new(&call.id, &call.name, call.arguments.clone()))
         }
         Event::ToolUpdated(call, update) => {
-            let mut shown = ToolOutput::new(blocks(&update.content));
+            let mut shown = ToolOutput::new(content_blocks(&update.content));
             shown.details = update.details.clone().into();
             body(
                 spec,
@@ -93,7 +93,7 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
             )
         }
         Event::ToolEnded(call, output) => {
-            let mut result = ToolOutput::new(blocks(&output.content));
+            let mut result = ToolOutput::new(content_blocks(&output.content));
             result.details = output.details.clone().into();
             body(
                 spec,
@@ -138,21 +138,21 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
         Event::Queued(_)
         | Event::Settled { .. }
         | Event::QueuesChanged { .. }
-        | Event::SummaryRetryPlanned { .. }
-        | Event::SummaryRetried { .. }
+        | Event::SummaryRetryScheduled { .. }
+        | Event::SummaryRetryStarted { .. }
         | Event::SummaryRetriesEnded
-        | Event::Entered(_)
+        | Event::EntryAppended(_)
         | Event::SessionNamed { .. }
         | Event::ThinkingChanged { .. } => Ok(None),
         Event::RulesTriggered(rules) => body(spec, &TtsrTriggered::new(rules.to_vec())),
-        Event::Reminded { todos, attempt, limit } => {
+        Event::TodoReminder { todos, attempt, limit } => {
             body(spec, &TodoReminder::new(todos.to_vec(), attempt, limit))
         }
-        Event::Child { id, agent, event } => child(spec, id, agent, event),
-        Event::BudgetNear { scope, snapshot } => {
+        Event::Child { id, agent, event } => subagent_event(spec, id, agent, event),
+        Event::BudgetWarning { scope, snapshot } => {
             body(spec, &BudgetWarning::new(scope.clone(), snapshot.clone()))
         }
-        Event::BudgetUsedUp { scope, snapshot } => {
+        Event::BudgetExceeded { scope, snapshot } => {
             body(spec, &BudgetExceeded::new(scope.clone(), snapshot.clone()))
         }
         Event::ExtensionFailed { extension, event, error } => {
@@ -162,7 +162,7 @@ pub(super) fn event(spec: &Spec, event: Event<'_>) -> Result<Option<String>, ser
 }
 
 /// Returns the wire text of an event of a subagent.
-fn child(
+fn subagent_event(
     spec: &Spec,
     id: &str,
     agent: &str,
@@ -171,7 +171,7 @@ fn child(
     match event {
         ChildEvent::Started { isolated } => body(spec, &SubagentStart::new(id, agent, isolated)),
         // The family shows the progress of subagents as updates of the tool.
-        ChildEvent::Did(_) => Ok(None),
+        ChildEvent::Event(_) => Ok(None),
         ChildEvent::VerificationStarted(event) => body(spec, event),
         ChildEvent::VerificationCommandStarted(event) => body(spec, event),
         ChildEvent::VerificationCommandEnded(event) => body(spec, event),
@@ -202,11 +202,11 @@ pub(in crate::fronts) fn declares<T: Record>(spec: &Spec) -> bool {
 
 /// Returns true if a revision has the additions of pi 1.5: updates with deltas alone, an event after all work
 /// of the agent, and times.
-pub(in crate::fronts) fn is_newer(spec: &Spec) -> bool {
+pub(in crate::fronts) fn since_pi_1_5(spec: &Spec) -> bool {
     declares::<AgentSettled>(spec)
 }
 
 /// Converts an error to a rejection with its text.
-pub(in crate::fronts) fn refuse(error: impl ToString) -> Refusal {
-    Refusal::new(error.to_string())
+pub(in crate::fronts) fn command_error(error: impl ToString) -> CommandError {
+    CommandError::new(error.to_string())
 }

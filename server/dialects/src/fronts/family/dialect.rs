@@ -6,12 +6,12 @@ use agentese::types::{
     SetStatusNotice, SetTitleNotice, SetWidgetNotice,
 };
 
-use crate::config::Home;
-use crate::desk::Parts;
-use crate::engine::Customs;
+use crate::config::AgentPaths;
+use crate::desk::AgentComponents;
+use crate::engine::BehaviorProfile;
 
 /// A dialect that has the dialogs of pi.
-pub trait Family:
+pub trait PiCommon:
     Dialect<
     Dialog: From<SelectDialog>
                 + From<ConfirmDialog>
@@ -25,19 +25,19 @@ pub trait Family:
 >
 {
     /// Returns the behaviour of the dialect's agent in that revision.
-    fn customs(spec: &'static Spec) -> Customs;
+    fn behavior_profile(spec: &'static Spec) -> BehaviorProfile;
 
     /// The location of the settings and models of the dialect's users.
-    const HOME: Home;
+    const PATHS: AgentPaths;
 
     /// Adds the features that only the dialect's agent has.
-    fn equip(parts: &mut Parts) {
+    fn configure(parts: &mut AgentComponents) {
         let _ = parts;
     }
 
     /// Returns the notice that withdraws the editor with that id. Returns `None` if the dialect has no such
     /// notice.
-    fn withdrawal(id: &str) -> Option<Self::Dialog> {
+    fn withdrawal_notice(id: &str) -> Option<Self::Dialog> {
         let _ = id;
         None
     }

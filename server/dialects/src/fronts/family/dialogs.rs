@@ -11,36 +11,36 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use super::dialect::Family;
+use super::dialect::PiCommon;
 use crate::ui::{Answer, Dialog, Notice, Ui};
 
 /// The person behind a connected client.
 #[derive(Debug)]
-pub(super) struct Dialogs<D: Family>(pub Emitter<D>);
+pub(super) struct ClientUi<D: PiCommon>(pub Emitter<D>);
 
-impl<D: Family> Ui for Dialogs<D> {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl<D: PiCommon> Ui for ClientUi<D> {
+    fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
         self.0.room().boxed()
     }
 
     fn show(&self, notice: &Notice) {
         // A notice has no answer.
-        drop(self.0.question(&shown::<D>(notice)));
+        drop(self.0.question(&notice_frame::<D>(notice)));
     }
 
-    fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+    fn show_dialog(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
         // The host of the extensions knows the time limit of a dialog and enforces it.
         const NEVER: Option<Duration> = None;
-        let question = self.0.question(&asked::<D>(dialog))?;
+        let question = self.0.question(&dialog_frame::<D>(dialog))?;
         let notice = match dialog {
-            Dialog::Editor(_) => D::withdrawal(question.id()),
+            Dialog::Editor(_) => D::withdrawal_notice(question.id()),
             _ => None,
         };
-        let open = Open { emitter: self.0.clone(), notice };
+        let open = WithdrawalGuard { emitter: self.0.clone(), notice };
         let answered = async move {
-            let said = question.answer(NEVER).await;
-            open.close();
-            said.map(answer)
+            let members = question.answer(NEVER).await;
+            open.disarm();
+            members.map(parse_answer)
         };
         Some(answered.boxed())
     }
@@ -48,19 +48,19 @@ impl<D: Family> Ui for Dialogs<D> {
 
 /// A dialog that waits for its answer. On withdrawal, the client is notified if the dialect has a notice for
 /// it.
-struct Open<D: Family> {
+struct WithdrawalGuard<D: PiCommon> {
     emitter: Emitter<D>,
     notice: Option<D::Dialog>,
 }
 
-impl<D: Family> Open<D> {
+impl<D: PiCommon> WithdrawalGuard<D> {
     /// Ends the wait without a notice, because the client knows of the end.
-    fn close(mut self) {
+    fn disarm(mut self) {
         self.notice = None;
     }
 }
 
-impl<D: Family> Drop for Open<D> {
+impl<D: PiCommon> Drop for WithdrawalGuard<D> {
     fn drop(&mut self) {
         if let Some(notice) = self.notice.take() {
             self.emitter.notify(notice);
@@ -68,7 +68,7 @@ impl<D: Family> Drop for Open<D> {
     }
 }
 
-fn shown<D: Family>(notice: &Notice) -> D::Dialog {
+fn notice_frame<D: PiCommon>(notice: &Notice) -> D::Dialog {
     match notice.clone() {
         Notice::Notice(notice) => {
             let mut shown = NotifyNotice::new(notice.message);
@@ -91,7 +91,7 @@ fn shown<D: Family>(notice: &Notice) -> D::Dialog {
     }
 }
 
-fn asked<D: Family>(dialog: &Dialog) -> D::Dialog {
+fn dialog_frame<D: PiCommon>(dialog: &Dialog) -> D::Dialog {
     match dialog.clone() {
         Dialog::Select(dialog, _) => {
             let mut asked = SelectDialog::new(dialog.title, dialog.options);
@@ -118,7 +118,7 @@ fn asked<D: Family>(dialog: &Dialog) -> D::Dialog {
 }
 
 /// Reads an answer as pi does: `cancelled` if it is true, then the first other member with a value.
-fn answer(members: Map<String, Value>) -> Answer {
+fn parse_answer(members: Map<String, Value>) -> Answer {
     if members.get("cancelled") == Some(&Value::Bool(true)) {
         return Answer::Cancelled;
     }
@@ -141,8 +141,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_are_read_by_the_member_that_they_have() {
-        let read = |value: Value| answer(value.as_object().unwrap().clone());
+    fn answers_are_parsed_by_their_member() {
+        let read = |value: Value| parse_answer(value.as_object().unwrap().clone());
         assert_eq!(read(json!({"cancelled": true, "value": "x"})), Answer::Cancelled);
         assert_eq!(read(json!({"cancelled": false, "value": "x"})), Answer::Value("x".to_owned()));
         assert_eq!(read(json!({"confirmed": false})), Answer::Confirmed(false));

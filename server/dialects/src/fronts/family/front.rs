@@ -7,29 +7,29 @@ use agentese::spec::Spec;
 use agentese::types::{Model, Ready};
 use tokio_util::sync::CancellationToken;
 
-use super::convert::{self, is_newer};
-use super::dialect::Family;
-use super::dialogs::Dialogs;
+use super::convert::{self, since_pi_1_5};
+use super::dialect::PiCommon;
+use super::dialogs::ClientUi;
 use super::sink::Sink;
-use super::told::Told;
-use crate::config::Home;
-use crate::desk::{Desk, Parts};
-use crate::engine::{Customs, Engine};
+use super::told::StateCache;
+use crate::config::AgentPaths;
+use crate::desk::{AgentComponents, ConversationService};
+use crate::engine::{BehaviorProfile, Engine};
 
 /// Speaks a dialect of the family: converts values and calls the desk.
 #[derive(Debug)]
-pub struct Front<D: Family> {
-    pub(in crate::fronts) desk: Desk,
+pub struct PiCommonServer<D: PiCommon> {
+    pub(in crate::fronts) conversation: ConversationService,
     pub(super) sink: Arc<Sink<D>>,
     /// The revision of the connection.
     pub(in crate::fronts) spec: &'static Spec,
     /// The last state response.
-    pub(in crate::fronts) told: Told,
+    pub(in crate::fronts) state_cache: StateCache,
     /// Cancelled if the serving ends for another reason than the end of input.
     pub(super) stop: CancellationToken,
 }
 
-impl<D: Family> Front<D> {
+impl<D: PiCommon> PiCommonServer<D> {
     /// Runs work that the end of input stops. If the input has ended meanwhile and the revision prescribes no
     /// response, the call stays without one.
     pub(in crate::fronts) async fn stoppable<R, T>(
@@ -45,42 +45,42 @@ impl<D: Family> Front<D> {
     }
 
     /// Returns a check that is true after the end of input has stopped work without a prescribed response.
-    pub(in crate::fronts) fn ended(&self) -> impl Fn() -> bool + Send + Sync + use<D> {
+    pub(in crate::fronts) fn input_ended(&self) -> impl Fn() -> bool + Send + Sync + use<D> {
         let sink = self.sink.clone();
         move || sink.is_closed()
     }
 
     /// Returns a model in the form of the revision: newer revisions show more members.
-    pub(in crate::fronts) fn shown(&self, model: Model) -> Model {
-        if is_newer(self.spec) { self.engine().describe(model) } else { model }
+    pub(in crate::fronts) fn describe_model(&self, model: Model) -> Model {
+        if since_pi_1_5(self.spec) { self.engine().describe(model) } else { model }
     }
 
     /// Returns the engine, for calls that need nothing else.
     pub(in crate::fronts) fn engine(&self) -> &Engine {
-        self.desk.engine()
+        self.conversation.engine()
     }
 }
 
-impl<D: Family> crate::fronts::Front for Front<D>
+impl<D: PiCommon> crate::fronts::DialectServer for PiCommonServer<D>
 where
     Self: Dispatch<D>,
 {
     type Dialect = D;
 
-    const HOME: Home = D::HOME;
+    const PATHS: AgentPaths = D::PATHS;
 
-    fn equip(parts: &mut Parts) {
-        D::equip(parts);
+    fn configure(parts: &mut AgentComponents) {
+        D::configure(parts);
     }
 
-    fn customs(spec: &'static Spec) -> Customs {
-        D::customs(spec)
+    fn behavior_profile(spec: &'static Spec) -> BehaviorProfile {
+        D::behavior_profile(spec)
     }
 
-    fn new(parts: Parts, spec: &'static Spec, stop: CancellationToken) -> Self {
-        let sink = Arc::new(Sink::new(parts.updates, is_newer(spec)));
-        let desk = Desk::new(parts, sink.clone(), stop.clone());
-        Self { desk, sink, spec, told: Told::default(), stop }
+    fn new(components: AgentComponents, spec: &'static Spec, stop: CancellationToken) -> Self {
+        let sink = Arc::new(Sink::new(components.updates, since_pi_1_5(spec)));
+        let desk = ConversationService::new(components, sink.clone(), stop.clone());
+        Self { conversation: desk, sink, spec, state_cache: StateCache::default(), stop }
     }
 
     fn connect(&self, emitter: Emitter<D>) {
@@ -89,6 +89,6 @@ where
             emitter.emit_body_now(ready);
         }
         self.sink.connect(emitter.clone());
-        self.desk.connect(Arc::new(Dialogs(emitter)));
+        self.conversation.connect(Arc::new(ClientUi(emitter)));
     }
 }

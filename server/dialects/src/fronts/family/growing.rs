@@ -1,25 +1,25 @@
 //! A text that grows at its end, with the whole text in each frame.
 
 use agentese::framing::FrameText;
-use agentese::serve::Pieces;
+use agentese::serve::Segments;
 
 /// The length in bytes below which frames copy the end of the text.
-const END: usize = 2 << 10;
+const MAX_TAIL_BYTES: usize = 2 << 10;
 
 /// A text in parts that frames share. Each part is longer than the next one, so there are few parts even
 /// after many additions.
 #[derive(Debug, Default)]
-pub(super) struct Growing {
+pub(super) struct AppendText {
     parts: Vec<FrameText>,
     /// The length of all parts.
-    settled: usize,
-    end: String,
+    parts_len: usize,
+    tail: String,
 }
 
-impl Growing {
+impl AppendText {
     /// Returns the length in bytes.
     pub fn len(&self) -> usize {
-        self.settled + self.end.len()
+        self.parts_len + self.tail.len()
     }
 
     /// Returns true if there is no text.
@@ -28,44 +28,44 @@ impl Growing {
     }
 
     /// Returns the number of bytes that a frame copies.
-    pub fn end(&self) -> usize {
-        self.end.len()
+    pub fn tail_len(&self) -> usize {
+        self.tail.len()
     }
 
     /// Appends text.
     pub fn push_str(&mut self, text: &str) {
-        self.end.push_str(text);
-        if self.end.len() >= END {
-            self.settle();
+        self.tail.push_str(text);
+        if self.tail.len() >= MAX_TAIL_BYTES {
+            self.merge_tail();
         }
     }
 
     /// Removes the text after that many bytes.
     pub fn truncate(&mut self, length: usize) {
-        while length < self.settled {
-            self.end.clear();
+        while length < self.parts_len {
+            self.tail.clear();
             let Some(last) = self.parts.pop() else { return };
-            self.settled -= last.len();
-            if let Some(kept) = last.as_str().get(..length.saturating_sub(self.settled)) {
-                self.end.push_str(kept);
+            self.parts_len -= last.len();
+            if let Some(kept) = last.as_str().get(..length.saturating_sub(self.parts_len)) {
+                self.tail.push_str(kept);
             }
         }
-        self.end.truncate(length - self.settled);
+        self.tail.truncate(length - self.parts_len);
     }
 
     /// Appends the whole text to a frame.
-    pub fn put(&self, frame: &mut Pieces) {
+    pub fn write_to(&self, frame: &mut Segments) {
         for part in &self.parts {
             frame.share(part);
         }
-        frame.push_str(&self.end);
+        frame.push_str(&self.tail);
     }
 
     /// Turns the end into a part, merged with the preceding parts that are not longer than the text after
     /// them.
-    fn settle(&mut self) {
-        let end = std::mem::take(&mut self.end);
-        self.settled += end.len();
+    fn merge_tail(&mut self) {
+        let end = std::mem::take(&mut self.tail);
+        self.parts_len += end.len();
         let (mut from, mut length) = (self.parts.len(), end.len());
         while let Some(before) = from.checked_sub(1).filter(|before| self.parts[*before].len() <= length) {
             length += self.parts[before].len();
@@ -89,15 +89,15 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn text(growing: &Growing) -> String {
-        let mut frame = Pieces::default();
-        growing.put(&mut frame);
+    fn text(growing: &AppendText) -> String {
+        let mut frame = Segments::default();
+        growing.write_to(&mut frame);
         frame.to_string()
     }
 
     #[test]
     fn a_long_text_has_few_parts() {
-        let mut growing = Growing::default();
+        let mut growing = AppendText::default();
         for _ in 0..100_000 {
             growing.push_str("some words ");
             assert!(growing.parts.len() < 16, "{}", growing.parts.len());
@@ -107,10 +107,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_text_that_a_string_would_be(
+        fn append_text_equals_a_string(
             steps in prop::collection::vec((any::<String>(), 1..200usize, any::<Option<prop::sample::Index>>()), 0..30)
         ) {
-            let (mut growing, mut expected) = (Growing::default(), String::new());
+            let (mut growing, mut expected) = (AppendText::default(), String::new());
             for (piece, times, cut) in steps {
                 for _ in 0..times {
                     growing.push_str(&piece);

@@ -13,7 +13,7 @@ use serde_json::{Error, to_string};
 
 use super::convert::{self, body, messages};
 use super::snapshot;
-use crate::engine::{Event, blocks, milliseconds};
+use crate::engine::{Event, content_blocks, milliseconds};
 use crate::providers::Update;
 
 /// Returns the frame for an update of an answer: the piece alone, and the tokens so far.
@@ -45,7 +45,7 @@ pub(super) fn event(
             body(spec, &MessageStart::new(AgentMessage::from(message)))
         }
         Event::ToolEnded(call, output) => {
-            let mut result = ToolOutput::new(blocks(&output.content));
+            let mut result = ToolOutput::new(content_blocks(&output.content));
             result.details = output.details.clone().into();
             result.structured_content = output.data();
             // A failure without data has its flag only beside the result.
@@ -72,14 +72,14 @@ pub(super) fn event(
             end.error_message = error.map(str::to_owned);
             body(spec, &end)
         }
-        Event::SummaryRetryPlanned { attempt, limit, pause, error } => {
+        Event::SummaryRetryScheduled { attempt, limit, pause, error } => {
             let (max_attempts, delay_ms) = (limit, milliseconds(pause));
             let error_message = error.to_owned();
             let planned =
                 SummarizationRetryScheduledBuilder { attempt, max_attempts, delay_ms, error_message };
             body(spec, &planned.build())
         }
-        Event::SummaryRetried { reason } => {
+        Event::SummaryRetryStarted { reason } => {
             let mut started = SummarizationRetryAttemptStart::new(SummarySource::Compaction);
             started.reason = Some(reason.clone());
             body(spec, &started)
@@ -94,7 +94,7 @@ pub(super) fn event(
             changed.name = Some(name.to_owned());
             body(spec, &changed)
         }
-        Event::Entered(entry) => body(spec, &EntryAppended::new(decode::<SessionEntry>(entry)?)),
+        Event::EntryAppended(entry) => body(spec, &EntryAppended::new(decode::<SessionEntry>(entry)?)),
         Event::ThinkingChanged { level } => body(spec, &ThinkingLevelChanged::new(level)),
         other => convert::event(spec, other),
     }

@@ -2,52 +2,52 @@
 
 use std::path::Path;
 
-use agentese::pi::Kept;
-use agentese::serve::{Call, Refusal};
+use agentese::pi::BaseService;
+use agentese::serve::{Call, CommandError};
 use agentese::spec::EndOfInput;
 use agentese::types::{
     AvailableModels, BashExecutionUpdate, BashParams, BashResult, Cancellation, CompactParams,
     CompactionReason, CompactionResult, ContextUsage, CycledModel, CycledThinkingLevel, Disposition,
-    ExportHtmlParams, LastAssistantText, Messages, Model, NewSessionParams, PromptParams, SessionStats,
-    SessionStatsBuilder, SetAutoCompactionParams, SetAutoRetryParams, SetFollowUpModeParams, SetModelParams,
-    SetSessionNameParams, SetSteeringModeParams, SetThinkingLevelParams, SwitchSessionParams, ThinkingLevel,
-    TokenTotalsBuilder, WordsTaken, WrittenFile,
+    ExportHtmlParams, InputReceipt, LastAssistantText, Messages, Model, NewSessionParams, PromptParams,
+    SessionStats, SessionStatsBuilder, SetAutoCompactionParams, SetAutoRetryParams, SetFollowUpModeParams,
+    SetModelParams, SetSessionNameParams, SetSteeringModeParams, SetThinkingLevelParams, SwitchSessionParams,
+    ThinkingLevel, TokenTotalsBuilder, WrittenFile,
 };
 use agentese::wire::NoParams;
 
-use super::convert::{self, is_newer, refuse};
-use super::dialect::Family;
-use super::front::Front;
+use super::convert::{self, command_error, since_pi_1_5};
+use super::dialect::PiCommon;
+use super::front::PiCommonServer;
 use super::newer;
-use crate::desk::{Caller, Said, Taken};
+use crate::desk::{PromptOutcome, PromptRequest, RequestContext};
 use crate::engine::{CompactError, Event};
 use crate::providers::number;
 use crate::session::one_line;
 
 /// Returns the outcome of a prompt, for revisions that report it.
-pub(in crate::fronts) fn words_taken(taken: &Taken) -> WordsTaken {
-    WordsTaken::new(match taken {
-        Taken::Run(_) => Disposition::Started,
-        Taken::Queued => Disposition::Queued,
-        Taken::Command(_) | Taken::Handled => Disposition::Handled,
+pub(in crate::fronts) fn input_receipt(outcome: &PromptOutcome) -> InputReceipt {
+    InputReceipt::new(match outcome {
+        PromptOutcome::Run(_) => Disposition::Started,
+        PromptOutcome::Queued => Disposition::Queued,
+        PromptOutcome::Command(_) | PromptOutcome::Handled => Disposition::Handled,
     })
 }
 
-impl<D: Family> Front<D> {
+impl<D: PiCommon> PiCommonServer<D> {
     /// Handles a prompt of a client.
-    pub(in crate::fronts) async fn say(
+    pub(in crate::fronts) async fn submit_prompt(
         &self,
         params: PromptParams,
-        caller: Caller,
-    ) -> Result<Taken, Refusal> {
-        let mut said = Said::new(params.message, params.images);
-        said.streaming = params.streaming_behavior.map(convert::streaming_behavior);
-        self.desk.prompt(said, caller).await.map_err(refuse)
+        context: RequestContext,
+    ) -> Result<PromptOutcome, CommandError> {
+        let mut request = PromptRequest::new(params.message, params.images);
+        request.delivery = params.streaming_behavior.map(convert::delivery);
+        self.conversation.prompt(request, context).await.map_err(command_error)
     }
 
     /// Returns the usage of the context. Returns `None` without a model.
     fn context_usage(&self) -> Option<ContextUsage> {
-        let window = self.engine().view().model?.context_window;
+        let window = self.engine().status().model?.context_window;
         let tokens = self.engine().context_tokens();
         let percent =
             tokens.filter(|_| window > 0).map(|tokens| number(tokens as f64 * 100.0 / window as f64));
@@ -55,9 +55,9 @@ impl<D: Family> Front<D> {
     }
 }
 
-impl<D: Family> Kept<D> for Front<D> {
-    async fn abort(&self, _: NoParams, _: Call<D>) -> Result<(), Refusal> {
-        self.desk.abort().await;
+impl<D: PiCommon> BaseService<D> for PiCommonServer<D> {
+    async fn abort(&self, _: NoParams, _: Call<D>) -> Result<(), CommandError> {
+        self.conversation.abort().await;
         Ok(())
     }
 
@@ -65,9 +65,9 @@ impl<D: Family> Kept<D> for Front<D> {
         &self,
         params: NewSessionParams,
         call: Call<D, Cancellation>,
-    ) -> Result<Cancellation, Refusal> {
-        let caller = Caller::of(&call);
-        let done = self.stoppable(&call, self.desk.new_session(params.parent_session, caller)).await;
+    ) -> Result<Cancellation, CommandError> {
+        let context = RequestContext::for_call(&call);
+        let done = self.stoppable(&call, self.conversation.new_session(params.parent_session, context)).await;
         Ok(Cancellation::new(!done))
     }
 
@@ -75,10 +75,10 @@ impl<D: Family> Kept<D> for Front<D> {
         &self,
         params: SwitchSessionParams,
         call: Call<D, Cancellation>,
-    ) -> Result<Cancellation, Refusal> {
+    ) -> Result<Cancellation, CommandError> {
         let path = Path::new(&params.session_path);
-        let unusable = |error| refuse(error).of_value();
-        let switched = self.desk.switch_session(path, Caller::of(&call));
+        let unusable = |error| command_error(error).invalid_params();
+        let switched = self.conversation.switch_session(path, RequestContext::for_call(&call));
         let done = self.stoppable(&call, switched).await.map_err(unusable)?;
         Ok(Cancellation::new(!done))
     }
@@ -87,30 +87,31 @@ impl<D: Family> Kept<D> for Front<D> {
         &self,
         params: CompactParams,
         call: Call<D, CompactionResult>,
-    ) -> Result<CompactionResult, Refusal> {
+    ) -> Result<CompactionResult, CommandError> {
         let focus = params.custom_instructions.as_deref();
-        let tell = |event: Event<'_>| match newer::event(self.spec, event, &CompactionReason::Manual) {
-            Ok(Some(body)) if is_newer(self.spec) && !self.sink.is_closed() => {
+        let emit = |event: Event<'_>| match newer::event(self.spec, event, &CompactionReason::Manual) {
+            Ok(Some(body)) if since_pi_1_5(self.spec) && !self.sink.is_closed() => {
                 call.emitter().emit_body_now(body);
             }
             _ => {}
         };
-        if is_newer(self.spec) {
+        if since_pi_1_5(self.spec) {
             // The closing events of the current run precede the compaction.
             self.engine().abort().await;
         }
-        tell(Event::CompactionStarted { reason: &CompactionReason::Manual });
-        let done = self.stoppable(&call, self.desk.compact(focus, Caller::of(&call))).await;
+        emit(Event::CompactionStarted { reason: &CompactionReason::Manual });
+        let done =
+            self.stoppable(&call, self.conversation.compact(focus, RequestContext::for_call(&call))).await;
         let (aborted, will_retry) = (matches!(done, Err(CompactError::Cancelled)), false);
         let error =
             done.as_ref().err().filter(|_| !aborted).map(|error| format!("Compaction failed: {error}"));
         let (result, error) = (done.as_ref().ok(), error.as_deref());
-        tell(Event::CompactionEnded { result, aborted, will_retry, error });
-        done.map_err(refuse)
+        emit(Event::CompactionEnded { result, aborted, will_retry, error });
+        done.map_err(command_error)
     }
 
-    async fn bash(&self, params: BashParams, call: Call<D, BashResult>) -> Result<BashResult, Refusal> {
-        let hidden = params.exclude_from_context == Some(true) && is_newer(self.spec);
+    async fn bash(&self, params: BashParams, call: Call<D, BashResult>) -> Result<BashResult, CommandError> {
+        let hidden = params.exclude_from_context == Some(true) && since_pi_1_5(self.spec);
         let id = call.id().and_then(|id| serde_json::from_str(id).ok());
         let mut shown = |text: &str| {
             let mut update = BashExecutionUpdate::new(text);
@@ -121,36 +122,40 @@ impl<D: Family> Kept<D> for Front<D> {
                 call.emitter().emit_body_now(body);
             }
         };
-        let done = self.stoppable(&call, self.desk.bash(&params.command, hidden, &mut shown)).await;
-        done.map(convert::bash_result).map_err(refuse)
+        let done = self.stoppable(&call, self.conversation.bash(&params.command, hidden, &mut shown)).await;
+        done.map(convert::bash_result).map_err(command_error)
     }
 
-    async fn abort_bash(&self, _: NoParams, _: Call<D>) -> Result<(), Refusal> {
-        self.desk.abort_bash();
+    async fn abort_bash(&self, _: NoParams, _: Call<D>) -> Result<(), CommandError> {
+        self.conversation.abort_bash();
         Ok(())
     }
 
     async fn shut_down(&self) {
         // Since 1.5 no event reports work that the end of input stops.
-        if is_newer(self.spec) {
+        if since_pi_1_5(self.spec) {
             self.sink.close();
         }
         // After an end of input that aborts all work, no client is left to show the dialogs of extensions.
-        let left = self.spec.edges.end_of_input == EndOfInput::Abort && !self.stop.is_cancelled();
-        if left && D::customs(self.spec).begins_what_waits {
+        let disconnected = self.spec.edges.end_of_input == EndOfInput::Abort && !self.stop.is_cancelled();
+        if disconnected && D::behavior_profile(self.spec).starts_waiting_prompts {
             tokio::select! {
-                () = self.desk.begin_what_waits() => {}
+                () = self.conversation.start_waiting_prompts() => {}
                 () = self.stop.cancelled() => {}
             }
         }
-        if left { self.desk.shut_down_alone().await } else { self.desk.shut_down().await }
+        if disconnected {
+            self.conversation.shut_down_disconnected().await
+        } else {
+            self.conversation.shut_down().await
+        }
     }
 
     async fn wait_until_idle(&self) {
-        self.desk.wait_until_idle().await;
+        self.conversation.wait_until_idle().await;
     }
 
-    async fn get_messages(&self, _: NoParams, call: Call<D, Messages>) -> Result<Messages, Refusal> {
+    async fn get_messages(&self, _: NoParams, call: Call<D, Messages>) -> Result<Messages, CommandError> {
         call.answer_text(convert::message_texts(self.engine().message_texts()));
         // The call has its response already; this value is ignored.
         Ok(Messages::new(Vec::new()))
@@ -160,25 +165,29 @@ impl<D: Family> Kept<D> for Front<D> {
         &self,
         _: NoParams,
         _: Call<D, LastAssistantText>,
-    ) -> Result<LastAssistantText, Refusal> {
+    ) -> Result<LastAssistantText, CommandError> {
         let mut answer = LastAssistantText::new();
         // The document requires null if there is no text.
         answer.text = agentese::wire::Maybe::or_null(self.engine().last_assistant_text());
         Ok(answer)
     }
 
-    async fn set_session_name(&self, params: SetSessionNameParams, _: Call<D>) -> Result<(), Refusal> {
+    async fn set_session_name(&self, params: SetSessionNameParams, _: Call<D>) -> Result<(), CommandError> {
         // Since 1.5 a name is one line.
-        let name = if is_newer(self.spec) { one_line(&params.name) } else { params.name };
-        self.engine().set_session_name(&name).map_err(refuse)
+        let name = if since_pi_1_5(self.spec) { one_line(&params.name) } else { params.name };
+        self.engine().set_session_name(&name).map_err(command_error)
     }
 
-    async fn set_steering_mode(&self, params: SetSteeringModeParams, _: Call<D>) -> Result<(), Refusal> {
+    async fn set_steering_mode(&self, params: SetSteeringModeParams, _: Call<D>) -> Result<(), CommandError> {
         self.engine().set_steering_mode(params.mode);
         Ok(())
     }
 
-    async fn set_follow_up_mode(&self, params: SetFollowUpModeParams, _: Call<D>) -> Result<(), Refusal> {
+    async fn set_follow_up_mode(
+        &self,
+        params: SetFollowUpModeParams,
+        _: Call<D>,
+    ) -> Result<(), CommandError> {
         self.engine().set_follow_up_mode(params.mode);
         Ok(())
     }
@@ -187,38 +196,42 @@ impl<D: Family> Kept<D> for Front<D> {
         &self,
         _: NoParams,
         _: Call<D, AvailableModels>,
-    ) -> Result<AvailableModels, Refusal> {
+    ) -> Result<AvailableModels, CommandError> {
         let models = self.engine().models().into_iter();
-        Ok(AvailableModels::new(models.map(|model| self.shown(model)).collect()))
+        Ok(AvailableModels::new(models.map(|model| self.describe_model(model)).collect()))
     }
 
-    async fn set_model(&self, params: SetModelParams, _: Call<D, Model>) -> Result<Model, Refusal> {
+    async fn set_model(&self, params: SetModelParams, _: Call<D, Model>) -> Result<Model, CommandError> {
         let (provider, id) = (&params.provider, &params.model_id);
         // The document prescribes this text.
         self.engine()
             .set_model(provider, id)
-            .map(|model| self.shown(model))
-            .ok_or_else(|| Refusal::new(format!("Model not found: {provider}/{id}")))
+            .map(|model| self.describe_model(model))
+            .ok_or_else(|| CommandError::new(format!("Model not found: {provider}/{id}")))
     }
 
     async fn cycle_model(
         &self,
         _: NoParams,
         _: Call<D, Option<CycledModel>>,
-    ) -> Result<Option<CycledModel>, Refusal> {
+    ) -> Result<Option<CycledModel>, CommandError> {
         let cycled = self.engine().cycle_model();
         Ok(cycled.map(|(model, thinking, scoped)| {
-            let mut cycled = CycledModel::new(self.shown(model), scoped);
+            let mut cycled = CycledModel::new(self.describe_model(model), scoped);
             cycled.thinking_level = thinking.into();
             cycled
         }))
     }
 
-    async fn set_thinking_level(&self, params: SetThinkingLevelParams, _: Call<D>) -> Result<(), Refusal> {
+    async fn set_thinking_level(
+        &self,
+        params: SetThinkingLevelParams,
+        _: Call<D>,
+    ) -> Result<(), CommandError> {
         // The other revisions do not have that level.
         let auto = params.level == ThinkingLevel::Auto;
-        if auto || (params.level == ThinkingLevel::Max && !is_newer(self.spec)) {
-            return Err(Refusal::new(format!(
+        if auto || (params.level == ThinkingLevel::Max && !since_pi_1_5(self.spec)) {
+            return Err(CommandError::new(format!(
                 "Invalid parameters of `set_thinking_level`: level: \"{}\" is none of its values",
                 params.level
             )));
@@ -231,7 +244,7 @@ impl<D: Family> Kept<D> for Front<D> {
         &self,
         _: NoParams,
         _: Call<D, Option<CycledThinkingLevel>>,
-    ) -> Result<Option<CycledThinkingLevel>, Refusal> {
+    ) -> Result<Option<CycledThinkingLevel>, CommandError> {
         Ok(self.engine().cycle_thinking().map(CycledThinkingLevel::new))
     }
 
@@ -239,8 +252,8 @@ impl<D: Family> Kept<D> for Front<D> {
         &self,
         _: NoParams,
         _: Call<D, SessionStats>,
-    ) -> Result<SessionStats, Refusal> {
-        let (id, file, stats) = self.engine().stats_there().await;
+    ) -> Result<SessionStats, CommandError> {
+        let (id, file, stats) = self.engine().reported_stats().await;
         let mut answer = SessionStatsBuilder {
             session_id: id,
             user_messages: stats.user_messages,
@@ -259,24 +272,28 @@ impl<D: Family> Kept<D> for Front<D> {
             cost: number(stats.cost),
         }
         .build();
-        answer.session_file = file.map(convert::text);
-        if is_newer(self.spec) {
+        answer.session_file = file.map(convert::path_text);
+        if since_pi_1_5(self.spec) {
             answer.context_usage = self.context_usage();
         }
         Ok(answer)
     }
 
-    async fn set_auto_compaction(&self, params: SetAutoCompactionParams, _: Call<D>) -> Result<(), Refusal> {
+    async fn set_auto_compaction(
+        &self,
+        params: SetAutoCompactionParams,
+        _: Call<D>,
+    ) -> Result<(), CommandError> {
         self.engine().set_auto_compaction(params.enabled);
         Ok(())
     }
 
-    async fn set_auto_retry(&self, params: SetAutoRetryParams, _: Call<D>) -> Result<(), Refusal> {
+    async fn set_auto_retry(&self, params: SetAutoRetryParams, _: Call<D>) -> Result<(), CommandError> {
         self.engine().set_auto_retry(params.enabled);
         Ok(())
     }
 
-    async fn abort_retry(&self, _: NoParams, _: Call<D>) -> Result<(), Refusal> {
+    async fn abort_retry(&self, _: NoParams, _: Call<D>) -> Result<(), CommandError> {
         self.engine().abort_retry().await;
         Ok(())
     }
@@ -285,8 +302,8 @@ impl<D: Family> Kept<D> for Front<D> {
         &self,
         params: ExportHtmlParams,
         _: Call<D, WrittenFile>,
-    ) -> Result<WrittenFile, Refusal> {
-        let path = self.engine().export(params.output_path.as_deref()).await.map_err(refuse)?;
-        Ok(WrittenFile::new(convert::text(path)))
+    ) -> Result<WrittenFile, CommandError> {
+        let path = self.engine().export(params.output_path.as_deref()).await.map_err(command_error)?;
+        Ok(WrittenFile::new(convert::path_text(path)))
     }
 }

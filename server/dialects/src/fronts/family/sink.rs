@@ -3,51 +3,57 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use agentese::serve::{Emitter, Pieces};
+use agentese::serve::{Emitter, Segments};
 use agentese::types::{AgentMessage, CompactionReason};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
-use super::dialect::Family;
+use super::dialect::PiCommon;
 use super::snapshot::Snapshot;
 use super::{convert, newer};
-use crate::desk::Updates;
+use crate::desk::UpdateContent;
 use crate::engine::{Event, EventSink};
 
 /// The length of an answer in bytes above which pieces are merged while the client is behind. A frame
 /// contains the answer twice.
-const JOINED: usize = 80 << 10;
+const MERGE_THRESHOLD: usize = 80 << 10;
 
 /// Sends the engine's events to the client, if the dialect declares them. Drops events until the client is
 /// connected.
 #[derive(Debug)]
-pub(super) struct Sink<D: Family> {
+pub(super) struct Sink<D: PiCommon> {
     emitter: OnceLock<Emitter<D>>,
     /// The state that later frames need from earlier events.
-    state: Mutex<State>,
+    state: Mutex<SinkState>,
     /// True if the revision has the additions of pi 1.5.
-    newer: bool,
+    since_pi_1_5: bool,
     /// True if each update carries the whole answer.
-    repeats: bool,
+    sends_snapshots: bool,
     /// True if no further events are sent.
     closed: AtomicBool,
 }
 
 #[derive(Debug)]
-struct State {
+struct SinkState {
     /// The growing answer.
     snapshot: Snapshot,
     /// The reason of the current compaction.
-    reason: CompactionReason,
+    compaction_reason: CompactionReason,
 }
 
-impl<D: Family> Sink<D> {
+impl<D: PiCommon> Sink<D> {
     /// Creates a sink; `updates` selects the content of frames of a growing answer.
-    pub fn new(updates: Updates, newer: bool) -> Self {
+    pub fn new(updates: UpdateContent, since_pi_1_5: bool) -> Self {
         let snapshot = Snapshot::new(updates);
-        let repeats = !newer && updates != Updates::Delta;
-        let state = Mutex::new(State { snapshot, reason: CompactionReason::Threshold });
-        Self { emitter: OnceLock::new(), state, newer, repeats, closed: AtomicBool::new(false) }
+        let sends_snapshots = !since_pi_1_5 && updates != UpdateContent::Delta;
+        let state = Mutex::new(SinkState { snapshot, compaction_reason: CompactionReason::Threshold });
+        Self {
+            emitter: OnceLock::new(),
+            state,
+            since_pi_1_5,
+            sends_snapshots,
+            closed: AtomicBool::new(false),
+        }
     }
 
     /// Sends events to `emitter` from now on. Later calls have no effect.
@@ -66,8 +72,8 @@ impl<D: Family> Sink<D> {
     }
 }
 
-impl<D: Family> EventSink for Sink<D> {
-    fn room(&self) -> BoxFuture<'_, ()> {
+impl<D: PiCommon> EventSink for Sink<D> {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async move {
             if let Some(emitter) = self.emitter.get() {
                 emitter.room().await;
@@ -76,8 +82,8 @@ impl<D: Family> EventSink for Sink<D> {
         .boxed()
     }
 
-    fn joins(&self) -> Option<usize> {
-        self.repeats.then_some(JOINED)
+    fn join_threshold(&self) -> Option<usize> {
+        self.sends_snapshots.then_some(MERGE_THRESHOLD)
     }
 
     fn push(&self, event: Event<'_>) {
@@ -91,18 +97,22 @@ impl<D: Family> EventSink for Sink<D> {
         }
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         match event {
-            Event::MessageStarted { message: AgentMessage::Assistant(_), .. } => state.snapshot.begin(),
-            Event::CompactionStarted { reason } => state.reason = reason.clone(),
+            Event::MessageStarted { message: AgentMessage::Assistant(_), .. } => {
+                state.snapshot.start_answer()
+            }
+            Event::CompactionStarted { reason } => state.compaction_reason = reason.clone(),
             _ => {}
         }
         let spec = emitter.spec();
         let body = match &event {
-            Event::MessageUpdated { message, update, .. } if self.newer => {
+            Event::MessageUpdated { message, update, .. } if self.since_pi_1_5 => {
                 newer::update(message, update).map(|body| Some(body.into()))
             }
             Event::MessageUpdated { message, update, .. } => state.snapshot.frame(message, update).map(Some),
-            _ if self.newer => newer::event(spec, event, &state.reason).map(|body| body.map(Pieces::from)),
-            _ => convert::event(spec, event).map(|body| body.map(Pieces::from)),
+            _ if self.since_pi_1_5 => {
+                newer::event(spec, event, &state.compaction_reason).map(|body| body.map(Segments::from))
+            }
+            _ => convert::event(spec, event).map(|body| body.map(Segments::from)),
         };
         match body {
             Ok(Some(body)) => emitter.emit_body_now(body),

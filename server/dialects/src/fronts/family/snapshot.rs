@@ -3,22 +3,22 @@
 //! Each `message_update` carries the whole answer twice, unless a client requested less. The bytes are
 //! necessary, but the work and the memory are not: the text is escaped once, and frames share it.
 
-use agentese::serve::Pieces;
+use agentese::serve::Segments;
 use agentese::types::{
     AssistantBlock, AssistantMessage, AssistantMessageBuilder, TextContent, ThinkingContent, ToolCall, Usage,
 };
 use serde_json::{Error, to_string};
 
-use super::growing::Growing;
-use crate::desk::Updates;
+use super::growing::AppendText;
+use crate::desk::UpdateContent;
 use crate::providers::Update;
 
 /// The answer so far, as JSON.
 #[derive(Debug, Default)]
 pub(super) struct Snapshot {
-    updates: Updates,
+    updates: UpdateContent,
     /// The blocks. The last one lacks its end while it is open.
-    blocks: Growing,
+    blocks: AppendText,
     /// The text that closes the last block.
     closer: String,
     /// The index of the open block, and the position of its start.
@@ -26,39 +26,39 @@ pub(super) struct Snapshot {
     /// The position at which the arguments of the open tool call start.
     arguments: usize,
     /// The texts before and after the blocks, for that usage.
-    around: Option<(Usage, String, String)>,
+    head_and_tail: Option<(Usage, String, String)>,
 }
 
 impl Snapshot {
     /// Creates a snapshot for frames with that content.
-    pub fn new(updates: Updates) -> Self {
+    pub fn new(updates: UpdateContent) -> Self {
         Self { updates, ..Self::default() }
     }
 
     /// Starts a new answer.
-    pub fn begin(&mut self) {
+    pub fn start_answer(&mut self) {
         *self = Self::new(self.updates);
     }
 
     /// Returns the frame of an update. `message` is the answer after it.
-    pub fn frame(&mut self, message: &AssistantMessage, update: &Update) -> Result<Pieces, Error> {
+    pub fn frame(&mut self, message: &AssistantMessage, update: &Update) -> Result<Segments, Error> {
         let event = event(message, update)?;
-        if self.updates == Updates::Delta {
+        if self.updates == UpdateContent::Delta {
             return Ok(format!("{{\"type\":\"message_update\",\"assistantMessageEvent\":{event}}}}}").into());
         }
-        self.grow(message, update)?;
-        if self.around.as_ref().is_none_or(|(usage, ..)| *usage != message.usage) {
-            self.around = Some(around(message)?);
+        self.apply(message, update)?;
+        if self.head_and_tail.as_ref().is_none_or(|(usage, ..)| *usage != message.usage) {
+            self.head_and_tail = Some(head_and_tail(message)?);
         }
-        let (head, tail) = self.around.as_ref().map_or(("", ""), |(_, head, tail)| (head, tail));
-        let end = self.blocks.end() + self.closer.len();
-        let mut frame = Pieces::with_capacity(event.len() + 2 * (head.len() + end + tail.len()) + 80);
+        let (head, tail) = self.head_and_tail.as_ref().map_or(("", ""), |(_, head, tail)| (head, tail));
+        let end = self.blocks.tail_len() + self.closer.len();
+        let mut frame = Segments::with_capacity(event.len() + 2 * (head.len() + end + tail.len()) + 80);
         frame.push_str("{\"type\":\"message_update\",\"assistantMessageEvent\":");
         frame.push_str(&event);
         for (before, after) in [(",\"partial\":", "}"), (",\"message\":", "}")] {
             frame.push_str(before);
             frame.push_str(head);
-            self.blocks.put(&mut frame);
+            self.blocks.write_to(&mut frame);
             for part in [&self.closer, tail, after] {
                 frame.push_str(part);
             }
@@ -68,7 +68,7 @@ impl Snapshot {
 
     /// Applies an update. A block is written in full when it opens and when it closes. Between the two, only
     /// its end is rewritten, because marks may come at any time; everything else only grows.
-    fn grow(&mut self, message: &AssistantMessage, update: &Update) -> Result<(), Error> {
+    fn apply(&mut self, message: &AssistantMessage, update: &Update) -> Result<(), Error> {
         let index = update.index();
         let Some(block) = message.content.get(index) else { return Ok(()) };
         match update {
@@ -78,7 +78,7 @@ impl Snapshot {
                     self.blocks.push_str(",");
                 }
                 self.open = Some((index, self.blocks.len()));
-                let (head, tail) = ends(block)?;
+                let (head, tail) = block_ends(block)?;
                 self.blocks.push_str(&head);
                 self.arguments = self.blocks.len();
                 self.closer = match block {
@@ -89,12 +89,12 @@ impl Snapshot {
             Update::TextDelta { delta, .. } | Update::ThinkingDelta { delta, .. } => {
                 let json = to_string(delta)?;
                 self.blocks.push_str(&json[1..json.len() - 1]);
-                self.closer = ends(block)?.1;
+                self.closer = block_ends(block)?.1;
             }
-            Update::ToolCallDelta { grown, .. } => {
+            Update::ToolCallDelta { json_delta: grown, .. } => {
                 self.blocks.truncate(self.arguments + grown.keep);
                 self.blocks.push_str(&grown.text);
-                self.closer = format!("{}{}", grown.closers, ends(block)?.1);
+                self.closer = format!("{}{}", grown.closers, block_ends(block)?.1);
             }
             Update::TextEnd { .. } | Update::ThinkingEnd { .. } | Update::ToolCallEnd { .. } => {
                 self.close(message)?;
@@ -161,7 +161,7 @@ pub(super) fn event(message: &AssistantMessage, update: &Update) -> Result<Strin
 }
 
 /// Returns the texts before and after the growing part of a block: its text, or the arguments of a call.
-fn ends(block: &AssistantBlock) -> Result<(String, String), Error> {
+fn block_ends(block: &AssistantBlock) -> Result<(String, String), Error> {
     let (json, marker, grows) = match block {
         AssistantBlock::Text(block) => {
             let mut empty = TextContent::new("");
@@ -191,7 +191,7 @@ fn ends(block: &AssistantBlock) -> Result<(String, String), Error> {
 }
 
 /// Returns the texts before and after the blocks of a message.
-fn around(message: &AssistantMessage) -> Result<(Usage, String, String), Error> {
+fn head_and_tail(message: &AssistantMessage) -> Result<(Usage, String, String), Error> {
     let mut empty = AssistantMessageBuilder {
         content: Vec::new(),
         api: message.api.clone(),
@@ -303,15 +303,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_frame_is_the_one_that_the_generated_types_write(
+        fn frame_equals_the_generated_types(
             blocks in prop::collection::vec(block(), 1..4), output in any::<u32>()
         ) {
-            let model = crate::providers::scripted::Scripted::built_in().models()[0].clone();
+            let model = crate::providers::scripted::ScriptedProvider::built_in().models()[0].clone();
             let mut assembler = Assembler::new(&model, 5);
             let mut snapshot = Snapshot::default();
-            snapshot.begin();
-            let mut deltas = Snapshot::new(Updates::Delta);
-            deltas.begin();
+            snapshot.start_answer();
+            let mut deltas = Snapshot::new(UpdateContent::Delta);
+            deltas.start_answer();
             let counts = TokenCounts { output: output.into(), ..TokenCounts::default() };
             for event in blocks.concat().into_iter().chain([StreamEvent::Usage(counts), StreamEvent::TextStart]) {
                 if let Some(update) = assembler.apply(event) {

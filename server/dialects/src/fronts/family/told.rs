@@ -2,18 +2,18 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use agentese::serve::Pieces;
+use agentese::serve::Segments;
 use agentese::types::{InterruptMode, QueueMode, ThinkingLevel};
 use serde::Serialize;
 
-use crate::engine::{Engine, View};
+use crate::engine::{Engine, EngineStatus};
 
 /// Capacity for the text after the data of a response, in bytes.
-const END: usize = 16;
+const TAIL_CAPACITY: usize = 16;
 
 /// Returns an empty view, for a handler whose call has its response already.
-pub(in crate::fronts) fn nothing() -> View {
-    View {
+pub(in crate::fronts) fn empty_view() -> EngineStatus {
+    EngineStatus {
         model: None,
         thinking: ThinkingLevel::Off,
         streaming: false,
@@ -34,22 +34,26 @@ pub(in crate::fronts) fn nothing() -> View {
 
 /// The last view and its text.
 #[derive(Debug, Default)]
-pub(in crate::fronts) struct Told(Mutex<Option<(View, String)>>);
+pub(in crate::fronts) struct StateCache(Mutex<Option<(EngineStatus, String)>>);
 
-impl Told {
+impl StateCache {
     /// Returns the text of the state that `state` builds from the view of the engine. If the view has not
     /// changed, copies the last text and builds nothing. Returns `None` if the state cannot be written.
-    pub fn text<T: Serialize>(&self, engine: &Engine, state: impl FnOnce(View) -> T) -> Option<Pieces> {
+    pub fn text<T: Serialize>(
+        &self,
+        engine: &Engine,
+        state: impl FnOnce(EngineStatus) -> T,
+    ) -> Option<Segments> {
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = match &*last {
-            Some((view, text)) if engine.is_as(view) => text,
+            Some((view, text)) if engine.has_status(view) => text,
             _ => {
-                let view = engine.view();
+                let view = engine.status();
                 let text = serde_json::to_string(&state(view.clone())).ok()?;
                 &last.insert((view, text)).1
             }
         };
-        let mut pieces = Pieces::with_capacity(text.len() + END);
+        let mut pieces = Segments::with_capacity(text.len() + TAIL_CAPACITY);
         pieces.push_str(text);
         Some(pieces)
     }

@@ -4,14 +4,14 @@ use agentese::opal::{
     AuthPollParams, AuthSetKeyParams, DeviceCode, DeviceCodeBuilder, Failure, OpalAuth, OpalAuthProvider,
     OpalAuthProviderBuilder, OpalAuthStatus,
 };
-use agentese::serve::Refusal;
+use agentese::serve::CommandError;
 
-use super::Front;
+use super::OpalServer;
 use crate::fronts::blocking::blocking;
 use crate::providers::{DeviceLogin, SecretString};
 
 /// A provider, its login method, and the variable with its key.
-struct Known {
+struct KnownProvider {
     id: &'static str,
     name: &'static str,
     method: &'static str,
@@ -19,11 +19,21 @@ struct Known {
 }
 
 /// The providers, in the order of the list.
-const KNOWN: [Known; 4] = [
-    Known { id: "copilot", name: "GitHub Copilot", method: "device_code", variable: None },
-    Known { id: "anthropic", name: "Anthropic", method: "api_key", variable: Some("ANTHROPIC_API_KEY") },
-    Known { id: "openai", name: "OpenAI", method: "api_key", variable: Some("OPENAI_API_KEY") },
-    Known { id: "google", name: "Google Gemini", method: "api_key", variable: Some("GOOGLE_API_KEY") },
+const KNOWN_PROVIDERS: [KnownProvider; 4] = [
+    KnownProvider { id: "copilot", name: "GitHub Copilot", method: "device_code", variable: None },
+    KnownProvider {
+        id: "anthropic",
+        name: "Anthropic",
+        method: "api_key",
+        variable: Some("ANTHROPIC_API_KEY"),
+    },
+    KnownProvider { id: "openai", name: "OpenAI", method: "api_key", variable: Some("OPENAI_API_KEY") },
+    KnownProvider {
+        id: "google",
+        name: "Google Gemini",
+        method: "api_key",
+        variable: Some("GOOGLE_API_KEY"),
+    },
 ];
 
 fn provider(id: &str, name: &str, method: &str, ready: bool) -> OpalAuthProvider {
@@ -31,12 +41,12 @@ fn provider(id: &str, name: &str, method: &str, ready: bool) -> OpalAuthProvider
         .build()
 }
 
-impl Front {
+impl OpalServer {
     /// Returns the providers and the state of their credentials.
     pub(super) async fn auth(&self) -> OpalAuth {
         let catalog = self.catalog.clone();
         let providers = blocking(move || {
-            let known = KNOWN.iter().map(|known| {
+            let known = KNOWN_PROVIDERS.iter().map(|known| {
                 let ready = catalog.has_key(known.id);
                 let mut listed = provider(known.id, known.name, known.method, ready);
                 listed.env_var = known.variable.map(str::to_owned);
@@ -64,10 +74,10 @@ impl Front {
     }
 
     /// Starts a login.
-    pub(super) async fn log_in(&self) -> Result<DeviceCode, Refusal> {
-        let failed = |reason: String| Failure::LoginFailed.refusal(&[]).with_data(reason);
+    pub(super) async fn start_login(&self) -> Result<DeviceCode, CommandError> {
+        let failed = |reason: String| Failure::LoginFailed.command_error(&[]).with_data(reason);
         let login = self.login().map_err(failed)?;
-        let code = login.begin().await.map_err(|error| failed(error.to_string()))?;
+        let code = login.start().await.map_err(|error| failed(error.to_string()))?;
         Ok(DeviceCodeBuilder {
             user_code: code.user_code,
             verification_uri: code.verification_uri,
@@ -78,8 +88,8 @@ impl Front {
     }
 
     /// Waits for the end of a login.
-    pub(super) async fn poll_login(&self, params: AuthPollParams) -> Result<(), Refusal> {
-        let failed = |reason: String| Failure::LoginPollingFailed.refusal(&[]).with_data(reason);
+    pub(super) async fn poll_login(&self, params: AuthPollParams) -> Result<(), CommandError> {
+        let failed = |reason: String| Failure::LoginPollingFailed.command_error(&[]).with_data(reason);
         let login = self.login().map_err(failed)?;
         tokio::select! {
             biased;
@@ -90,13 +100,13 @@ impl Front {
     }
 
     /// Stores an API key.
-    pub(super) async fn keep_key(&self, params: AuthSetKeyParams) -> Result<(), Refusal> {
+    pub(super) async fn store_key(&self, params: AuthSetKeyParams) -> Result<(), CommandError> {
         let AuthSetKeyParams { provider, api_key, .. } = params;
         if provider.trim().is_empty() || api_key.trim().is_empty() {
-            return Err(Failure::MissingParameters.refusal(&[("params", "provider, api_key")]));
+            return Err(Failure::MissingParameters.command_error(&[("params", "provider, api_key")]));
         }
         let (catalog, key) = (self.catalog.clone(), SecretString::from(api_key));
         let kept = blocking(move || catalog.store_key(&provider, &key)).await;
-        kept.map_err(|error| Failure::InternalError.refusal(&[]).with_data(error.to_string()))
+        kept.map_err(|error| Failure::InternalError.command_error(&[]).with_data(error.to_string()))
     }
 }

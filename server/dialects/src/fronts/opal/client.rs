@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use agentese::opal::{Dialog as Wire, Event, Opal, OpalAskUser, OpalConfirmBuilder, OpalInput};
-use agentese::serve::{Emitter, Question};
+use agentese::serve::{Emitter, PendingQuestion};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -16,9 +16,9 @@ const DENY: &str = "deny";
 
 /// The connection, after it is established.
 #[derive(Debug, Default)]
-pub(super) struct Client(OnceLock<Emitter<Opal>>);
+pub(super) struct ClientConnection(OnceLock<Emitter<Opal>>);
 
-impl Client {
+impl ClientConnection {
     /// Sends frames to `emitter` from now on. Later calls have no effect.
     pub fn connect(&self, emitter: Emitter<Opal>) {
         let _ = self.0.set(emitter);
@@ -34,14 +34,14 @@ impl Client {
     }
 
     /// Waits until the client has read enough for further frames.
-    pub async fn room(&self) {
+    pub async fn wait_for_capacity(&self) {
         if let Some(emitter) = self.0.get() {
             emitter.room().await;
         }
     }
 
     /// Sends a question at once. Returns `None` if no client can answer any more.
-    pub fn ask(&self, dialog: &Wire) -> Option<Question> {
+    pub fn send_question(&self, dialog: &Wire) -> Option<PendingQuestion> {
         self.0.get()?.question(dialog)
     }
 }
@@ -56,27 +56,27 @@ pub(super) fn outcome(mut members: Map<String, Value>) -> Result<Value, Value> {
 
 /// The person behind the client, for one session.
 #[derive(Debug)]
-pub(super) struct Person {
-    client: Arc<Client>,
+pub(super) struct ClientUi {
+    client: Arc<ClientConnection>,
     session: String,
 }
 
-impl Person {
-    pub fn new(client: Arc<Client>, session: String) -> Self {
+impl ClientUi {
+    pub fn new(client: Arc<ClientConnection>, session: String) -> Self {
         Self { client, session }
     }
 
     /// Sends a question of the model. Returns `None` if no client can answer any more.
-    pub fn ask_user(&self, question: &str, choices: Vec<String>) -> Option<Question> {
+    pub fn ask_user(&self, question: &str, choices: Vec<String>) -> Option<PendingQuestion> {
         let mut asked = OpalAskUser::new(self.session.as_str(), question);
         asked.choices = Some(choices);
-        self.client.ask(&Wire::AskUser(asked))
+        self.client.send_question(&Wire::AskUser(asked))
     }
 }
 
-impl Ui for Person {
-    fn room(&self) -> BoxFuture<'_, ()> {
-        self.client.room().boxed()
+impl Ui for ClientUi {
+    fn wait_for_reader(&self) -> BoxFuture<'_, ()> {
+        self.client.wait_for_capacity().boxed()
     }
 
     /// Logs a notice, because the dialect has no frame for it.
@@ -86,7 +86,7 @@ impl Ui for Person {
         }
     }
 
-    fn ask(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
+    fn show_dialog(&self, dialog: &Dialog) -> Option<BoxFuture<'static, Option<Answer>>> {
         let session = self.session.as_str();
         let (asked, read): (Wire, fn(Value) -> Option<Answer>) = match dialog.clone() {
             Dialog::Confirm(dialog) => {
@@ -114,7 +114,7 @@ impl Ui for Person {
                 (Wire::Input(OpalInput::new(session, dialog.title)), |result| text(&result["text"]))
             }
         };
-        let question = self.client.ask(&asked)?;
+        let question = self.client.send_question(&asked)?;
         let answer = async move {
             // The caller enforces the time limit.
             let members = question.answer(None).await?;

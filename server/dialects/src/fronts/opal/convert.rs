@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::tags::without_tags;
 use crate::providers::Catalog;
-use crate::session::Spoken;
+use crate::session::EntryMessage;
 
 /// The text before a summary. Clients recognize the message by its `metadata`.
 const SUMMARY: &str = "[Conversation summary \u{2014} older messages were compacted]";
@@ -70,7 +70,7 @@ pub(super) fn model(model: &Model, level: Level) -> OpalModel {
 }
 
 /// Converts an available model.
-pub(super) fn listed(catalog: &Catalog, model: &Model) -> OpalModelInfo {
+pub(super) fn model_info(catalog: &Catalog, model: &Model) -> OpalModelInfo {
     let levels = catalog.levels(model).into_iter().map(Level::of).filter(|level| *level != Level::Off);
     let mut names: Vec<String> = levels.map(|level| level.name().to_owned()).collect();
     names.dedup();
@@ -87,13 +87,13 @@ pub(super) fn listed(catalog: &Catalog, model: &Model) -> OpalModelInfo {
 
 /// The token usage of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Tokens {
+pub(super) struct TokenUsage {
     prompt: u64,
     completion: u64,
     current: u64,
 }
 
-impl Tokens {
+impl TokenUsage {
     /// Adds the usage of an answer. Returns false if the usage is unknown.
     pub fn add(&mut self, usage: &Usage) -> bool {
         let prompt = usage.input + usage.cache_read + usage.cache_write;
@@ -112,7 +112,7 @@ impl Tokens {
     }
 
     /// Converts the usage to the form of Opal.
-    pub fn wire(&self, window: u64) -> OpalUsage {
+    pub fn to_wire(self, window: u64) -> OpalUsage {
         OpalUsageBuilder {
             prompt_tokens: self.prompt,
             completion_tokens: self.completion,
@@ -125,27 +125,27 @@ impl Tokens {
 }
 
 /// Returns true if an answer is part of the conversation: a failed or aborted answer is not.
-fn counts(answer: &AssistantMessage) -> bool {
+fn is_in_conversation(answer: &AssistantMessage) -> bool {
     !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
 }
 
 /// Converts the conversation.
-pub(super) fn history(conversation: &[Spoken]) -> Vec<OpalHistoryMessage> {
+pub(super) fn history(conversation: &[EntryMessage]) -> Vec<OpalHistoryMessage> {
     conversation.iter().filter_map(message).collect()
 }
 
-fn message(spoken: &Spoken) -> Option<OpalHistoryMessage> {
-    let said = |role: &str, content: String| {
+fn message(spoken: &EntryMessage) -> Option<OpalHistoryMessage> {
+    let history_message = |role: &str, content: String| {
         let mut message = OpalHistoryMessage::new(spoken.entry.to_string(), role);
         message.content = Maybe::Value(content);
         message.is_error = Some(false);
         message
     };
     Some(match &*spoken.message {
-        AgentMessage::User(user) => said("user", text_of(&user.content)),
-        AgentMessage::Custom(custom) => said("user", text_of(&custom.content)),
-        AgentMessage::Assistant(answer) if counts(answer) => {
-            let mut message = said("assistant", without_tags(&text_of_answer(answer)));
+        AgentMessage::User(user) => history_message("user", text_of(&user.content)),
+        AgentMessage::Custom(custom) => history_message("user", text_of(&custom.content)),
+        AgentMessage::Assistant(answer) if is_in_conversation(answer) => {
+            let mut message = history_message("assistant", without_tags(&text_of_answer(answer)));
             let thinking = thinking_of(answer);
             if !thinking.is_empty() {
                 message.thinking = Maybe::Value(thinking);
@@ -157,13 +157,13 @@ fn message(spoken: &Spoken) -> Option<OpalHistoryMessage> {
             message
         }
         AgentMessage::ToolResult(result) => {
-            let mut message = said("tool_result", joined(&result.content));
+            let mut message = history_message("tool_result", join_blocks(&result.content));
             message.call_id = Maybe::Value(result.tool_call_id.clone());
             message.is_error = Some(result.is_error);
             message
         }
         AgentMessage::CompactionSummary(summary) => {
-            let mut message = said("user", format!("{SUMMARY}\n\n{}", summary.summary));
+            let mut message = history_message("user", format!("{SUMMARY}\n\n{}", summary.summary));
             let details = spoken.details.clone().unwrap_or_default();
             let files = |name: &str| details.get(name).cloned().unwrap_or_else(|| json!([]));
             message.metadata = Maybe::Value(json!({
@@ -173,7 +173,7 @@ fn message(spoken: &Spoken) -> Option<OpalHistoryMessage> {
             }));
             message
         }
-        AgentMessage::BranchSummary(summary) => said("user", summary.summary.clone()),
+        AgentMessage::BranchSummary(summary) => history_message("user", summary.summary.clone()),
         // Opal has no form for the other messages.
         _ => return None,
     })
@@ -210,11 +210,11 @@ fn calls_of(answer: &AssistantMessage) -> Vec<OpalHistoryCall> {
 pub(super) fn text_of(content: &InputContent) -> String {
     match content {
         InputContent::Text(text) => text.clone(),
-        InputContent::Blocks(blocks) => joined(blocks),
+        InputContent::Blocks(blocks) => join_blocks(blocks),
     }
 }
 
-fn joined(blocks: &[InputBlock]) -> String {
+fn join_blocks(blocks: &[InputBlock]) -> String {
     let lines = blocks.iter().map(|block| match block {
         InputBlock::Text(block) => block.text.clone(),
         InputBlock::Image(image) => format!("[image: {}]", image.mime_type),

@@ -1,9 +1,9 @@
 //! Rejections of requests.
 
 use agentese::opal::Failure;
-use agentese::serve::Refusal;
+use agentese::serve::CommandError;
 
 /// Returns the rejection of an unusable parameter.
-pub(super) fn invalid(method: &str, reason: &str) -> Refusal {
-    Failure::InvalidParameters.refusal(&[("method", method), ("reason", reason)])
+pub(super) fn invalid_params(method: &str, reason: &str) -> CommandError {
+    Failure::InvalidParameters.command_error(&[("method", method), ("reason", reason)])
 }

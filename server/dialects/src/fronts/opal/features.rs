@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use agentese::opal::{Failure, OpalConfig, OpalFeatures, OpalTools};
-use agentese::serve::Refusal;
+use agentese::serve::CommandError;
 
 use super::tools::names;
 use crate::engine::Hooks;
@@ -12,15 +12,15 @@ use crate::tools::ToolSet;
 
 /// The parts of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Parts {
+struct FeatureSwitches {
     sub_agents: bool,
     skills: bool,
     mcp: bool,
     debug: bool,
 }
 
-impl Parts {
-    const USUAL: Self = Self { sub_agents: true, skills: true, mcp: true, debug: false };
+impl FeatureSwitches {
+    const DEFAULT: Self = Self { sub_agents: true, skills: true, mcp: true, debug: false };
 
     fn merge(&mut self, wanted: &OpalFeatures) {
         self.sub_agents = wanted.sub_agents.unwrap_or(self.sub_agents);
@@ -31,56 +31,60 @@ impl Parts {
 }
 
 #[derive(Debug, Clone)]
-struct State {
-    parts: Parts,
+struct FeatureState {
+    switches: FeatureSwitches,
     /// The tools that a client has left out of its list.
     disabled: BTreeSet<String>,
     /// The tools besides the agent's own, as of the last request.
-    others: Vec<String>,
+    other_tools: Vec<String>,
 }
 
 /// The switches of one session. As hooks they remove the tools that are switched off.
 #[derive(Debug)]
 pub(super) struct Features {
-    state: Mutex<State>,
+    state: Mutex<FeatureState>,
     /// The agent's own tools.
-    own: Vec<String>,
+    own_tools: Vec<String>,
     has_skills: bool,
 }
 
 impl Features {
     /// Creates the switches of a new session.
-    pub fn new(own: Vec<String>, has_skills: bool) -> Self {
-        let state = State { parts: Parts::USUAL, disabled: BTreeSet::new(), others: Vec::new() };
-        Self { state: Mutex::new(state), own, has_skills }
+    pub fn new(own_tools: Vec<String>, has_skills: bool) -> Self {
+        let state = FeatureState {
+            switches: FeatureSwitches::DEFAULT,
+            disabled: BTreeSet::new(),
+            other_tools: Vec::new(),
+        };
+        Self { state: Mutex::new(state), own_tools, has_skills }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, FeatureState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the names of all tools, including tools that are switched off.
     pub fn all(&self) -> Vec<String> {
-        self.own.iter().cloned().chain(self.state().others.clone()).collect()
+        self.own_tools.iter().cloned().chain(self.state().other_tools.clone()).collect()
     }
 
     /// Switches parts, and switches on exactly the listed tools. Fails for unknown names, without a change.
-    pub fn set(&self, features: Option<&OpalFeatures>, tools: Option<&[String]>) -> Result<(), Refusal> {
+    pub fn set(&self, features: Option<&OpalFeatures>, tools: Option<&[String]>) -> Result<(), CommandError> {
         let all = self.all();
         if let Some(features) = features.filter(|features| !features.extra.is_empty()) {
             let unknown: Vec<&str> = features.extra.iter().map(|(name, _)| name.as_ref()).collect();
             let data = format!("unknown features: {}", unknown.join(", "));
-            return Err(Failure::UnknownFeature.refusal(&[]).with_data(data));
+            return Err(Failure::UnknownFeature.command_error(&[]).with_data(data));
         }
         let unknown = tools.unwrap_or_default().iter().filter(|name| !all.contains(name));
         let unknown: Vec<&str> = unknown.map(String::as_str).collect();
         if !unknown.is_empty() {
             let data = format!("unknown tools: {}", unknown.join(", "));
-            return Err(Failure::UnknownTool.refusal(&[]).with_data(data));
+            return Err(Failure::UnknownTool.command_error(&[]).with_data(data));
         }
         let mut state = self.state();
         if let Some(features) = features {
-            state.parts.merge(features);
+            state.switches.merge(features);
         }
         if let Some(tools) = tools {
             state.disabled = all.into_iter().filter(|name| !tools.contains(name)).collect();
@@ -88,11 +92,11 @@ impl Features {
         Ok(())
     }
 
-    fn is_on(&self, state: &State, tool: &str) -> bool {
+    fn is_on(&self, state: &FeatureState, tool: &str) -> bool {
         let part = match tool {
-            names::SUB_AGENT => state.parts.sub_agents,
-            names::USE_SKILL => state.parts.skills && self.has_skills,
-            names::DEBUG_STATE => state.parts.debug,
+            names::SUB_AGENT => state.switches.sub_agents,
+            names::USE_SKILL => state.switches.skills && self.has_skills,
+            names::DEBUG_STATE => state.switches.debug,
             _ => true,
         };
         part && !state.disabled.contains(tool)
@@ -100,14 +104,14 @@ impl Features {
 
     /// Returns true if MCP servers are switched on.
     pub fn mcp(&self) -> bool {
-        self.state().parts.mcp
+        self.state().switches.mcp
     }
 
     /// Returns the switches in the form of Opal.
     pub fn config(&self) -> OpalConfig {
         let all = self.all();
         let state = self.state();
-        let Parts { sub_agents, skills, mcp, debug } = state.parts;
+        let FeatureSwitches { sub_agents, skills, mcp, debug } = state.switches;
         let mut features = OpalFeatures::new();
         (features.sub_agents, features.skills) = (Some(sub_agents), Some(skills));
         (features.mcp, features.debug) = (Some(mcp), Some(debug));
@@ -121,9 +125,9 @@ impl Hooks for Features {
     fn tools(&self, own: &ToolSet) -> ToolSet {
         let mut state = self.state();
         // A subagent has fewer tools, so its list does not replace the other tools.
-        if self.own.iter().all(|name| own.get(name).is_some()) {
-            let others = own.names().filter(|name| !self.own.iter().any(|known| known == name));
-            state.others = others.map(str::to_owned).collect();
+        if self.own_tools.iter().all(|name| own.get(name).is_some()) {
+            let others = own.names().filter(|name| !self.own_tools.iter().any(|known| known == name));
+            state.other_tools = others.map(str::to_owned).collect();
         }
         let mut tools = own.clone();
         tools.retain(|name| self.is_on(&state, name));
@@ -145,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_take_their_tools_with_them_and_lists_say_all() {
+    fn feature_switches_and_tool_lists_select_tools() {
         let features = features();
         assert_eq!(features.config().tools.enabled, ["read_file", "shell", "sub_agent"]);
         features.set(Some(&wanted(serde_json::json!({"debug": true, "sub_agents": false}))), None).unwrap();
@@ -159,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_names_are_refused_and_nothing_changes() {
+    fn unknown_names_are_rejected_without_a_change() {
         let features = features();
         let refused = features.set(None, Some(&["shell".to_owned(), "teleport".to_owned()])).unwrap_err();
         assert_eq!((refused.code, refused.data), (Some(-32602), Some("unknown tools: teleport".into())));

@@ -1,39 +1,40 @@
 //! The methods.
 
 use agentese::opal::{
-    AgentAbortParams, AgentPromptParams, AgentState, AgentStateParams, AuthPollParams, AuthSetKeyParams,
-    AuthStatusResult, Authenticated, DeviceCode, Failure, ModelSet, ModelSetParams, ModelsListParams, Opal,
-    OpalAuthStatus, OpalConfig, OpalConfigGetParams, OpalConfigSetParams, OpalContextDiscovered, OpalDone,
-    OpalModels, OpalSessionInfo, OpalSettings, OpalTasks, OpalVersion, PromptQueued, SessionBranchParams,
-    SessionCompactParams, SessionDeleteParams, SessionHistory, SessionHistoryParams, SessionList,
-    SessionStartParams, SessionStarted, SettingsSaveParams, TasksListParams, ThinkingSet, ThinkingSetParams,
+    AgentAbortParams, AgentPromptParams, AgentState, AgentStateParams, AuthPollParams, AuthPollResult,
+    AuthSetKeyParams, AuthStatusResult, DeviceCode, Failure, ModelSelection, ModelSetParams,
+    ModelsListParams, Opal, OpalAuthStatus, OpalConfig, OpalConfigGetParams, OpalConfigSetParams,
+    OpalContextDiscovered, OpalDone, OpalModels, OpalSessionInfo, OpalSettings, OpalTasks, OpalVersion,
+    QueuedPrompt, SessionBranchParams, SessionCompactParams, SessionDeleteParams, SessionHistory,
+    SessionHistoryParams, SessionList, SessionStartParams, SessionStartResult, SettingsSaveParams,
+    TasksListParams, ThinkingSelection, ThinkingSetParams,
 };
-use agentese::serve::{Call, Refusal};
+use agentese::serve::{Call, CommandError};
 use agentese::wire::NoParams;
 
-use super::convert::{Level, listed};
-use super::error::invalid;
-use super::{Front, tools};
+use super::convert::{Level, model_info};
+use super::error::invalid_params;
+use super::{OpalServer, tools};
 use crate::fronts::blocking::blocking;
 use crate::session::{DeleteError, Scope, Store};
 
 /// The provider of a model whose name has no provider.
-const USUAL_PROVIDER: &str = "copilot";
+const DEFAULT_PROVIDER: &str = "copilot";
 
 /// The version of the protocol.
-const PROTOCOL: &str = "0.1.0";
+const PROTOCOL_VERSION: &str = "0.1.0";
 
 /// The maximum number of attempts to delete a session that was just closed, and the pause between two
 /// attempts.
-const LOOKS: usize = 100;
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
+const MAX_DELETE_ATTEMPTS: usize = 100;
+const ATTEMPT_PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
-impl agentese::opal::Service for Front {
+impl agentese::opal::Service for OpalServer {
     async fn session_start(
         &self,
         params: SessionStartParams,
-        call: Call<Opal, SessionStarted>,
-    ) -> Result<SessionStarted, Refusal> {
+        call: Call<Opal, SessionStartResult>,
+    ) -> Result<SessionStartResult, CommandError> {
         let started = self.start(params).await?;
         call.answer(started.clone());
         // This event follows the response, which names the session.
@@ -46,12 +47,12 @@ impl agentese::opal::Service for Front {
     async fn agent_prompt(
         &self,
         params: AgentPromptParams,
-        call: Call<Opal, PromptQueued>,
-    ) -> Result<PromptQueued, Refusal> {
+        call: Call<Opal, QueuedPrompt>,
+    ) -> Result<QueuedPrompt, CommandError> {
         self.session(&params.session_id)?.prompt(params.text, call).await
     }
 
-    async fn agent_abort(&self, params: AgentAbortParams, call: Call<Opal>) -> Result<(), Refusal> {
+    async fn agent_abort(&self, params: AgentAbortParams, call: Call<Opal>) -> Result<(), CommandError> {
         self.session(&params.session_id)?.abort(&call).await;
         Ok(())
     }
@@ -60,26 +61,38 @@ impl agentese::opal::Service for Front {
         &self,
         params: AgentStateParams,
         _: Call<Opal, AgentState>,
-    ) -> Result<AgentState, Refusal> {
+    ) -> Result<AgentState, CommandError> {
         Ok(self.session(&params.session_id)?.state())
     }
 
-    async fn session_list(&self, _: NoParams, _: Call<Opal, SessionList>) -> Result<SessionList, Refusal> {
+    async fn session_list(
+        &self,
+        _: NoParams,
+        _: Call<Opal, SessionList>,
+    ) -> Result<SessionList, CommandError> {
         let Some(store) = self.store() else { return Ok(SessionList::new(Vec::new())) };
-        let kept = blocking(move || store.list_by_id(Scope::Here)).await;
+        let records = blocking(move || store.list_by_id(Scope::Here)).await;
         let info = |record: crate::session::Record| {
             // Opal's form: down to the second, without a time zone.
             let modified = record.modified.get(..19).unwrap_or(&record.modified).to_owned();
             OpalSessionInfo::new(record.id, record.name, modified)
         };
-        Ok(SessionList::new(kept.into_iter().map(info).collect()))
+        Ok(SessionList::new(records.into_iter().map(info).collect()))
     }
 
-    async fn session_branch(&self, params: SessionBranchParams, call: Call<Opal>) -> Result<(), Refusal> {
+    async fn session_branch(
+        &self,
+        params: SessionBranchParams,
+        call: Call<Opal>,
+    ) -> Result<(), CommandError> {
         self.session(&params.session_id)?.branch(&params.entry_id, &call).await
     }
 
-    async fn session_compact(&self, params: SessionCompactParams, call: Call<Opal>) -> Result<(), Refusal> {
+    async fn session_compact(
+        &self,
+        params: SessionCompactParams,
+        call: Call<Opal>,
+    ) -> Result<(), CommandError> {
         self.session(&params.session_id)?.compact(params.keep_recent, &call).await
     }
 
@@ -87,7 +100,7 @@ impl agentese::opal::Service for Front {
         &self,
         params: SessionHistoryParams,
         _: Call<Opal, SessionHistory>,
-    ) -> Result<SessionHistory, Refusal> {
+    ) -> Result<SessionHistory, CommandError> {
         Ok(SessionHistory::new(self.session(&params.session_id)?.history()))
     }
 
@@ -95,9 +108,9 @@ impl agentese::opal::Service for Front {
         &self,
         params: SessionDeleteParams,
         _: Call<Opal, OpalDone>,
-    ) -> Result<OpalDone, Refusal> {
+    ) -> Result<OpalDone, CommandError> {
         let id = params.session_id;
-        let unknown = || Failure::SessionNotFound.refusal(&[]).with_data(id.as_str());
+        let unknown = || Failure::SessionNotFound.command_error(&[]).with_data(id.as_str());
         let store = self.store().ok_or_else(unknown)?;
         let (looking, wanted) = (store.clone(), id.clone());
         if blocking(move || looking.find(&wanted)).await.is_none() {
@@ -106,7 +119,7 @@ impl agentese::opal::Service for Front {
         let directory = store.directory().join(&id);
         // A session that is open here is closed first.
         let closed = self.close(&id).await;
-        for _ in 0..LOOKS {
+        for _ in 0..MAX_DELETE_ATTEMPTS {
             let (store, wanted, directory) = (store.clone(), id.clone(), directory.clone());
             match blocking(move || store.delete(&wanted)).await {
                 Ok(()) => {
@@ -115,21 +128,23 @@ impl agentese::opal::Service for Front {
                 }
                 Err(DeleteError::Unknown(_)) => return Err(unknown()),
                 // Tasks that still use the file end by themselves.
-                Err(DeleteError::Locked { .. }) if closed => tokio::time::sleep(PAUSE).await,
-                Err(error) => return Err(Failure::DeleteFailed.refusal(&[]).with_data(error.to_string())),
+                Err(DeleteError::Locked { .. }) if closed => tokio::time::sleep(ATTEMPT_PAUSE).await,
+                Err(error) => {
+                    return Err(Failure::DeleteFailed.command_error(&[]).with_data(error.to_string()));
+                }
             }
         }
-        Err(Failure::DeleteFailed.refusal(&[]).with_data("the session is still in use"))
+        Err(Failure::DeleteFailed.command_error(&[]).with_data("the session is still in use"))
     }
 
     async fn models_list(
         &self,
         params: ModelsListParams,
         _: Call<Opal, OpalModels>,
-    ) -> Result<OpalModels, Refusal> {
+    ) -> Result<OpalModels, CommandError> {
         let wanted = params.providers.unwrap_or_default();
         if let Some(unknown) = wanted.iter().find(|name| !self.catalog.has_provider(name)) {
-            let refusal = Failure::UnknownProviderInList.refusal(&[]);
+            let refusal = Failure::UnknownProviderInList.command_error(&[]);
             return Err(refusal.with_data(format!("unknown provider: \"{unknown}\"")));
         }
         let catalog = self.catalog.clone();
@@ -137,65 +152,69 @@ impl agentese::opal::Service for Front {
             let available: Vec<String> =
                 catalog.available().iter().map(|model| model.provider.clone()).collect();
             let shown = |provider: &String| {
-                provider == USUAL_PROVIDER || wanted.contains(provider) || available.contains(provider)
+                provider == DEFAULT_PROVIDER || wanted.contains(provider) || available.contains(provider)
             };
             let models = catalog.models().filter(|model| shown(&model.provider));
-            models.map(|model| listed(&catalog, model)).collect()
+            models.map(|model| model_info(&catalog, model)).collect()
         });
         Ok(OpalModels::new(models.await))
     }
 
-    async fn model_set(&self, params: ModelSetParams, _: Call<Opal, ModelSet>) -> Result<ModelSet, Refusal> {
+    async fn model_set(
+        &self,
+        params: ModelSetParams,
+        _: Call<Opal, ModelSelection>,
+    ) -> Result<ModelSelection, CommandError> {
         let session = self.session(&params.session_id)?;
         // A model id may contain a colon.
-        let (provider, id) = params.model_id.split_once(':').unwrap_or((USUAL_PROVIDER, &params.model_id));
+        let (provider, id) = params.model_id.split_once(':').unwrap_or((DEFAULT_PROVIDER, &params.model_id));
         let model = self.model_named(provider, id)?;
         let level = params.thinking_level.as_deref().map(|name| Level::named("thinking_level", name));
-        let level = level.transpose().map_err(|reason| invalid("model/set", &reason))?;
+        let level = level.transpose().map_err(|reason| invalid_params("model/set", &reason))?;
         session.set_model(model, level.unwrap_or_default());
-        Ok(ModelSet::new(session.model()))
+        Ok(ModelSelection::new(session.model()))
     }
 
     async fn thinking_set(
         &self,
         params: ThinkingSetParams,
-        _: Call<Opal, ThinkingSet>,
-    ) -> Result<ThinkingSet, Refusal> {
+        _: Call<Opal, ThinkingSelection>,
+    ) -> Result<ThinkingSelection, CommandError> {
         let session = self.session(&params.session_id)?;
         let level = Level::named("level", &params.level);
-        let level = level.map_err(|reason| invalid("thinking/set", &reason))?;
+        let level = level.map_err(|reason| invalid_params("thinking/set", &reason))?;
         session.set_level(level);
-        Ok(ThinkingSet::new(level.name()))
+        Ok(ThinkingSelection::new(level.name()))
     }
 
     async fn auth_status(
         &self,
         _: NoParams,
         _: Call<Opal, AuthStatusResult>,
-    ) -> Result<AuthStatusResult, Refusal> {
+    ) -> Result<AuthStatusResult, CommandError> {
         let auth = self.auth().await;
         Ok(AuthStatusResult::new(auth.status == OpalAuthStatus::Ready, auth))
     }
 
-    async fn auth_login(&self, _: NoParams, _: Call<Opal, DeviceCode>) -> Result<DeviceCode, Refusal> {
-        self.log_in().await
+    async fn auth_login(&self, _: NoParams, _: Call<Opal, DeviceCode>) -> Result<DeviceCode, CommandError> {
+        self.start_login().await
     }
 
     async fn auth_poll(
         &self,
         params: AuthPollParams,
-        _: Call<Opal, Authenticated>,
-    ) -> Result<Authenticated, Refusal> {
+        _: Call<Opal, AuthPollResult>,
+    ) -> Result<AuthPollResult, CommandError> {
         self.poll_login(params).await?;
-        Ok(Authenticated::new(true))
+        Ok(AuthPollResult::new(true))
     }
 
     async fn auth_set_key(
         &self,
         params: AuthSetKeyParams,
         _: Call<Opal, OpalDone>,
-    ) -> Result<OpalDone, Refusal> {
-        self.keep_key(params).await?;
+    ) -> Result<OpalDone, CommandError> {
+        self.store_key(params).await?;
         Ok(OpalDone::new(true))
     }
 
@@ -203,11 +222,15 @@ impl agentese::opal::Service for Front {
         &self,
         params: TasksListParams,
         _: Call<Opal, OpalTasks>,
-    ) -> Result<OpalTasks, Refusal> {
+    ) -> Result<OpalTasks, CommandError> {
         Ok(OpalTasks::new(self.session(&params.session_id)?.tasks.active()))
     }
 
-    async fn settings_get(&self, _: NoParams, _: Call<Opal, OpalSettings>) -> Result<OpalSettings, Refusal> {
+    async fn settings_get(
+        &self,
+        _: NoParams,
+        _: Call<Opal, OpalSettings>,
+    ) -> Result<OpalSettings, CommandError> {
         Ok(OpalSettings::new(self.settings().await?))
     }
 
@@ -215,7 +238,7 @@ impl agentese::opal::Service for Front {
         &self,
         params: SettingsSaveParams,
         _: Call<Opal, OpalSettings>,
-    ) -> Result<OpalSettings, Refusal> {
+    ) -> Result<OpalSettings, CommandError> {
         Ok(OpalSettings::new(self.save_settings(params.settings).await?))
     }
 
@@ -223,7 +246,7 @@ impl agentese::opal::Service for Front {
         &self,
         params: OpalConfigGetParams,
         _: Call<Opal, OpalConfig>,
-    ) -> Result<OpalConfig, Refusal> {
+    ) -> Result<OpalConfig, CommandError> {
         Ok(self.session(&params.session_id)?.config())
     }
 
@@ -231,50 +254,54 @@ impl agentese::opal::Service for Front {
         &self,
         params: OpalConfigSetParams,
         _: Call<Opal, OpalConfig>,
-    ) -> Result<OpalConfig, Refusal> {
+    ) -> Result<OpalConfig, CommandError> {
         let session = self.session(&params.session_id)?;
         session.configure(params.features.as_ref(), params.tools.as_deref())?;
         Ok(session.config())
     }
 
-    async fn opal_ping(&self, _: NoParams, _: Call<Opal>) -> Result<(), Refusal> {
+    async fn opal_ping(&self, _: NoParams, _: Call<Opal>) -> Result<(), CommandError> {
         Ok(())
     }
 
-    async fn opal_version(&self, _: NoParams, _: Call<Opal, OpalVersion>) -> Result<OpalVersion, Refusal> {
-        Ok(OpalVersion::new(env!("CARGO_PKG_VERSION"), PROTOCOL))
+    async fn opal_version(
+        &self,
+        _: NoParams,
+        _: Call<Opal, OpalVersion>,
+    ) -> Result<OpalVersion, CommandError> {
+        Ok(OpalVersion::new(env!("CARGO_PKG_VERSION"), PROTOCOL_VERSION))
     }
 
     async fn shut_down(&self) {
         self.closing.cancel();
         // A disconnected client receives no events of the stopped work.
-        let opened: Vec<_> = self.all().values().cloned().collect();
-        opened.iter().for_each(|session| session.silence());
-        self.desks.shut_down().await;
+        let opened: Vec<_> = self.sessions().values().cloned().collect();
+        opened.iter().for_each(|session| session.mute_events());
+        self.conversations.shut_down().await;
     }
 
     async fn wait_until_idle(&self) {
-        self.desks.wait_until_idle().await;
+        self.conversations.wait_until_idle().await;
     }
 }
 
-impl Front {
+impl OpalServer {
     /// Returns the store of the sessions.
     fn store(&self) -> Option<Store> {
-        let parts = self.parts();
+        let parts = self.components();
         let cwd = parts.options.context.cwd.clone();
         parts.options.store.as_ref().map(|store| store.shared(&cwd))
     }
 
     /// Closes a session that is open here. Returns false if no such session is open.
     async fn close(&self, id: &str) -> bool {
-        let removed = self.all().remove(id);
+        let removed = self.sessions().remove(id);
         if let Some(session) = &removed {
-            session.silence();
+            session.mute_events();
         }
-        let closed = self.desks.close(id).await;
+        let closed = self.conversations.close(id).await;
         if let Some(session) = removed {
-            session.give_up_id();
+            session.release_id();
         }
         closed
     }

@@ -3,10 +3,10 @@
 
 use agentese::opal::Failure;
 use agentese::redact::holds_key;
-use agentese::serve::Refusal;
+use agentese::serve::CommandError;
 use serde_json::{Map, Value};
 
-use super::Front;
+use super::OpalServer;
 use crate::config::UserFile;
 use crate::fronts::blocking::blocking;
 use crate::providers::{Catalog, SecretString};
@@ -15,44 +15,44 @@ use crate::providers::{Catalog, SecretString};
 const MASK: &str = "********";
 
 /// The suffix of a setting that holds the key of a provider.
-const KEY: &str = "_api_key";
+const KEY_SUFFIX: &str = "_api_key";
 
-impl Front {
+impl OpalServer {
     /// Reads all settings of the file.
-    pub(super) async fn read_settings(&self) -> Result<Map<String, Value>, Refusal> {
+    pub(super) async fn read_settings(&self) -> Result<Map<String, Value>, CommandError> {
         let Some(file) = self.settings.clone() else { return Ok(Map::new()) };
-        blocking(move || file.read()).await.map_err(failed)
+        blocking(move || file.read()).await.map_err(internal_error)
     }
 
     /// Returns all settings with masked keys.
-    pub(super) async fn settings(&self) -> Result<Map<String, Value>, Refusal> {
+    pub(super) async fn settings(&self) -> Result<Map<String, Value>, CommandError> {
         let settings = self.read_settings().await?;
         let catalog = self.catalog.clone();
-        Ok(blocking(move || shown(settings, &catalog)).await)
+        Ok(blocking(move || client_settings(settings, &catalog)).await)
     }
 
     /// Merges settings into the user's settings. Returns all of them, with masked keys.
     pub(super) async fn save_settings(
         &self,
         given: Map<String, Value>,
-    ) -> Result<Map<String, Value>, Refusal> {
+    ) -> Result<Map<String, Value>, CommandError> {
         let Some(file) = self.settings.clone() else {
-            return Err(failed("there is no home directory to keep them in"));
+            return Err(internal_error("there is no home directory to keep them in"));
         };
         let catalog = self.catalog.clone();
-        blocking(move || save(&file, &catalog, given)).await.map_err(failed)
+        blocking(move || save(&file, &catalog, given)).await.map_err(internal_error)
     }
 }
 
-fn failed(reason: impl ToString) -> Refusal {
-    Failure::InternalError.refusal(&[]).with_data(reason.to_string())
+fn internal_error(reason: impl ToString) -> CommandError {
+    Failure::InternalError.command_error(&[]).with_data(reason.to_string())
 }
 
 fn save(file: &UserFile, catalog: &Catalog, given: Map<String, Value>) -> Result<Map<String, Value>, String> {
     let before = file.read().map_err(|error| error.to_string())?;
     let mut members = Map::new();
     for (name, value) in given {
-        match (name.strip_suffix(KEY), value.as_str()) {
+        match (name.strip_suffix(KEY_SUFFIX), value.as_str()) {
             (Some(_), Some(MASK)) => {}
             (Some(provider), Some(key)) if !provider.is_empty() && !key.trim().is_empty() => {
                 catalog.store_key(provider, &SecretString::from(key)).map_err(|error| error.to_string())?;
@@ -64,13 +64,13 @@ fn save(file: &UserFile, catalog: &Catalog, given: Map<String, Value>) -> Result
         }
     }
     let all = file.merge(members).map_err(|error| error.to_string())?;
-    Ok(shown(all, catalog))
+    Ok(client_settings(all, catalog))
 }
 
 /// Restores the stored value of masked members.
 fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
     match value {
-        Value::String(text) if text == MASK && (holds_key(name) || before.is_some_and(is_login)) => {
+        Value::String(text) if text == MASK && (holds_key(name) || before.is_some_and(has_credentials)) => {
             before.cloned().unwrap_or_default()
         }
         Value::Object(members) => {
@@ -83,7 +83,7 @@ fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
         }
         Value::Array(entries) => {
             let before = before.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-            let same = partners(name, &entries, before);
+            let same = counterparts(name, &entries, before);
             let pairs = entries.into_iter().zip(same);
             pairs.map(|(entry, before)| unmasked(name, entry, before)).collect()
         }
@@ -94,8 +94,8 @@ fn unmasked(name: &str, value: Value, before: Option<&Value>) -> Value {
 /// Finds the stored counterpart of each entry of a list from a client. The first choice is an entry with the
 /// same visible content at the same index, then one at another index. If the list still has its length, the
 /// last choice is the entry at the same index.
-fn partners<'a>(name: &str, entries: &[Value], before: &'a [Value]) -> Vec<Option<&'a Value>> {
-    let looks: Vec<Value> = before.iter().map(|entry| hidden(name, entry.clone())).collect();
+fn counterparts<'a>(name: &str, entries: &[Value], before: &'a [Value]) -> Vec<Option<&'a Value>> {
+    let looks: Vec<Value> = before.iter().map(|entry| mask_value(name, entry.clone())).collect();
     let of_entry = |(place, entry): (usize, &Value)| {
         let here = (looks.get(place) == Some(entry)).then_some(place);
         let elsewhere = || looks.iter().position(|look| look == entry);
@@ -106,35 +106,35 @@ fn partners<'a>(name: &str, entries: &[Value], before: &'a [Value]) -> Vec<Optio
 }
 
 /// Returns the settings in the form for clients, with a masked member for each key that is stored elsewhere.
-fn shown(settings: Map<String, Value>, catalog: &Catalog) -> Map<String, Value> {
+fn client_settings(settings: Map<String, Value>, catalog: &Catalog) -> Map<String, Value> {
     let mut shown = masked(settings);
     for provider in catalog.stored_keys() {
-        shown.insert(format!("{provider}{KEY}"), MASK.into());
+        shown.insert(format!("{provider}{KEY_SUFFIX}"), MASK.into());
     }
     shown
 }
 
 fn masked(members: Map<String, Value>) -> Map<String, Value> {
     let each = |(name, value): (String, Value)| {
-        let value = hidden(&name, value);
+        let value = mask_value(&name, value);
         (name, value)
     };
     members.into_iter().map(each).collect()
 }
 
 /// Returns the value of a member of that name, with masked keys.
-fn hidden(name: &str, value: Value) -> Value {
+fn mask_value(name: &str, value: Value) -> Value {
     match value {
         Value::Object(members) => masked(members).into(),
-        Value::Array(entries) => entries.into_iter().map(|entry| hidden(name, entry)).collect(),
+        Value::Array(entries) => entries.into_iter().map(|entry| mask_value(name, entry)).collect(),
         Value::String(text) if !text.is_empty() && holds_key(name) => MASK.into(),
-        value if is_login(&value) => MASK.into(),
+        value if has_credentials(&value) => MASK.into(),
         other => other,
     }
 }
 
 /// Returns true if a value is an address with a user or a password before its host.
-fn is_login(value: &Value) -> bool {
+fn has_credentials(value: &Value) -> bool {
     let Some(text) = value.as_str().map(str::trim) else { return false };
     let (is_url, rest) = text.split_once("://").map_or((false, text), |(_, rest)| (true, rest));
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -178,7 +178,7 @@ mod tests {
             assert_eq!(unmasked(name, shown[name].clone(), stored.get(name)), stored[name]);
         }
         for address in ["https://token@h", "socks5://u:p@h:1", "u:p@h:1", " http://u:p@h "] {
-            assert!(is_login(&json!(address)), "{address}");
+            assert!(has_credentials(&json!(address)), "{address}");
         }
     }
 

@@ -2,7 +2,7 @@
 //! removes the tags from the text. Tags may be split between pieces at any position.
 
 /// The maximum length of the content of a tag, in bytes. A tag with longer content is text.
-const LONGEST: usize = 512;
+const MAX_TAG_BYTES: usize = 512;
 
 /// A piece of the output of a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,20 +15,20 @@ pub(super) enum Piece {
     Title(String),
 }
 
-type Made = fn(String) -> Piece;
+type PieceConstructor = fn(String) -> Piece;
 
-const TAGS: [(&str, &str, Made); 2] =
+const TAGS: [(&str, &str, PieceConstructor); 2] =
     [("<status>", "</status>", Piece::Status), ("<title>", "</title>", Piece::Title)];
 
 /// Removes tags from a text in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Tags {
+pub(super) struct TagParser {
     /// The start of a tag whose rest has not arrived yet.
-    held: String,
+    buffer: String,
 }
 
 /// The classification of the start of a text.
-enum Beginning {
+enum TagMatch {
     /// A whole tag with that length in bytes.
     Tag(Piece, usize),
     /// A possible tag: the decision needs more text.
@@ -37,26 +37,26 @@ enum Beginning {
     Text,
 }
 
-impl Tags {
+impl TagParser {
     /// Reads a piece of text and returns the pieces that it completes. Adjacent texts are one piece.
-    pub fn take(&mut self, text: &str) -> Vec<Piece> {
-        self.held.push_str(text);
-        let all = std::mem::take(&mut self.held);
+    pub fn push(&mut self, text: &str) -> Vec<Piece> {
+        self.buffer.push_str(text);
+        let all = std::mem::take(&mut self.buffer);
         let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), all.as_str());
         while let Some(at) = rest.find('<') {
             plain.push_str(&rest[..at]);
             rest = &rest[at..];
-            match beginning(rest) {
-                Beginning::Tag(piece, length) => {
+            match match_tag(rest) {
+                TagMatch::Tag(piece, length) => {
                     flush(&mut plain, &mut pieces);
                     pieces.push(piece);
                     rest = &rest[length..];
                 }
-                Beginning::Open => {
-                    rest.clone_into(&mut self.held);
+                TagMatch::Open => {
+                    rest.clone_into(&mut self.buffer);
                     rest = "";
                 }
-                Beginning::Text => {
+                TagMatch::Text => {
                     plain.push('<');
                     rest = &rest[1..];
                 }
@@ -69,7 +69,7 @@ impl Tags {
 
     /// Ends the text. Returns the held part as text.
     pub fn finish(&mut self) -> Option<Piece> {
-        let held = std::mem::take(&mut self.held);
+        let held = std::mem::take(&mut self.buffer);
         (!held.is_empty()).then_some(Piece::Text(held))
     }
 }
@@ -80,28 +80,28 @@ fn flush(plain: &mut String, pieces: &mut Vec<Piece>) {
     }
 }
 
-fn beginning(text: &str) -> Beginning {
+fn match_tag(text: &str) -> TagMatch {
     for (open, close, made) in TAGS {
         if let Some(content) = text.strip_prefix(open) {
             return match content.find(close) {
-                Some(end) if end <= LONGEST => {
-                    Beginning::Tag(made(content[..end].trim().to_owned()), open.len() + end + close.len())
+                Some(end) if end <= MAX_TAG_BYTES => {
+                    TagMatch::Tag(made(content[..end].trim().to_owned()), open.len() + end + close.len())
                 }
-                None if content.len() <= LONGEST + close.len() => Beginning::Open,
-                _ => Beginning::Text,
+                None if content.len() <= MAX_TAG_BYTES + close.len() => TagMatch::Open,
+                _ => TagMatch::Text,
             };
         }
         if open.starts_with(text) {
-            return Beginning::Open;
+            return TagMatch::Open;
         }
     }
-    Beginning::Text
+    TagMatch::Text
 }
 
 /// Returns a whole text without its tags.
 pub(super) fn without_tags(text: &str) -> String {
-    let mut tags = Tags::default();
-    let mut pieces = tags.take(text);
+    let mut tags = TagParser::default();
+    let mut pieces = tags.push(text);
     pieces.extend(tags.finish());
     let texts = pieces.into_iter().filter_map(|piece| match piece {
         Piece::Text(text) => Some(text),
@@ -117,9 +117,9 @@ mod tests {
     use super::Piece::{Status, Text, Title};
     use super::*;
 
-    fn fed(pieces: &[&str]) -> Vec<Piece> {
-        let mut tags = Tags::default();
-        let mut all: Vec<Piece> = pieces.iter().flat_map(|piece| tags.take(piece)).collect();
+    fn parse_all(pieces: &[&str]) -> Vec<Piece> {
+        let mut tags = TagParser::default();
+        let mut all: Vec<Piece> = pieces.iter().flat_map(|piece| tags.push(piece)).collect();
         all.extend(tags.finish());
         all
     }
@@ -128,7 +128,7 @@ mod tests {
     fn tags_are_cut_out_also_across_pieces() {
         let text = |text: &str| Text(text.to_owned());
         assert_eq!(
-            fed(&[
+            parse_all(&[
                 "<title>Fix the ",
                 "parser</title>",
                 "<status>Reading ",
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_is_text() {
+    fn incomplete_and_unknown_tags_are_text() {
         for said in [
             "a < b",
             "<b>",
@@ -162,23 +162,23 @@ mod tests {
         ] {
             assert_eq!(without_tags(said), said);
         }
-        let long = format!("<status>{}</status>", "x".repeat(LONGEST + 1));
+        let long = format!("<status>{}</status>", "x".repeat(MAX_TAG_BYTES + 1));
         assert_eq!(without_tags(&long), long);
         assert_eq!(without_tags("<<status>x</status>>"), "<>");
     }
 
     proptest! {
         #[test]
-        fn wherever_it_is_cut_the_same_comes_out(
+        fn result_is_independent_of_the_split(
             parts in prop::collection::vec(prop::sample::select(vec!["<status>", "</status>", "<title>", "</title>", "<", "ä", "x "]), 0..12),
             cut in 0usize..80
         ) {
             let text = parts.concat();
             let whole: String = without_tags(&text);
             let cut = text.char_indices().map(|(at, _)| at).chain([text.len()]).nth(cut % (text.chars().count() + 1)).unwrap();
-            let mut tags = Tags::default();
-            let mut pieces = tags.take(&text[..cut]);
-            pieces.extend(tags.take(&text[cut..]));
+            let mut tags = TagParser::default();
+            let mut pieces = tags.push(&text[..cut]);
+            pieces.extend(tags.push(&text[cut..]));
             pieces.extend(tags.finish());
             let said: String = pieces.into_iter().filter_map(|piece| match piece { Text(text) => Some(text), _ => None }).collect();
             prop_assert_eq!(said, whole);

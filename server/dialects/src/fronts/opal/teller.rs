@@ -11,8 +11,8 @@ use agentese::opal::{
 };
 use agentese::types::{AgentMessage, AssistantBlock, AssistantMessage, StopReason, ToolCall};
 
-use super::convert::{Tokens, text_of};
-use super::tags::{Piece, Tags};
+use super::convert::{TokenUsage, text_of};
+use super::tags::{Piece, TagParser};
 use super::tools::names;
 use crate::engine::Event;
 use crate::providers::{Catalog, Update};
@@ -23,63 +23,63 @@ const LONGEST_TITLE: usize = 60;
 
 /// The end of an answer.
 #[derive(Debug, Clone)]
-struct Ended {
+struct AnswerEnd {
     stop: StopReason,
     error: Option<String>,
 }
 
 /// Converts the events of one agent.
-pub(super) struct Teller {
+pub(super) struct EventTranslator {
     session: String,
     catalog: Catalog,
     /// True if a conversation that exceeds the context window can be compacted.
-    compacts: bool,
-    tokens: Tokens,
+    can_compact: bool,
+    tokens: TokenUsage,
     /// The context window of the model of the last answer, or of the initial model.
     window: u64,
-    tags: Tags,
+    tags: TagParser,
     /// The text of the growing answer, without tags.
     text: String,
     /// The text of an answer without calls. The next event decides if its turn end is sent.
     pending: Option<String>,
     /// The last queued input, in the form for the model.
-    waiting: Option<String>,
+    last_queued: Option<String>,
     /// Queued prompts: in the form for the model, and in the original form.
     queued: VecDeque<(String, String)>,
     /// True if the next user message is the prompt that started the run.
-    prompted: bool,
-    ended: Option<Ended>,
+    expects_prompt: bool,
+    last_answer: Option<AnswerEnd>,
     /// True if the next run continues the work of the previous run.
-    goes_on: bool,
+    will_continue: bool,
     /// True after the end of the run was sent.
-    told: bool,
+    end_sent: bool,
     /// The reason why the session is not stored, for the end of the run.
-    unkept: Option<String>,
+    storage_error: Option<String>,
     /// The number of running calls.
     calls: usize,
     status: OpalStatus,
     title: Option<String>,
 }
 
-impl Teller {
+impl EventTranslator {
     /// Creates the converter of an idle agent.
-    pub fn new(session: String, catalog: Catalog, window: u64, compacts: bool) -> Self {
+    pub fn new(session: String, catalog: Catalog, window: u64, can_compact: bool) -> Self {
         Self {
             session,
             catalog,
-            compacts,
-            tokens: Tokens::default(),
+            can_compact,
+            tokens: TokenUsage::default(),
             window,
-            tags: Tags::default(),
+            tags: TagParser::default(),
             text: String::new(),
             pending: None,
-            waiting: None,
+            last_queued: None,
             queued: VecDeque::new(),
-            prompted: false,
-            ended: None,
-            goes_on: false,
-            told: false,
-            unkept: None,
+            expects_prompt: false,
+            last_answer: None,
+            will_continue: false,
+            end_sent: false,
+            storage_error: None,
             calls: 0,
             status: OpalStatus::Idle,
             title: None,
@@ -93,7 +93,7 @@ impl Teller {
 
     /// Returns the token usage so far.
     pub fn usage(&self) -> OpalUsage {
-        self.tokens.wire(self.window)
+        self.tokens.to_wire(self.window)
     }
 
     /// Returns a title from the model, once.
@@ -102,46 +102,46 @@ impl Teller {
     }
 
     /// Marks the next user message as the prompt of a run.
-    pub fn prompted(&mut self) {
-        self.prompted = true;
+    pub fn expect_prompt(&mut self) {
+        self.expects_prompt = true;
     }
 
     /// Converts a queued prompt.
-    pub fn queued(&mut self, text: &str) -> Wire {
-        let seen = self.waiting.take().unwrap_or_else(|| text.to_owned());
+    pub fn prompt_queued(&mut self, text: &str) -> Wire {
+        let seen = self.last_queued.take().unwrap_or_else(|| text.to_owned());
         self.queued.push_back((seen, text.to_owned()));
         OpalMessageQueued::new(self.session.as_str(), text).into()
     }
 
     /// Returns the event of an abort. No event of the stopped run was sent since the request.
-    pub fn aborted(&mut self) -> Wire {
-        self.rest();
+    pub fn run_aborted(&mut self) -> Wire {
+        self.reset();
         OpalAgentAbort::new(self.session.as_str()).into()
     }
 
     /// Returns the events of a run that failed before its start.
-    pub fn refused(&mut self, reason: &str) -> [Wire; 2] {
+    pub fn prompt_rejected(&mut self, reason: &str) -> [Wire; 2] {
         let session = self.session.as_str();
         [OpalAgentStart::new(session).into(), OpalRunError::new(session, reason).into()]
     }
 
     /// Records that the session is not stored, for that reason: the current run ends like a failed run.
-    pub fn unkept(&mut self, trouble: &str) -> Vec<Wire> {
-        let reason = format!("the session is not kept: {trouble}");
+    pub fn storage_failed(&mut self, error: &str) -> Vec<Wire> {
+        let reason = format!("the session is not kept: {error}");
         if self.status == OpalStatus::Idle {
-            return self.refused(&reason).into();
+            return self.prompt_rejected(&reason).into();
         }
-        self.unkept = Some(reason);
+        self.storage_error = Some(reason);
         Vec::new()
     }
 
     /// Records that the file again contains the whole session.
-    pub fn kept_again(&mut self) {
-        self.unkept = None;
+    pub fn storage_recovered(&mut self) {
+        self.storage_error = None;
     }
 
     /// Returns the events of a prompt that ended without a model request.
-    pub fn nothing_to_do(&mut self) -> [Wire; 2] {
+    pub fn empty_run(&mut self) -> [Wire; 2] {
         let session = self.session.as_str();
         let mut end = OpalAgentEnd::new(session);
         end.usage = Some(self.usage());
@@ -149,9 +149,9 @@ impl Teller {
     }
 
     /// Returns the events of a restarted agent, with those context files.
-    pub fn recovered(&mut self, context: &[String]) -> Vec<Wire> {
-        self.rest();
-        self.told = true;
+    pub fn agent_recovered(&mut self, context: &[String]) -> Vec<Wire> {
+        self.reset();
+        self.end_sent = true;
         let mut events = vec![OpalAgentRecovered::new(self.session.as_str()).into()];
         if !context.is_empty() {
             events.push(OpalContextDiscovered::new(self.session.as_str(), context.to_vec()).into());
@@ -160,24 +160,24 @@ impl Teller {
     }
 
     /// Resets the state after the end of all work.
-    fn rest(&mut self) {
-        self.tags = Tags::default();
+    fn reset(&mut self) {
+        self.tags = TagParser::default();
         self.text.clear();
-        (self.pending, self.ended) = (None, None);
-        (self.prompted, self.goes_on, self.told, self.calls) = (false, false, false, 0);
+        (self.pending, self.last_answer) = (None, None);
+        (self.expects_prompt, self.will_continue, self.end_sent, self.calls) = (false, false, false, 0);
         self.status = OpalStatus::Idle;
     }
 
     /// Converts an event to Opal's events, in order. Returns no events if Opal has no counterpart.
-    pub fn tell(&mut self, event: &Event<'_>) -> Vec<Wire> {
+    pub fn translate(&mut self, event: &Event<'_>) -> Vec<Wire> {
         let mut events = Vec::new();
         match event {
             Event::RunStarted => {
-                let prompted = self.prompted;
-                let goes_on = std::mem::take(&mut self.goes_on);
-                self.rest();
-                (self.prompted, self.status) = (prompted, OpalStatus::Running);
-                if !goes_on {
+                let prompted = self.expects_prompt;
+                let will_continue = std::mem::take(&mut self.will_continue);
+                self.reset();
+                (self.expects_prompt, self.status) = (prompted, OpalStatus::Running);
+                if !will_continue {
                     events.push(OpalAgentStart::new(self.session.as_str()).into());
                 }
             }
@@ -189,13 +189,13 @@ impl Teller {
                     events.push(OpalMessageStart::new(self.session.as_str()).into());
                 }
             }
-            Event::Queued(AgentMessage::User(user)) => self.waiting = Some(text_of(&user.content)),
+            Event::Queued(AgentMessage::User(user)) => self.last_queued = Some(text_of(&user.content)),
             Event::MessageUpdated { update, .. } => self.update(update, &mut events),
-            Event::MessageEnded { message, .. } => self.message(message, &mut events),
+            Event::MessageEnded { message, .. } => self.message_ended(message, &mut events),
             Event::ToolStarted(call) => {
                 self.calls += 1;
                 self.status = OpalStatus::ExecutingTools;
-                events.push(self.started(call));
+                events.push(self.tool_started(call));
             }
             Event::ToolEnded(call, output) => {
                 self.calls = self.calls.saturating_sub(1);
@@ -207,18 +207,18 @@ impl Teller {
             Event::RunEnded { will_retry, .. } => {
                 self.status = OpalStatus::Idle;
                 self.pending = None;
-                self.goes_on = *will_retry;
-                if !will_retry && !std::mem::take(&mut self.told) {
-                    events.push(self.ended());
+                self.will_continue = *will_retry;
+                if !will_retry && !std::mem::take(&mut self.end_sent) {
+                    events.push(self.run_ended());
                 }
             }
             // The conversation that exceeded the context window is not requested again: its failure is the
             // end.
-            Event::CompactionEnded { will_retry: false, .. } if std::mem::take(&mut self.goes_on) => {
-                events.push(self.ended());
+            Event::CompactionEnded { will_retry: false, .. } if std::mem::take(&mut self.will_continue) => {
+                events.push(self.run_ended());
             }
-            Event::RetryEnded { success: false, .. } if std::mem::take(&mut self.goes_on) => {
-                events.push(self.ended());
+            Event::RetryEnded { success: false, .. } if std::mem::take(&mut self.will_continue) => {
+                events.push(self.run_ended());
             }
             _ => {}
         }
@@ -229,7 +229,7 @@ impl Teller {
         let session = self.session.as_str();
         match update {
             Update::TextDelta { delta, .. } => {
-                let pieces = self.tags.take(delta);
+                let pieces = self.tags.push(delta);
                 self.pieces(pieces, events);
             }
             Update::ThinkingStart { .. } => events.push(OpalThinkingStart::new(session).into()),
@@ -254,13 +254,13 @@ impl Teller {
         }
     }
 
-    fn message(&mut self, message: &AgentMessage, events: &mut Vec<Wire>) {
+    fn message_ended(&mut self, message: &AgentMessage, events: &mut Vec<Wire>) {
         match message {
-            AgentMessage::Assistant(answer) => self.answered(answer, events),
+            AgentMessage::Assistant(answer) => self.answer_ended(answer, events),
             AgentMessage::User(user) => {
                 let text = text_of(&user.content);
-                let began = std::mem::take(&mut self.prompted);
-                let at = self.queued.iter().position(|(seen, _)| *seen == text).filter(|_| !began);
+                let was_prompt = std::mem::take(&mut self.expects_prompt);
+                let at = self.queued.iter().position(|(seen, _)| *seen == text).filter(|_| !was_prompt);
                 if let Some((_, said)) = at.and_then(|at| self.queued.remove(at)) {
                     events.push(OpalMessageApplied::new(self.session.as_str(), said).into());
                 }
@@ -269,10 +269,10 @@ impl Teller {
         }
     }
 
-    fn answered(&mut self, answer: &AssistantMessage, events: &mut Vec<Wire>) {
+    fn answer_ended(&mut self, answer: &AssistantMessage, events: &mut Vec<Wire>) {
         let window = self.catalog.model_like(&answer.provider, &answer.model);
         self.window = window.map_or(self.window, |model| model.context_window);
-        self.ended = Some(Ended { stop: answer.stop_reason, error: answer.error_message.clone() });
+        self.last_answer = Some(AnswerEnd { stop: answer.stop_reason, error: answer.error_message.clone() });
         let held = self.tags.finish();
         if failed(answer) {
             self.text.clear();
@@ -296,7 +296,7 @@ impl Teller {
         Some(OpalTurnEnd::new(self.session.as_str(), text).into())
     }
 
-    fn started(&self, call: &ToolCall) -> Wire {
+    fn tool_started(&self, call: &ToolCall) -> Wire {
         let started = OpalToolExecutionStartBuilder {
             session_id: self.session.clone(),
             tool: call.name.clone(),
@@ -304,7 +304,7 @@ impl Teller {
             args: call.arguments.clone(),
         };
         let mut started = started.build();
-        started.meta = Some(names::one_line(&call.name, &call.arguments));
+        started.meta = Some(names::call_summary(&call.name, &call.arguments));
         started.into()
     }
 
@@ -330,19 +330,19 @@ impl Teller {
     }
 
     /// Returns the event for the end of the run.
-    fn ended(&mut self) -> Wire {
+    fn run_ended(&mut self) -> Wire {
         let session = self.session.as_str();
-        let ended = self.ended.take();
+        let ended = self.last_answer.take();
         let window = self.window;
-        let unkept = self.unkept.take();
+        let unkept = self.storage_error.take();
         match ended {
-            Some(Ended { stop: StopReason::Error, error }) => {
+            Some(AnswerEnd { stop: StopReason::Error, error }) => {
                 let reasons: Vec<_> = error.into_iter().chain(unkept).collect();
                 OpalRunError::new(session, reasons.join("; ")).into()
             }
             _ if unkept.is_some() => OpalRunError::new(session, unkept.unwrap_or_default()).into(),
-            Some(Ended { stop: StopReason::Aborted, .. }) => OpalAgentAbort::new(session).into(),
-            Some(_) if !self.compacts && self.tokens.current() > window && window > 0 => {
+            Some(AnswerEnd { stop: StopReason::Aborted, .. }) => OpalAgentAbort::new(session).into(),
+            Some(_) if !self.can_compact && self.tokens.current() > window && window > 0 => {
                 let tokens = self.tokens.current();
                 let reason = format!(
                     "the conversation has {tokens} tokens and the model takes {window}; only sessions that are kept are \

@@ -23,19 +23,19 @@ mod use_skill;
 
 use std::sync::Arc;
 
-use super::client::Person;
+use super::client::ClientUi;
 use super::features::Features;
 use super::sink::Sink;
 use crate::providers::Catalog;
 use crate::resources::Resources;
-use crate::tools::{Edit, Grep, Read, Tool, ToolSet, Write};
+use crate::tools::{EditTool, GrepTool, ReadTool, Tool, ToolSet, WriteTool};
 use crate::world::{Clock, Ids};
-use named::Named;
+use named::RenamedTool;
 pub(super) use task_list::{TaskList, remove as remove_tasks};
 
 /// The dependencies of the tools of a session.
-pub(super) struct With {
-    pub person: Arc<Person>,
+pub(super) struct ToolDependencies {
+    pub client_ui: Arc<ClientUi>,
     pub sink: Arc<Sink>,
     pub features: Arc<Features>,
     pub resources: Arc<Resources>,
@@ -46,28 +46,29 @@ pub(super) struct With {
 }
 
 /// Returns the tools that work on files and run commands.
-fn plain() -> ToolSet {
+fn workspace_tools() -> ToolSet {
     let mut tools = ToolSet::none();
     let all: [Arc<dyn Tool>; 5] = [
-        Arc::new(Named::new("read_file", Arc::new(Read))),
-        Arc::new(Named::new("write_file", Arc::new(Write))),
-        Arc::new(Named::new("edit_file", Arc::new(Edit::One))),
-        Arc::new(Grep),
-        Arc::new(shell::Shell),
+        Arc::new(RenamedTool::new("read_file", Arc::new(ReadTool))),
+        Arc::new(RenamedTool::new("write_file", Arc::new(WriteTool))),
+        Arc::new(RenamedTool::new("edit_file", Arc::new(EditTool::One))),
+        Arc::new(GrepTool),
+        Arc::new(shell::ShellTool),
     ];
     all.into_iter().for_each(|tool| tools.add(tool));
     tools
 }
 
 /// Returns the tools of a session.
-pub(super) fn all(with: With) -> ToolSet {
-    let With { person, sink, features, resources, tasks, catalog, clock, ids } = with;
-    let mut tools = plain();
-    let tasks: Arc<dyn Tool> = Arc::new(tasks::Tasks { list: tasks, clock });
-    let mut for_children = plain();
+pub(super) fn session_tools(dependencies: ToolDependencies) -> ToolSet {
+    let ToolDependencies { client_ui: person, sink, features, resources, tasks, catalog, clock, ids } =
+        dependencies;
+    let mut tools = workspace_tools();
+    let tasks: Arc<dyn Tool> = Arc::new(tasks::TasksTool { list: tasks, clock });
+    let mut for_children = workspace_tools();
     for_children.add(tasks.clone());
     let own: [Arc<dyn Tool>; 5] = [
-        Arc::new(sub_agent::SubAgent {
+        Arc::new(sub_agent::SubAgentTool {
             sink: sink.clone(),
             features: features.clone(),
             tools: for_children,
@@ -75,9 +76,9 @@ pub(super) fn all(with: With) -> ToolSet {
             ids,
         }),
         tasks,
-        Arc::new(use_skill::UseSkill::new(resources)),
-        Arc::new(ask_user::AskUser(person)),
-        Arc::new(debug_state::DebugState { sink, features }),
+        Arc::new(use_skill::UseSkillTool::new(resources)),
+        Arc::new(ask_user::AskUserTool(person)),
+        Arc::new(debug_state::DebugStateTool { sink, features }),
     ];
     own.into_iter().for_each(|tool| tools.add(tool));
     tools

@@ -13,7 +13,7 @@ use agentese::types::{
 };
 use serde_json::Number;
 
-use crate::engine::blocks;
+use crate::engine::content_blocks;
 use crate::providers::Update;
 use crate::session::EntryId;
 use crate::tools::ToolOutput;
@@ -21,24 +21,27 @@ use crate::tools::ToolOutput;
 /// Converts a complete message.
 pub(super) fn message(entry: &EntryId, message: &AgentMessage) -> OperatorMessage {
     match message {
-        AgentMessage::Assistant(answer) => complete(entry, answer),
+        AgentMessage::Assistant(answer) => complete_answer(entry, answer),
         AgentMessage::ToolResult(result) => {
-            told(entry, vec![tool_result(result).into()], OperatorRole::Tool, result.timestamp)
+            operator_message(entry, vec![tool_result(result).into()], OperatorRole::Tool, result.timestamp)
         }
         AgentMessage::User(user) => {
-            told(entry, vec![text(spoken(&user.content))], OperatorRole::User, user.timestamp)
+            operator_message(entry, vec![text(input_text(&user.content))], OperatorRole::User, user.timestamp)
         }
-        AgentMessage::Custom(custom) => {
-            told(entry, vec![text(spoken(&custom.content))], OperatorRole::User, custom.timestamp)
-        }
+        AgentMessage::Custom(custom) => operator_message(
+            entry,
+            vec![text(input_text(&custom.content))],
+            OperatorRole::User,
+            custom.timestamp,
+        ),
         // A run emits no other messages.
         _ => OperatorMessage::new(Vec::new(), OperatorRole::User),
     }
 }
 
 /// Converts an answer at its start, without contents.
-pub(super) fn begun(entry: &EntryId, answer: &AssistantMessage) -> OperatorMessage {
-    told(entry, Vec::new(), OperatorRole::Assistant, answer.timestamp)
+pub(super) fn started_answer(entry: &EntryId, answer: &AssistantMessage) -> OperatorMessage {
+    operator_message(entry, Vec::new(), OperatorRole::Assistant, answer.timestamp)
 }
 
 /// Converts the new piece of an answer. Returns `None` if the update has no text.
@@ -48,7 +51,7 @@ pub(super) fn piece(entry: &EntryId, answer: &AssistantMessage, update: &Update)
         Update::ThinkingDelta { delta, .. } => OperatorThinking::new(delta.clone()).into(),
         _ => return None,
     };
-    Some(told(entry, vec![content], OperatorRole::Assistant, answer.timestamp))
+    Some(operator_message(entry, vec![content], OperatorRole::Assistant, answer.timestamp))
 }
 
 /// Converts a tool call.
@@ -58,17 +61,17 @@ pub(super) fn tool_call(call: &ToolCall) -> OperatorToolCall {
 
 /// Converts the result of a call at its end.
 pub(super) fn tool_output(call: &ToolCall, output: &ToolOutput) -> OperatorToolResult {
-    OperatorToolResult::new(call.id.clone(), joined(&blocks(&output.content)), output.is_error)
+    OperatorToolResult::new(call.id.clone(), join_blocks(&content_blocks(&output.content)), output.is_error)
 }
 
 /// Converts the result of a call from the session.
 pub(super) fn tool_result(result: &ToolResultMessage) -> OperatorToolResult {
-    OperatorToolResult::new(result.tool_call_id.clone(), joined(&result.content), result.is_error)
+    OperatorToolResult::new(result.tool_call_id.clone(), join_blocks(&result.content), result.is_error)
 }
 
-fn complete(entry: &EntryId, answer: &AssistantMessage) -> OperatorMessage {
+fn complete_answer(entry: &EntryId, answer: &AssistantMessage) -> OperatorMessage {
     let contents = answer.content.iter().filter_map(content).collect();
-    let mut message = told(entry, contents, OperatorRole::Assistant, answer.timestamp);
+    let mut message = operator_message(entry, contents, OperatorRole::Assistant, answer.timestamp);
     message.usage = Some(usage(&answer.usage)).into();
     message.stop_reason = Some(stop_reason(answer.stop_reason).to_owned()).into();
     // An abort is not an error: the stop reason states it.
@@ -90,7 +93,7 @@ fn content(block: &AssistantBlock) -> Option<OperatorContent> {
     })
 }
 
-fn told(
+fn operator_message(
     entry: &EntryId,
     contents: Vec<OperatorContent>,
     role: OperatorRole,
@@ -106,15 +109,15 @@ fn text(text: String) -> OperatorContent {
     OperatorText::new(text).into()
 }
 
-fn spoken(content: &InputContent) -> String {
+fn input_text(content: &InputContent) -> String {
     match content {
         InputContent::Text(text) => text.clone(),
-        InputContent::Blocks(blocks) => joined(blocks),
+        InputContent::Blocks(blocks) => join_blocks(blocks),
     }
 }
 
 /// Joins the texts of blocks. Contents of the dialect cannot hold an image, so a placeholder replaces it.
-fn joined(blocks: &[InputBlock]) -> String {
+fn join_blocks(blocks: &[InputBlock]) -> String {
     let lines = blocks.iter().map(|block| match block {
         InputBlock::Text(block) => block.text.clone(),
         InputBlock::Image(image) => format!("[image: {}]", image.mime_type),
@@ -124,11 +127,11 @@ fn joined(blocks: &[InputBlock]) -> String {
 }
 
 fn usage(usage: &Usage) -> OperatorUsage {
-    let mut told = OperatorUsage::new();
-    told.input_tokens = Some(usage.input);
-    told.output_tokens = Some(usage.output);
-    told.cache_read_tokens = Some(usage.cache_read);
-    told.cache_write_tokens = Some(usage.cache_write);
+    let mut operator_usage = OperatorUsage::new();
+    operator_usage.input_tokens = Some(usage.input);
+    operator_usage.output_tokens = Some(usage.output);
+    operator_usage.cache_read_tokens = Some(usage.cache_read);
+    operator_usage.cache_write_tokens = Some(usage.cache_write);
     let cost = &usage.cost;
     let kinds = [
         ("input", &cost.input),
@@ -139,8 +142,8 @@ fn usage(usage: &Usage) -> OperatorUsage {
     ];
     let cost: BTreeMap<_, _> =
         kinds.into_iter().map(|(kind, dollars)| (kind.to_owned(), dollars.clone())).collect();
-    told.cost = Some(cost).into();
-    told
+    operator_usage.cost = Some(cost).into();
+    operator_usage
 }
 
 fn stop_reason(reason: StopReason) -> &'static str {

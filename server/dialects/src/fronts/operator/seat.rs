@@ -3,13 +3,13 @@
 use std::sync::{Mutex, PoisonError};
 
 use agentese::operator::OperatorPhase;
-use agentese::serve::Refusal;
+use agentese::serve::CommandError;
 use tokio::sync::MutexGuard;
 
 /// Serializes the commands of the agent. Short commands wait for each other. A turn and a compaction, which
 /// take long, reject every command in the meantime.
 #[derive(Debug, Default)]
-pub(super) struct Seat {
+pub(super) struct CommandSerializer {
     /// The long command in progress.
     phase: Mutex<Option<OperatorPhase>>,
     /// Held by a short command until its end, and by a long command until its start.
@@ -18,28 +18,28 @@ pub(super) struct Seat {
 
 /// Ends the phase of a long command.
 #[derive(Debug)]
-pub(super) struct Taken<'a>(&'a Seat);
+pub(super) struct PhaseGuard<'a>(&'a CommandSerializer);
 
-impl Drop for Taken<'_> {
+impl Drop for PhaseGuard<'_> {
     fn drop(&mut self) {
         self.0.set(None);
     }
 }
 
-impl Seat {
+impl CommandSerializer {
     /// Starts a long command. Fails if another long command is in progress.
-    pub async fn take(&self, phase: OperatorPhase) -> Result<Taken<'_>, Refusal> {
-        let _order = self.wait().await?;
+    pub async fn enter_phase(&self, phase: OperatorPhase) -> Result<PhaseGuard<'_>, CommandError> {
+        let _order = self.acquire().await?;
         self.set(Some(phase));
-        Ok(Taken(self))
+        Ok(PhaseGuard(self))
     }
 
     /// Starts a short command after the earlier short commands. Fails if a long command is in progress.
-    pub async fn wait(&self) -> Result<MutexGuard<'_, ()>, Refusal> {
-        self.refuse_if_busy()?;
+    pub async fn acquire(&self) -> Result<MutexGuard<'_, ()>, CommandError> {
+        self.check_busy()?;
         let order = self.order.lock().await;
         // The previous holder of the lock may have been a long command.
-        self.refuse_if_busy()?;
+        self.check_busy()?;
         Ok(order)
     }
 
@@ -52,15 +52,15 @@ impl Seat {
         *self.phase.lock().unwrap_or_else(PoisonError::into_inner) = phase;
     }
 
-    fn refuse_if_busy(&self) -> Result<(), Refusal> {
-        self.phase().map_or(Ok(()), |phase| Err(busy(&phase)))
+    fn check_busy(&self) -> Result<(), CommandError> {
+        self.phase().map_or(Ok(()), |phase| Err(busy_error(&phase)))
     }
 }
 
 /// Returns the rejection during a long command. The document prescribes this text.
-fn busy(phase: &OperatorPhase) -> Refusal {
+fn busy_error(phase: &OperatorPhase) -> CommandError {
     let phase = phase.as_str();
-    Refusal::new(format!("Agent is busy (phase='{phase}'). Wait for the current operation to finish."))
+    CommandError::new(format!("Agent is busy (phase='{phase}'). Wait for the current operation to finish."))
 }
 
 #[cfg(test)]
@@ -70,23 +70,23 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn who_comes_during_a_turn_is_refused_and_told_what_is_going_on() {
-        let seat = Seat::default();
-        let turn = seat.take(OperatorPhase::Turn).await.unwrap();
+    async fn command_during_a_turn_is_rejected_with_the_phase() {
+        let seat = CommandSerializer::default();
+        let turn = seat.enter_phase(OperatorPhase::Turn).await.unwrap();
         let text = "Agent is busy (phase='turn'). Wait for the current operation to finish.";
-        assert_eq!(seat.wait().await.unwrap_err().message, text);
-        assert_eq!(seat.take(OperatorPhase::Compaction).await.unwrap_err().message, text);
+        assert_eq!(seat.acquire().await.unwrap_err().message, text);
+        assert_eq!(seat.enter_phase(OperatorPhase::Compaction).await.unwrap_err().message, text);
         drop(turn);
-        assert!(seat.take(OperatorPhase::Compaction).await.is_ok());
+        assert!(seat.enter_phase(OperatorPhase::Compaction).await.is_ok());
         assert_eq!(seat.phase(), None);
     }
 
     #[tokio::test]
-    async fn short_commands_wait_for_each_other_and_a_turn_waits_for_them() {
-        let seat = Seat::default();
-        let short = seat.wait().await.unwrap();
-        let mut second = std::pin::pin!(seat.wait());
-        let mut turn = std::pin::pin!(seat.take(OperatorPhase::Turn));
+    async fn short_commands_are_sequential_and_a_turn_waits_for_them() {
+        let seat = CommandSerializer::default();
+        let short = seat.acquire().await.unwrap();
+        let mut second = std::pin::pin!(seat.acquire());
+        let mut turn = std::pin::pin!(seat.enter_phase(OperatorPhase::Turn));
         assert!(second.as_mut().now_or_never().is_none());
         assert!(turn.as_mut().now_or_never().is_none());
         drop(short);
@@ -97,12 +97,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waited_behind_a_turn_that_has_begun_is_refused() {
-        let seat = Seat::default();
-        let short = seat.wait().await.unwrap();
-        let mut turn = std::pin::pin!(seat.take(OperatorPhase::Turn));
+    async fn command_queued_behind_a_started_turn_is_rejected() {
+        let seat = CommandSerializer::default();
+        let short = seat.acquire().await.unwrap();
+        let mut turn = std::pin::pin!(seat.enter_phase(OperatorPhase::Turn));
         assert!(turn.as_mut().now_or_never().is_none());
-        let mut late = std::pin::pin!(seat.wait());
+        let mut late = std::pin::pin!(seat.acquire());
         assert!(late.as_mut().now_or_never().is_none());
         drop(short);
         let turn = turn.await.unwrap();

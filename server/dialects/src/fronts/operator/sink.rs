@@ -20,20 +20,20 @@ use crate::engine::{Event, EventSink};
 #[derive(Default)]
 pub(super) struct Sink {
     emitter: OnceLock<Emitter<Operator>>,
-    run: Mutex<Run>,
+    run: Mutex<RunReport>,
 }
 
 /// The reported part of the current or last run.
 #[derive(Debug, Default)]
-struct Run {
+struct RunReport {
     /// Messages of the run, without the message of the prompt.
     messages: Vec<OperatorMessage>,
     /// The answer of the turn.
     answer: Option<OperatorMessage>,
     /// The stop reason of the last answer, and its error message if it failed.
-    ended: Option<(StopReason, Option<String>)>,
+    last_answer_end: Option<(StopReason, Option<String>)>,
     /// The reason why the session is not stored, until it has been reported.
-    unkept: Option<String>,
+    storage_error: Option<String>,
 }
 
 impl std::fmt::Debug for Sink {
@@ -51,8 +51,8 @@ impl Sink {
     /// Returns the reason why the last run failed or is not stored. Returns `None` if neither applies.
     pub fn failure(&self) -> Option<String> {
         let mut run = self.run();
-        let unkept = run.unkept.take();
-        match &run.ended {
+        let unkept = run.storage_error.take();
+        match &run.last_answer_end {
             Some((StopReason::Error, error)) => {
                 let reasons: Vec<_> = error.iter().cloned().chain(unkept).collect();
                 Some(reasons.join("; "))
@@ -61,7 +61,7 @@ impl Sink {
         }
     }
 
-    fn run(&self) -> MutexGuard<'_, Run> {
+    fn run(&self) -> MutexGuard<'_, RunReport> {
         self.run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -74,16 +74,16 @@ impl Sink {
     }
 }
 
-impl Run {
+impl RunReport {
     /// Returns true if Operator sends the message. It does not send the message of the prompt, which the
     /// client has just sent.
-    fn tells(&self, message: &AgentMessage) -> bool {
+    fn includes(&self, message: &AgentMessage) -> bool {
         self.answer.is_some() || matches!(message, AgentMessage::Assistant(_) | AgentMessage::ToolResult(_))
     }
 }
 
 impl EventSink for Sink {
-    fn room(&self) -> BoxFuture<'_, ()> {
+    fn wait_for_capacity(&self) -> BoxFuture<'_, ()> {
         async move {
             if let Some(emitter) = self.emitter.get() {
                 emitter.room().await;
@@ -96,13 +96,13 @@ impl EventSink for Sink {
         let mut run = self.run();
         match event {
             Event::RunStarted => {
-                *run = Run { unkept: run.unkept.take(), ..Run::default() };
+                *run = RunReport { storage_error: run.storage_error.take(), ..RunReport::default() };
                 self.send(OperatorAgentStart::new());
             }
             Event::TurnStarted => self.send(OperatorTurnStart::new()),
-            Event::MessageStarted { entry, message } if run.tells(message) => {
+            Event::MessageStarted { entry, message } if run.includes(message) => {
                 self.send(OperatorMessageStart::new(match message {
-                    AgentMessage::Assistant(answer) => convert::begun(entry, answer),
+                    AgentMessage::Assistant(answer) => convert::started_answer(entry, answer),
                     complete => convert::message(entry, complete),
                 }));
             }
@@ -111,15 +111,15 @@ impl EventSink for Sink {
                     self.send(OperatorMessageUpdate::new(piece));
                 }
             }
-            Event::MessageEnded { entry, message } if run.tells(message) => {
-                let told = convert::message(entry, message);
-                run.messages.push(told.clone());
+            Event::MessageEnded { entry, message } if run.includes(message) => {
+                let wire_message = convert::message(entry, message);
+                run.messages.push(wire_message.clone());
                 if let AgentMessage::Assistant(answer) = message {
-                    run.ended = Some((answer.stop_reason, answer.error_message.clone()));
-                    run.answer = Some(told.clone());
+                    run.last_answer_end = Some((answer.stop_reason, answer.error_message.clone()));
+                    run.answer = Some(wire_message.clone());
                 }
                 let mut end = OperatorMessageEnd::new();
-                end.message = Some(told).into();
+                end.message = Some(wire_message).into();
                 self.send(end);
             }
             Event::ToolStarted(call) => self.send(OperatorToolExecutionStart::new(convert::tool_call(call))),
@@ -129,18 +129,18 @@ impl EventSink for Sink {
             Event::TurnEnded { message: _, results } => {
                 let mut end = OperatorTurnEnd::new();
                 // Null if the request failed.
-                let failed = matches!(run.ended, Some((StopReason::Error, _)));
+                let failed = matches!(run.last_answer_end, Some((StopReason::Error, _)));
                 end.message = Maybe::or_null(run.answer.clone().filter(|_| !failed));
                 end.tool_results = Some(results.iter().map(convert::tool_result).collect());
                 self.send(end);
             }
             Event::RunEnded { .. } => {
                 let mut end = OperatorAgentEnd::new(run.messages.clone());
-                end.reason = run.ended.as_ref().map(|(reason, _)| reason_of(*reason).to_owned());
+                end.reason = run.last_answer_end.as_ref().map(|(reason, _)| reason_of(*reason).to_owned());
                 self.send(end);
             }
-            Event::Storage { trouble } => {
-                run.unkept = trouble.map(|trouble| format!("the session is not kept: {trouble}"));
+            Event::StorageStatus { error: trouble } => {
+                run.storage_error = trouble.map(|trouble| format!("the session is not kept: {trouble}"));
             }
             // The document has no events for the others.
             _ => {}

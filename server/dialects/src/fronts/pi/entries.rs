@@ -3,49 +3,49 @@
 use std::collections::HashMap;
 
 use agentese::pi::{Entries, Pi, SessionEntry, SessionTree, TreeNode};
-use agentese::serve::{Call, Refusal};
+use agentese::serve::{Call, CommandError};
 use serde_json::Value;
 
-use crate::engine::{Engine, Entries as Kept};
+use crate::engine::{Engine, EntryList as Kept};
 
 /// The maximum stack use of a thread for one level of the tree during serialization, in bytes.
 const STACK_PER_LEVEL: usize = 8 << 10;
 
 /// Returns the entries after the entry `since`, or all entries without `since`.
-pub(super) fn since(engine: &Engine, since: Option<&str>) -> Result<Entries, Refusal> {
+pub(super) fn entries_since(engine: &Engine, since: Option<&str>) -> Result<Entries, CommandError> {
     let Kept { entries, leaf, .. } = engine.entries();
     let from = match since {
         None => 0,
         Some(since) => {
             let position = entries.iter().rposition(|entry| member(entry, "id") == Some(since));
             // The document prescribes this text.
-            1 + position.ok_or_else(|| Refusal::new(format!("Entry not found: {since}")))?
+            1 + position.ok_or_else(|| CommandError::new(format!("Entry not found: {since}")))?
         }
     };
-    let entries = entries[from..].iter().filter_map(read);
+    let entries = entries[from..].iter().filter_map(parse_entry);
     Ok(Entries::new(entries.collect(), leaf))
 }
 
 /// Responds with the tree. The tree is as deep as the session is long, so a thread with a sufficiently large
 /// stack writes it.
-pub(super) async fn tree(engine: &Engine, call: Call<Pi, SessionTree>) -> Result<SessionTree, Refusal> {
+pub(super) async fn tree(engine: &Engine, call: Call<Pi, SessionTree>) -> Result<SessionTree, CommandError> {
     let Kept { entries, leaf, .. } = engine.entries();
     let given = leaf.clone();
     let (done, written) = tokio::sync::oneshot::channel();
     let stack = (1 << 20) + entries.len() * STACK_PER_LEVEL;
     let spawned = std::thread::Builder::new().name("tree".to_owned()).stack_size(stack).spawn(move || {
-        call.answer(SessionTree::new(grow(&entries), given));
+        call.answer(SessionTree::new(build_tree(&entries), given));
         let _ = done.send(());
     });
-    spawned.map_err(|error| Refusal::new(format!("the tree cannot be written: {error}")))?;
-    written.await.map_err(|_| Refusal::new("the tree cannot be written"))?;
+    spawned.map_err(|error| CommandError::new(format!("the tree cannot be written: {error}")))?;
+    written.await.map_err(|_| CommandError::new("the tree cannot be written"))?;
     // The call has its response already; this value is ignored.
     Ok(SessionTree::new(Vec::new(), leaf))
 }
 
 /// Returns the roots with their descendants. An entry without an existing parent is a root, and so is an
 /// entry that would follow itself.
-fn grow(entries: &[Value]) -> Vec<TreeNode> {
+fn build_tree(entries: &[Value]) -> Vec<TreeNode> {
     let mut positions: HashMap<&str, usize> = HashMap::new();
     for (position, entry) in entries.iter().enumerate() {
         if let Some(id) = member(entry, "id") {
@@ -65,18 +65,18 @@ fn grow(entries: &[Value]) -> Vec<TreeNode> {
     // Iterates from the end, so the children of an entry exist before the entry.
     let mut nodes: Vec<Option<TreeNode>> = entries.iter().map(|_| None).collect();
     for (position, entry) in entries.iter().enumerate().rev() {
-        let Some(entry) = read(entry) else { continue };
+        let Some(entry) = parse_entry(entry) else { continue };
         let followers = children[position].iter().filter_map(|child| nodes[*child].take());
         let followers = followers.collect();
         nodes[position] = Some(TreeNode::new(entry, followers));
     }
     let mut roots: Vec<TreeNode> = roots.into_iter().filter_map(|root| nodes[root].take()).collect();
-    label(&mut roots, entries);
+    apply_labels(&mut roots, entries);
     roots
 }
 
 /// Sets the current labels of entries.
-fn label(roots: &mut [TreeNode], entries: &[Value]) {
+fn apply_labels(roots: &mut [TreeNode], entries: &[Value]) {
     let mut labels: HashMap<&str, (Option<&str>, Option<&str>)> = HashMap::new();
     for entry in entries.iter().filter(|entry| member(entry, "type") == Some("label")) {
         if let Some(target) = member(entry, "targetId") {
@@ -99,7 +99,7 @@ fn label(roots: &mut [TreeNode], entries: &[Value]) {
     }
 }
 
-fn read(entry: &Value) -> Option<SessionEntry> {
+fn parse_entry(entry: &Value) -> Option<SessionEntry> {
     serde_json::from_value(entry.clone())
         .inspect_err(|error| tracing::warn!(%error, "an entry is left out"))
         .ok()
@@ -121,10 +121,10 @@ mod tests {
     }
 
     #[test]
-    fn branches_and_orphans_stand_where_they_belong() {
+    fn tree_has_branches_and_orphans_as_roots() {
         let entries =
             [entry("a", None), entry("b", Some("a")), entry("c", Some("a")), entry("d", Some("gone"))];
-        let tree = serde_json::to_value(grow(&entries)).unwrap();
+        let tree = serde_json::to_value(build_tree(&entries)).unwrap();
         let ids = |nodes: &Value| -> Vec<String> {
             nodes
                 .as_array()
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_has_the_word_that_it_was_last_marked_with() {
+    fn entry_has_its_last_label() {
         let mark = |id: &str, label: Option<&str>| {
             let mut mark = json!({
                 "type": "label", "id": id, "parentId": "a", "timestamp": "2026-01-02T03:04:05.000Z", "targetId": "a"
@@ -148,7 +148,7 @@ mod tests {
             }
             mark
         };
-        let labelled = |marks: &[Value]| grow(&[&[entry("a", None)], marks].concat())[0].label.clone();
+        let labelled = |marks: &[Value]| build_tree(&[&[entry("a", None)], marks].concat())[0].label.clone();
         assert_eq!(labelled(&[mark("b", Some("one")), mark("c", Some("two"))]), Some("two".to_owned()));
         assert_eq!(labelled(&[mark("b", Some("one")), mark("c", None)]), None);
     }

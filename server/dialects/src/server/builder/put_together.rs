@@ -4,24 +4,26 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::Builder;
-use crate::engine::{Bounds, Chain, Customs, Fairness, Ledger, Options, Unsaved};
-use crate::providers::scripted::Scripted;
-use crate::providers::{Catalog, SelectError, Selected, Wanted};
+use crate::engine::{
+    BehaviorProfile, Fairness, HookChain, Options, SubagentLimits, UnsavedState, UsageTracker,
+};
+use crate::providers::scripted::ScriptedProvider;
+use crate::providers::{Catalog, InitialModel, SelectError, SelectOptions};
 use crate::session::Session;
-use crate::subagents::{Policies, Policy, select_tools};
-use crate::tools::{Edit, LocalSpawner, ToolContext};
+use crate::subagents::{SharedPolicy, SubagentPolicy, select_tools};
+use crate::tools::{EditTool, LocalSpawner, ToolContext};
 
 /// The maximum number of simultaneous subagents of all generations.
-const CHILDREN: usize = 64;
+const MAX_SUBAGENTS: usize = 64;
 
 impl Builder {
     /// Returns the options of the engine, the initial session, and the error if the requested model does not
     /// exist.
-    pub(super) fn put_together(self) -> (Options, Option<Session>, Option<SelectError>) {
+    pub(super) fn assemble(self) -> (Options, Option<Session>, Option<SelectError>) {
         let catalog = self.catalog.unwrap_or_else(|| {
             let mut providers = self.providers;
             if providers.is_empty() {
-                providers.push(Arc::new(Scripted::built_in().with_clock(self.clock.clone())));
+                providers.push(Arc::new(ScriptedProvider::built_in().with_clock(self.clock.clone())));
             }
             Catalog::new(providers)
         });
@@ -30,8 +32,8 @@ impl Builder {
             tracing::warn!(pattern, "no model matches");
         }
         let settings = &self.settings;
-        let resumed = self.session.as_ref().and_then(|session| session.restored().model);
-        let selected = catalog.select(Wanted {
+        let resumed = self.session.as_ref().and_then(|session| session.branch_settings().model);
+        let selected = catalog.select(SelectOptions {
             provider: self.provider.as_deref(),
             model: self.model.as_deref(),
             scope: &scope,
@@ -40,7 +42,7 @@ impl Builder {
         });
         let (selected, error) = match selected {
             Ok(selected) => (selected, None),
-            Err(error) => (Selected::default(), Some(error)),
+            Err(error) => (InitialModel::default(), Some(error)),
         };
         if let Some(warning) = selected.warning {
             tracing::warn!("{warning}");
@@ -62,20 +64,20 @@ impl Builder {
         }
         let policies = self.policies.unwrap_or_else(|| {
             let worktrees = context.temp_dir.join("agentese-worktrees");
-            Policies::new(Policy::new(settings.task.clone(), worktrees))
+            SharedPolicy::new(SubagentPolicy::new(settings.task.clone(), worktrees))
         });
-        let customs = self.frontend.customs();
-        let usual = || select_tools(customs.tools, &policies).tools;
+        let behavior = self.dialect.behavior_profile();
+        let usual = || select_tools(behavior.default_tools, &policies).tools;
         let mut tools = self.tools.unwrap_or_else(usual);
-        if customs.lists_edits {
-            tools.exchange(Arc::new(Edit::List));
+        if behavior.edit_takes_list {
+            tools.exchange(Arc::new(EditTool::List));
         }
         let (budget, run_limits) = (settings.task.budget, settings.limits);
         let depth = usize::try_from(settings.task.max_recursion_depth).unwrap_or(usize::MAX);
         let options = Options {
             catalog,
-            model: selected.chosen,
-            no_model,
+            model: selected.selection,
+            no_model_reason: no_model,
             scope,
             thinking: self.thinking,
             session_name: self.session_name,
@@ -85,19 +87,19 @@ impl Builder {
             extension_commands: self.extension_commands,
             settings: self.settings,
             persist: self.persist,
-            hooks: Chain::default(),
-            customs: Customs::default(),
-            afterwards: Vec::new(),
-            bounds: Bounds::new(depth, CHILDREN),
-            lead: self.lead,
-            ledger: Arc::new(Ledger::limited(budget, run_limits)),
+            hooks: HookChain::default(),
+            profile: BehaviorProfile::default(),
+            post_run_policies: Vec::new(),
+            subagent_limits: SubagentLimits::new(depth, MAX_SUBAGENTS),
+            remote_agent: self.remote_agent,
+            usage_tracker: Arc::new(UsageTracker::with_limits(budget, run_limits)),
             tools,
             only_these_tools: false,
             context,
             clock: self.clock,
             ids: self.ids,
             fairness: Fairness::default(),
-            unsaved: Unsaved::default(),
+            unsaved_state: UnsavedState::default(),
         };
         (options, self.session, error)
     }

@@ -28,9 +28,9 @@ fn play(
                 format!("+{text}")
             }
             Step::Inject(_) => unreachable!(),
-            Step::Ask => {
+            Step::RequestAnswer => {
                 let (stop, ids) = answers.next().copied().unwrap_or((StopReason::Stop, &[]));
-                let call = |id: &&str| Asked {
+                let call = |id: &&str| RequestedCall {
                     call: ToolCall::new(id.trim_end_matches(['!', '&']), "tool", Map::new()),
                     unusable: id.ends_with('!').then(|| "cut".to_owned()),
                     shared: id.ends_with('&'),
@@ -38,7 +38,7 @@ fn play(
                 run.answered(stop, ids.iter().map(call));
                 "ask".to_owned()
             }
-            Step::AskNobody => {
+            Step::SkipRequest => {
                 run.answered(StopReason::Aborted, []);
                 "closed".to_owned()
             }
@@ -70,7 +70,7 @@ fn a_plain_run() {
 }
 
 #[test]
-fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
+fn calls_run_in_sequence_and_another_request_follows() {
     let answers: &[(StopReason, &[&str])] = &[(StopReason::ToolUse, &["a", "b"]), (StopReason::Stop, &[])];
     check(
         &play(&mut Queues::default(), answers, NEVER),
@@ -79,7 +79,7 @@ fn calls_run_one_after_the_other_and_the_model_is_asked_again() {
 }
 
 #[test]
-fn what_waits_while_idle_comes_with_the_prompt_and_after_the_answer() {
+fn queued_input_while_idle_follows_the_prompt_and_the_answer() {
     let mut queues = Queues::default();
     queues.steer(message("s")).unwrap();
     queues.follow_up(message("f")).unwrap();
@@ -90,9 +90,9 @@ fn what_waits_while_idle_comes_with_the_prompt_and_after_the_answer() {
 }
 
 #[test]
-fn what_waits_can_begin_a_run() {
+fn queued_input_can_start_a_run() {
     let begin = |queues: &mut Queues| {
-        let mut run = AgentLoop::with_what_waits();
+        let mut run = AgentLoop::with_queued();
         let steps: Vec<_> = (0..4).map(|_| run.next(queues, false)).collect();
         assert_eq!(steps[..2], [Step::StartRun, Step::StartTurn]);
         (steps[2].clone(), steps[3].clone())
@@ -100,9 +100,9 @@ fn what_waits_can_begin_a_run() {
     let mut queues = Queues::default();
     queues.follow_up(message("f1")).unwrap();
     queues.follow_up(message("f2")).unwrap();
-    assert_eq!(begin(&mut queues), (Step::Inject(message("f1").into()), Step::Ask));
+    assert_eq!(begin(&mut queues), (Step::Inject(message("f1").into()), Step::RequestAnswer));
     queues.steer(message("s")).unwrap();
-    assert_eq!(begin(&mut queues), (Step::Inject(message("s").into()), Step::Ask));
+    assert_eq!(begin(&mut queues), (Step::Inject(message("s").into()), Step::RequestAnswer));
     assert_eq!(queues.pending(), 1);
 }
 
@@ -216,7 +216,7 @@ fn an_abort_before_any_step_ends_well_and_loses_nothing() {
 }
 
 #[test]
-fn what_steers_stands_before_the_answer_that_closes_a_run_aborted_among_its_calls() {
+fn steering_precedes_the_closing_answer_of_a_run_aborted_during_calls() {
     for (mode, all) in
         [(InterruptMode::Immediate, false), (InterruptMode::Wait, false), (InterruptMode::Wait, true)]
     {

@@ -5,38 +5,38 @@ use std::sync::Arc;
 use agentese::types::{AgentMessage, InputBlock, InputContent, TextContent, UserMessage};
 
 use super::plan::Plan;
-use super::written::written;
+use super::written::transcript_paragraphs;
 use crate::providers::Messages;
 
 /// The part of a conversation that a summary covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum SummaryPart {
     /// Everything before the kept part, or before the turn that the cut splits.
     History,
     /// The beginning of the split turn.
-    Turn,
+    TurnPrefix,
 }
 
-impl Part {
+impl SummaryPart {
     /// Returns the output limit of the answer in tokens. `reserve` is the number of reserved tokens.
-    pub fn limit(self, reserve: u64) -> u64 {
+    pub fn output_limit(self, reserve: u64) -> u64 {
         match self {
             Self::History => reserve.saturating_mul(8) / 10,
-            Self::Turn => reserve / 2,
+            Self::TurnPrefix => reserve / 2,
         }
     }
 
     /// Returns `true` if a model with thinking uses it at a high level. The beginning of a turn is short and has a low
     /// output limit, which thinking would use up.
-    pub fn thinks(self) -> bool {
+    pub fn uses_thinking(self) -> bool {
         self == Self::History
     }
 
     /// Returns the prefix of an error message, as in pi 0.55.
-    pub fn failure(self) -> &'static str {
+    pub fn error_prefix(self) -> &'static str {
         match self {
             Self::History => "Summarization failed",
-            Self::Turn => "Turn prefix summarization failed",
+            Self::TurnPrefix => "Turn prefix summarization failed",
         }
     }
 }
@@ -99,18 +99,21 @@ Be brief, and keep to what the rest needs.";
 
 /// Maximum length of one message of the request, in bytes. A message ends between two items of the
 /// conversation, so one longer item exceeds it.
-const PIECE: usize = 4 << 20;
+const MAX_MESSAGE_BYTES: usize = 4 << 20;
 
 /// Returns the request to the model for that part of a plan: one message, or several if the conversation is
 /// long. `focus` names the subject that the summary should emphasise.
-pub(crate) fn request(plan: &Plan, part: Part, focus: Option<&str>) -> Messages {
+pub(crate) fn request(plan: &Plan, part: SummaryPart, focus: Option<&str>) -> Messages {
     let messages = match part {
-        Part::History => &plan.history,
-        Part::Turn => plan.turn.as_ref().unwrap_or(&plan.history),
+        SummaryPart::History => &plan.history,
+        SummaryPart::TurnPrefix => plan.turn_prefix.as_ref().unwrap_or(&plan.history),
     };
-    let (messages, wish): (_, Arc<str>) = (messages.clone(), wish(plan, part, focus).into());
+    let (messages, wish): (_, Arc<str>) = (messages.clone(), instructions(plan, part, focus).into());
     let is_long = messages.is_long();
-    Messages::new(move || pieces(written(&messages), wish.clone(), PIECE).map(message)).long(is_long)
+    Messages::new(move || {
+        split_request(transcript_paragraphs(&messages), wish.clone(), MAX_MESSAGE_BYTES).map(message)
+    })
+    .long(is_long)
 }
 
 fn message(text: String) -> Arc<AgentMessage> {
@@ -119,14 +122,14 @@ fn message(text: String) -> Arc<AgentMessage> {
 }
 
 /// Returns the text of the request in pieces of about `length` bytes: the conversation, then the instructions.
-fn pieces(
+fn split_request(
     paragraphs: impl Iterator<Item = String>,
-    wish: Arc<str>,
+    instructions: Arc<str>,
     length: usize,
 ) -> impl Iterator<Item = String> {
     let mut parts = std::iter::once("<conversation>\n".to_owned())
         .chain(paragraphs.enumerate().map(|(at, text)| if at == 0 { text } else { format!("\n\n{text}") }))
-        .chain(std::iter::once_with(move || format!("\n</conversation>\n\n{wish}")))
+        .chain(std::iter::once_with(move || format!("\n</conversation>\n\n{instructions}")))
         .peekable();
     std::iter::from_fn(move || {
         let mut piece = parts.next()?;
@@ -138,9 +141,9 @@ fn pieces(
 }
 
 /// Returns the instructions for the model, which end the request.
-fn wish(plan: &Plan, part: Part, focus: Option<&str>) -> String {
+fn instructions(plan: &Plan, part: SummaryPart, focus: Option<&str>) -> String {
     let mut text = String::new();
-    if part == Part::Turn {
+    if part == SummaryPart::TurnPrefix {
         text.push_str(TURN);
         return text;
     }
@@ -156,14 +159,17 @@ fn wish(plan: &Plan, part: Part, focus: Option<&str>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::cut::Keep;
+    use super::super::cut::KeptAmount;
     use super::super::plan::{plan, tests::items};
     use super::*;
 
     #[test]
-    fn limits_are_what_pi_asks_for() {
-        assert_eq!([Part::History.limit(16_384), Part::Turn.limit(16_384)], [13_107, 8192]);
-        assert!(Part::History.limit(u64::MAX) > 0);
+    fn output_limits_match_pi() {
+        assert_eq!(
+            [SummaryPart::History.output_limit(16_384), SummaryPart::TurnPrefix.output_limit(16_384)],
+            [13_107, 8192]
+        );
+        assert!(SummaryPart::History.output_limit(u64::MAX) > 0);
     }
 
     fn texts(messages: &Messages) -> Vec<String> {
@@ -179,17 +185,17 @@ mod tests {
         messages.iter().map(text).collect()
     }
 
-    fn request_text(plan: &Plan, part: Part, focus: Option<&str>) -> String {
+    fn request_text(plan: &Plan, part: SummaryPart, focus: Option<&str>) -> String {
         let mut texts = texts(&request(plan, part, focus));
         assert_eq!(texts.len(), 1);
         texts.remove(0)
     }
 
     #[test]
-    fn a_long_request_is_said_in_pieces() {
+    fn long_request_is_split_into_messages() {
         let said = |length: usize| {
             let paragraphs = ["one", "two", "a long one", "three"].map(str::to_owned);
-            pieces(paragraphs.into_iter(), "wish".into(), length).collect::<Vec<_>>()
+            split_request(paragraphs.into_iter(), "wish".into(), length).collect::<Vec<_>>()
         };
         let whole = "<conversation>\none\n\ntwo\n\na long one\n\nthree\n</conversation>\n\nwish";
         assert_eq!(said(1000), [whole]);
@@ -199,15 +205,19 @@ mod tests {
     }
 
     #[test]
-    fn a_request_holds_what_there_is() {
-        let plain = request_text(&plan(&items("uaua"), || 0, Keep::Around(20)).unwrap(), Part::History, None);
+    fn request_contains_the_existing_parts() {
+        let plain = request_text(
+            &plan(&items("uaua"), || 0, KeptAmount::AtLeast(20)).unwrap(),
+            SummaryPart::History,
+            None,
+        );
         assert!(plain.starts_with("<conversation>\nUser: xxx"), "{plain}");
         assert!(plain.contains("## Next Steps") && !plain.contains("<previous-summary>"));
-        let again = plan(&items("uacuaua"), || 0, Keep::Around(10)).unwrap();
-        let history = request_text(&again, Part::History, Some(" the tests "));
+        let again = plan(&items("uacuaua"), || 0, KeptAmount::AtLeast(10)).unwrap();
+        let history = request_text(&again, SummaryPart::History, Some(" the tests "));
         assert!(history.contains("<previous-summary>\nbefore\n</previous-summary>"));
         assert!(history.ends_with("care about: the tests"));
-        let turn = request_text(&again, Part::Turn, Some("the tests"));
+        let turn = request_text(&again, SummaryPart::TurnPrefix, Some("the tests"));
         assert!(turn.contains("## Original Request") && !turn.contains("the tests"));
         assert_eq!(turn.matches("User: ").count(), 1);
     }

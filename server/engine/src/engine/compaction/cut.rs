@@ -3,85 +3,86 @@
 use agentese::types::AgentMessage;
 
 use super::estimate::message_tokens;
-use super::item::{Item, Kind};
+use super::item::{BranchEntry, EntryKind};
 use crate::session::Role;
 
 /// A position between two entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct CutPoint {
     /// Index of the first entry that is kept.
-    pub kept: usize,
+    pub first_kept: usize,
     /// Index of the first entry of the turn that the cut splits; `None` if it splits no turn.
-    pub turn: Option<usize>,
+    pub split_turn: Option<usize>,
 }
 
 /// Amount of the newest messages that is kept, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::engine) enum Keep {
+pub(in crate::engine) enum KeptAmount {
     /// At least that many tokens: the message that reaches the number is kept too.
-    Around(u64),
+    AtLeast(u64),
     /// At most that many tokens; the last message in any case.
-    Within(u64),
+    AtMost(u64),
 }
 
 /// Finds the cut among the entries after the last compaction: the newest entries are kept, according to `keep`. A call
 /// never loses its result: a cut precedes a message of the user, an answer, or a note, never a result.
-pub(super) fn find(items: &[Item], start: usize, keep: Keep) -> Cut {
-    let mut places = (start..items.len()).filter(|index| may_begin(&items[*index].kind));
-    let Some(first) = places.clone().next() else { return Cut { kept: start, turn: None } };
+pub(super) fn find(items: &[BranchEntry], start: usize, keep: KeptAmount) -> CutPoint {
+    let mut places = (start..items.len()).filter(|index| is_cut_position(&items[*index].kind));
+    let Some(first) = places.clone().next() else { return CutPoint { first_kept: start, split_turn: None } };
     let mut tokens = 0;
     let mut cut = first;
     for index in (start..items.len()).rev() {
-        let Kind::Message(message) = &items[index].kind else { continue };
+        let EntryKind::Message(message) = &items[index].kind else { continue };
         tokens += message.read().map_or(0, |message| message_tokens(&message));
         let from = match keep {
-            Keep::Around(wanted) if tokens >= wanted => index,
-            Keep::Within(most) if tokens > most => index + 1,
+            KeptAmount::AtLeast(wanted) if tokens >= wanted => index,
+            KeptAmount::AtMost(most) if tokens > most => index + 1,
             _ => continue,
         };
-        let fits = (from..items.len()).find(|index| may_begin(&items[*index].kind));
+        let fits = (from..items.len()).find(|index| is_cut_position(&items[*index].kind));
         // If nothing fits, the last position applies.
-        let last = || places.next_back().filter(|_| matches!(keep, Keep::Within(_)));
+        let last = || places.next_back().filter(|_| matches!(keep, KeptAmount::AtMost(_)));
         cut = fits.or_else(last).unwrap_or(first);
         break;
     }
-    let turn = if begins_a_request(&items[cut].kind) {
+    let turn = if starts_request(&items[cut].kind) {
         None
     } else {
-        (start..=cut).rev().find(|index| begins_a_turn(&items[*index].kind))
+        (start..=cut).rev().find(|index| starts_turn(&items[*index].kind))
     };
     // Settings directly before the cut belong to the entries after it.
-    let settings = items[start..cut].iter().rev().take_while(|item| matches!(item.kind, Kind::Other)).count();
-    Cut { kept: cut - settings, turn: turn.filter(|turn| *turn < cut) }
+    let settings =
+        items[start..cut].iter().rev().take_while(|item| matches!(item.kind, EntryKind::Other)).count();
+    CutPoint { first_kept: cut - settings, split_turn: turn.filter(|turn| *turn < cut) }
 }
 
-fn may_begin(kind: &Kind) -> bool {
+fn is_cut_position(kind: &EntryKind) -> bool {
     match kind {
-        Kind::Message(message) => match message.role() {
+        EntryKind::Message(message) => match message.role() {
             Role::Other => !matches!(
                 message.read().as_deref(),
                 None | Some(AgentMessage::ToolResult(_) | AgentMessage::Unknown(_))
             ),
             _ => true,
         },
-        Kind::Note(_) => true,
-        Kind::Compaction(_) | Kind::Other => false,
+        EntryKind::Note(_) => true,
+        EntryKind::Compaction(_) | EntryKind::Other => false,
     }
 }
 
-fn begins_a_request(kind: &Kind) -> bool {
-    matches!(kind, Kind::Message(message) if message.role() == Role::User)
+fn starts_request(kind: &EntryKind) -> bool {
+    matches!(kind, EntryKind::Message(message) if message.role() == Role::User)
 }
 
-fn begins_a_turn(kind: &Kind) -> bool {
+fn starts_turn(kind: &EntryKind) -> bool {
     match kind {
-        Kind::Message(message) => match message.role() {
+        EntryKind::Message(message) => match message.role() {
             Role::User => true,
             Role::Other => matches!(message.read().as_deref(), Some(AgentMessage::BashExecution(_))),
             _ => false,
         },
-        Kind::Note(_) => true,
-        Kind::Compaction(_) | Kind::Other => false,
+        EntryKind::Note(_) => true,
+        EntryKind::Compaction(_) | EntryKind::Other => false,
     }
 }
 
@@ -94,7 +95,11 @@ mod tests {
     /// ten tokens long.
     #[track_caller]
     fn check(entries: &str, keep: u64, kept: usize, turn: Option<usize>) {
-        assert_eq!(find(&items(entries), 0, Keep::Around(keep)), Cut { kept, turn }, "{entries} {keep}");
+        assert_eq!(
+            find(&items(entries), 0, KeptAmount::AtLeast(keep)),
+            CutPoint { first_kept: kept, split_turn: turn },
+            "{entries} {keep}"
+        );
     }
 
     #[test]

@@ -10,12 +10,12 @@ use serde_json::Value;
 use crate::config::CompactionSettings;
 use crate::providers::tokens;
 use crate::roles;
-use crate::session::{Session, Transcript};
+use crate::session::{MessageSnapshot, Session};
 
 /// Average number of characters per token, used without a tokenizer.
 const CHARACTERS_PER_TOKEN: usize = 4;
 /// Length of an image for the estimate, in characters.
-const IMAGE: usize = 4800;
+const IMAGE_CHARACTERS: usize = 4800;
 
 /// Returns `true` if `tokens` exceed the model's context without the reserved part.
 pub(crate) fn is_due(settings: &CompactionSettings, tokens: u64, model: &Model) -> bool {
@@ -23,36 +23,36 @@ pub(crate) fn is_due(settings: &CompactionSettings, tokens: u64, model: &Model) 
 }
 
 /// A conversation whose messages are decoded one by one.
-pub(crate) trait Conversation {
+pub(crate) trait MessageHistory {
     /// Returns the messages, the newest first.
-    fn back(&self) -> impl Iterator<Item = Arc<AgentMessage>>;
+    fn newest_first(&self) -> impl Iterator<Item = Arc<AgentMessage>>;
 
     /// Returns the number of messages since the newest compaction. The older messages are the ones that the
     /// compaction left. Their token counts belong to the context before the compaction, not to this one.
-    fn fresh(&self) -> usize;
+    fn count_since_compaction(&self) -> usize;
 }
 
-impl Conversation for Session {
-    fn back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
-        self.messages_back()
+impl MessageHistory for Session {
+    fn newest_first(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
+        self.messages_rev()
     }
 
-    fn fresh(&self) -> usize {
+    fn count_since_compaction(&self) -> usize {
         self.message_count().saturating_sub(self.compacted_messages())
     }
 }
 
 /// The conversation of a session at one moment, for work that no longer holds the session.
 #[derive(Debug)]
-pub(crate) struct Snapshot {
-    messages: Transcript,
-    fresh: usize,
+pub(crate) struct ConversationSnapshot {
+    messages: MessageSnapshot,
+    since_compaction: usize,
 }
 
-impl Snapshot {
+impl ConversationSnapshot {
     /// Takes a snapshot of the conversation.
     pub fn of(session: &mut Session) -> Self {
-        Self { fresh: session.fresh(), messages: session.transcript() }
+        Self { since_compaction: session.count_since_compaction(), messages: session.message_snapshot() }
     }
 
     /// Returns `true` if reading the whole conversation takes so long that other work should not wait for it.
@@ -61,28 +61,28 @@ impl Snapshot {
     }
 }
 
-impl Conversation for Snapshot {
-    fn back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
+impl MessageHistory for ConversationSnapshot {
+    fn newest_first(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
         self.messages.iter().rev()
     }
 
-    fn fresh(&self) -> usize {
-        self.fresh
+    fn count_since_compaction(&self) -> usize {
+        self.since_compaction
     }
 }
 
 /// Returns the number of tokens in the conversation, as in [`counted_tokens`]; without a count, an estimate of all
 /// messages.
-pub(crate) fn context_tokens(conversation: &impl Conversation) -> u64 {
-    counted_tokens(conversation).unwrap_or_else(|| estimate(conversation.back()))
+pub(crate) fn context_tokens(conversation: &impl MessageHistory) -> u64 {
+    counted_tokens(conversation).unwrap_or_else(|| estimate(conversation.newest_first()))
 }
 
 /// Returns the count of the last answer that has one, plus an estimate of the later messages. Returns `None` if there
 /// is no count since the newest compaction.
-pub(crate) fn counted_tokens(conversation: &impl Conversation) -> Option<u64> {
+pub(crate) fn counted_tokens(conversation: &impl MessageHistory) -> Option<u64> {
     let mut later = 0_u64;
-    for message in conversation.back().take(conversation.fresh()) {
-        if let Some(tokens) = counted(&message) {
+    for message in conversation.newest_first().take(conversation.count_since_compaction()) {
+        if let Some(tokens) = reported_tokens(&message) {
             return Some(later.saturating_add(tokens));
         }
         later = later.saturating_add(message_tokens(&message));
@@ -92,15 +92,15 @@ pub(crate) fn counted_tokens(conversation: &impl Conversation) -> Option<u64> {
 
 /// Converts a number of tokens to keep from the provider's count to the estimate. The result is smaller if the provider
 /// counted more tokens for the request of the newest answer than the estimate.
-pub(crate) fn kept_by_count(wanted: u64, conversation: &impl Conversation) -> u64 {
-    let newest = conversation.back().find_map(|message| match &*message {
-        AgentMessage::Assistant(answer) if counted(&message).is_some() => {
+pub(crate) fn scale_to_estimate(wanted: u64, conversation: &impl MessageHistory) -> u64 {
+    let newest = conversation.newest_first().find_map(|message| match &*message {
+        AgentMessage::Assistant(answer) if reported_tokens(&message).is_some() => {
             Some(answer.usage.input + answer.usage.cache_read + answer.usage.cache_write)
         }
         _ => None,
     });
     let asked = newest.unwrap_or(0);
-    let estimated = estimate(conversation.back().take(conversation.fresh()));
+    let estimated = estimate(conversation.newest_first().take(conversation.count_since_compaction()));
     if estimated == 0 || asked <= estimated {
         return wanted;
     }
@@ -114,18 +114,18 @@ pub(crate) fn estimate(messages: impl Iterator<Item = Arc<AgentMessage>>) -> u64
 }
 
 /// Returns the provider's count for a complete answer; `None` without a count.
-fn counted(message: &AgentMessage) -> Option<u64> {
+fn reported_tokens(message: &AgentMessage) -> Option<u64> {
     match message {
         AgentMessage::Assistant(answer)
             if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) =>
         {
-            Some(total(&answer.usage)).filter(|tokens| *tokens > 0)
+            Some(total_tokens(&answer.usage)).filter(|tokens| *tokens > 0)
         }
         _ => None,
     }
 }
 
-fn total(usage: &Usage) -> u64 {
+fn total_tokens(usage: &Usage) -> u64 {
     usage.total_tokens.filter(|total| *total > 0).unwrap_or_else(|| tokens(usage))
 }
 
@@ -137,56 +137,59 @@ pub(super) fn message_tokens(message: &AgentMessage) -> u64 {
 fn characters(message: &AgentMessage) -> usize {
     match message {
         AgentMessage::User(message) => match &message.content {
-            InputContent::Text(text) => count(text),
-            InputContent::Blocks(blocks) => blocks.iter().map(block).sum(),
+            InputContent::Text(text) => character_count(text),
+            InputContent::Blocks(blocks) => blocks.iter().map(block_characters).sum(),
         },
-        AgentMessage::Assistant(answer) => answer.content.iter().map(answer_block).sum(),
-        AgentMessage::ToolResult(result) => result.content.iter().map(block).sum(),
-        AgentMessage::BashExecution(command) => count(&command.command) + count(&command.output),
+        AgentMessage::Assistant(answer) => answer.content.iter().map(answer_block_characters).sum(),
+        AgentMessage::ToolResult(result) => result.content.iter().map(block_characters).sum(),
+        AgentMessage::BashExecution(command) => {
+            character_count(&command.command) + character_count(&command.output)
+        }
         AgentMessage::Custom(message) => match &message.content {
-            InputContent::Text(text) => count(text),
-            InputContent::Blocks(blocks) => blocks.iter().map(block).sum(),
+            InputContent::Text(text) => character_count(text),
+            InputContent::Blocks(blocks) => blocks.iter().map(block_characters).sum(),
         },
-        AgentMessage::BranchSummary(message) => count(&message.summary),
-        AgentMessage::CompactionSummary(message) => count(&message.summary),
+        AgentMessage::BranchSummary(message) => character_count(&message.summary),
+        AgentMessage::CompactionSummary(message) => character_count(&message.summary),
         AgentMessage::System(message) => {
             let sections = message.sections.iter().flat_map(|sections| sections.values());
             let tools = message.tools_added.iter().flatten();
             let tool = |tool: &ToolDeclaration| {
-                count(&tool.name)
-                    + count(&tool.description)
+                character_count(&tool.name)
+                    + character_count(&tool.description)
                     + Value::from(tool.parameters.clone()).to_string().len()
             };
-            sections.filter_map(Value::as_str).map(count).sum::<usize>() + tools.map(tool).sum::<usize>()
+            sections.filter_map(Value::as_str).map(character_count).sum::<usize>()
+                + tools.map(tool).sum::<usize>()
         }
         AgentMessage::Unknown(unknown) => match roles::content_of(unknown) {
-            Some((InputContent::Blocks(blocks), _)) => blocks.iter().map(block).sum(),
-            Some((InputContent::Text(text), _)) => count(&text),
+            Some((InputContent::Blocks(blocks), _)) => blocks.iter().map(block_characters).sum(),
+            Some((InputContent::Text(text), _)) => character_count(&text),
             None => 0,
         },
         _ => 0,
     }
 }
 
-fn count(text: &str) -> usize {
+fn character_count(text: &str) -> usize {
     text.chars().count()
 }
 
-fn block(block: &InputBlock) -> usize {
+fn block_characters(block: &InputBlock) -> usize {
     match block {
-        InputBlock::Text(block) => count(&block.text),
-        InputBlock::Image(_) => IMAGE,
+        InputBlock::Text(block) => character_count(&block.text),
+        InputBlock::Image(_) => IMAGE_CHARACTERS,
         _ => 0,
     }
 }
 
-fn answer_block(block: &AssistantBlock) -> usize {
+fn answer_block_characters(block: &AssistantBlock) -> usize {
     match block {
-        AssistantBlock::Text(block) => count(&block.text),
-        AssistantBlock::Thinking(block) => count(&block.thinking),
+        AssistantBlock::Text(block) => character_count(&block.text),
+        AssistantBlock::Thinking(block) => character_count(&block.thinking),
         AssistantBlock::ToolCall(call) => {
             let arguments = serde_json::to_string(&call.arguments).unwrap_or_default();
-            count(&call.name) + count(&arguments)
+            character_count(&call.name) + character_count(&arguments)
         }
         _ => 0,
     }
@@ -199,14 +202,14 @@ mod tests {
     use super::*;
 
     /// Messages, with the number of the first ones that a compaction kept.
-    struct Left<'a>(&'a [Arc<AgentMessage>], usize);
+    struct CompactedHistory<'a>(&'a [Arc<AgentMessage>], usize);
 
-    impl Conversation for Left<'_> {
-        fn back(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
+    impl MessageHistory for CompactedHistory<'_> {
+        fn newest_first(&self) -> impl Iterator<Item = Arc<AgentMessage>> {
             self.0.iter().rev().cloned()
         }
 
-        fn fresh(&self) -> usize {
+        fn count_since_compaction(&self) -> usize {
             self.0.len() - self.1
         }
     }
@@ -229,8 +232,8 @@ mod tests {
     }
 
     #[test]
-    fn what_the_provider_counted_wins_over_an_estimate() {
-        let context_tokens = |messages: &[Arc<AgentMessage>]| context_tokens(&Left(messages, 0));
+    fn provider_count_takes_precedence_over_an_estimate() {
+        let context_tokens = |messages: &[Arc<AgentMessage>]| context_tokens(&CompactedHistory(messages, 0));
         assert_eq!(context_tokens(&[]), 0);
         assert_eq!(context_tokens(&[user("12345")]), 2);
         assert_eq!(context_tokens(&[user("12345"), answer("x", "stop", 700), user("1234")]), 701);
@@ -240,9 +243,12 @@ mod tests {
     }
 
     #[test]
-    fn what_was_counted_before_a_compaction_does_not_count() {
+    fn counts_before_a_compaction_are_ignored() {
         let tokens = |messages: &[Arc<AgentMessage>], compacted: usize| {
-            (context_tokens(&Left(messages, compacted)), counted_tokens(&Left(messages, compacted)))
+            (
+                context_tokens(&CompactedHistory(messages, compacted)),
+                counted_tokens(&CompactedHistory(messages, compacted)),
+            )
         };
         let messages = [user("12345678"), answer("1234", "stop", 900), user("1234")];
         assert_eq!(tokens(&messages, 0), (901, Some(901)));
@@ -254,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn images_and_arguments_count() {
+    fn images_and_arguments_are_estimated() {
         let image = json!({"type": "image", "data": "AAAA", "mimeType": "image/png"});
         assert_eq!(
             message_tokens(&message(json!({"role": "user", "content": [image], "timestamp": 1}))),

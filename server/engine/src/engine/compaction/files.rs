@@ -7,16 +7,16 @@ use serde_json::{Value, json};
 
 /// Paths as named by the model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Files {
+pub(crate) struct FileOperations {
     read: BTreeSet<String>,
     changed: BTreeSet<String>,
 }
 
 /// Tools that read their `path`, and tools that change it.
-const READERS: &[&str] = &["read"];
-const CHANGERS: &[&str] = &["edit", "write"];
+const READING_TOOLS: &[&str] = &["read"];
+const CHANGING_TOOLS: &[&str] = &["edit", "write"];
 
-impl Files {
+impl FileOperations {
     /// Reads the lists in the `details` of an earlier compaction.
     pub fn from_details(details: &Value) -> Self {
         let list = |name: &str| {
@@ -32,9 +32,9 @@ impl Files {
         for block in &answer.content {
             let AssistantBlock::ToolCall(call) = block else { continue };
             let Some(path) = call.arguments.get("path").and_then(Value::as_str) else { continue };
-            if READERS.contains(&call.name.as_str()) {
+            if READING_TOOLS.contains(&call.name.as_str()) {
                 self.read.insert(path.to_owned());
-            } else if CHANGERS.contains(&call.name.as_str()) {
+            } else if CHANGING_TOOLS.contains(&call.name.as_str()) {
                 self.changed.insert(path.to_owned());
             }
         }
@@ -50,7 +50,7 @@ impl Files {
     }
 
     /// Returns the files as the end of a summary; empty if there are no files.
-    pub fn written(&self) -> String {
+    pub fn summary_suffix(&self) -> String {
         let element = |name: &str, paths: Vec<&String>| {
             let lines: Vec<&str> = paths.into_iter().map(String::as_str).collect();
             if lines.is_empty() {
@@ -81,13 +81,13 @@ mod tests {
                 {"type": "toolCall", "id": "5", "name": "bash", "arguments": {"path": "c"}},
             ],
         });
-        let mut files = Files::from_details(&json!({"readFiles": ["z"], "modifiedFiles": [1, "y"]}));
+        let mut files = FileOperations::from_details(&json!({"readFiles": ["z"], "modifiedFiles": [1, "y"]}));
         files.add(&serde_json::from_value(answer).unwrap());
         assert_eq!(files.details(), json!({"readFiles": ["a", "z"], "modifiedFiles": ["b", "y"]}));
         assert_eq!(
-            files.written(),
+            files.summary_suffix(),
             "\n\n<read-files>\na\nz\n</read-files>\n\n<modified-files>\nb\ny\n</modified-files>"
         );
-        assert_eq!(Files::default().written(), "");
+        assert_eq!(FileOperations::default().summary_suffix(), "");
     }
 }

@@ -6,28 +6,28 @@ use crate::session::StoredMessage;
 
 /// An entry of the active branch, in the form for compaction.
 #[derive(Debug, Clone)]
-pub(crate) struct Item {
+pub(crate) struct BranchEntry {
     /// Id of the entry.
     pub id: String,
     /// Kind of the entry.
-    pub kind: Kind,
+    pub kind: EntryKind,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Kind {
+pub(crate) enum EntryKind {
     /// A message.
     Message(StoredMessage),
     /// Another entry that the model receives as a message: of an extension, or of another branch.
     Note(StoredMessage),
     /// An earlier compaction.
-    Compaction(Previous),
+    Compaction(PreviousCompaction),
     /// A setting, a name, or a similar entry.
     Other,
 }
 
 /// The relevant members of an earlier compaction.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Previous {
+pub(crate) struct PreviousCompaction {
     /// The summary.
     pub summary: String,
     /// The details, if the agent itself made them.

@@ -5,15 +5,15 @@ use std::sync::Arc;
 use agentese::types::{CompactionPlan, CompactionPlanBuilder};
 use serde_json::Value;
 
-use super::cut::{self, Keep};
-use super::files::Files;
-use super::item::{Item, Kind, Previous};
-use super::written::written;
-use crate::session::Transcript;
+use super::cut::{self, KeptAmount};
+use super::files::FileOperations;
+use super::item::{BranchEntry, EntryKind, PreviousCompaction};
+use super::written::transcript_paragraphs;
+use crate::session::MessageSnapshot;
 
 /// Reason for the absence of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NothingToDo {
+pub(crate) enum NothingToCompactError {
     // The texts are pi's.
     #[error("Already compacted")]
     AlreadyCompacted,
@@ -29,84 +29,84 @@ pub(crate) struct Plan {
     /// Number of tokens in the context before the compaction.
     pub tokens_before: u64,
     /// The messages that the summary replaces; may be empty.
-    pub history: Transcript,
+    pub history: MessageSnapshot,
     /// The beginning of the turn that the cut splits.
-    pub turn: Option<Transcript>,
+    pub turn_prefix: Option<MessageSnapshot>,
     /// The previous summary, which the new one updates.
     pub previous: Option<String>,
-    files: Files,
+    files: FileOperations,
 }
 
 /// Summary of an empty history, as in pi 0.55.
-const NO_HISTORY: &str = "No prior history.";
+const EMPTY_HISTORY_SUMMARY: &str = "No prior history.";
 /// Separator between the summary of the history and the summary of the turn's beginning; pi's user interfaces parse it.
-const TURN: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+const TURN_SEPARATOR: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
 
 /// Plans the compaction of a branch, root to leaf. The plan begins at the first entry that an earlier compaction kept,
 /// so no message is lost between the two. `tokens_before` returns the number of tokens in the model's context. Fails if
 /// there is nothing to summarise.
 pub(crate) fn plan(
-    items: &[Item],
+    items: &[BranchEntry],
     tokens_before: impl FnOnce() -> u64,
-    keep: Keep,
-) -> Result<Plan, NothingToDo> {
-    let last = items.last().ok_or(NothingToDo::Empty)?;
-    if matches!(last.kind, Kind::Compaction(_)) {
-        return Err(NothingToDo::AlreadyCompacted);
+    keep: KeptAmount,
+) -> Result<Plan, NothingToCompactError> {
+    let last = items.last().ok_or(NothingToCompactError::Empty)?;
+    if matches!(last.kind, EntryKind::Compaction(_)) {
+        return Err(NothingToCompactError::AlreadyCompacted);
     }
-    let before = items.iter().rposition(|item| matches!(item.kind, Kind::Compaction(_)));
+    let before = items.iter().rposition(|item| matches!(item.kind, EntryKind::Compaction(_)));
     let previous = before.map(|index| match &items[index].kind {
-        Kind::Compaction(previous) => previous.clone(),
-        _ => Previous::default(),
+        EntryKind::Compaction(previous) => previous.clone(),
+        _ => PreviousCompaction::default(),
     });
     let start = before.map_or(0, |index| {
         let kept = previous.as_ref().map_or("", |previous| &previous.first_kept);
         items[..index].iter().position(|item| item.id == kept).unwrap_or(index + 1)
     });
     let cut = cut::find(items, start, keep);
-    let history = messages(&items[start..cut.turn.unwrap_or(cut.kept)]);
-    let turn = cut.turn.map(|turn| messages(&items[turn..cut.kept]));
+    let history = messages(&items[start..cut.split_turn.unwrap_or(cut.first_kept)]);
+    let turn = cut.split_turn.map(|turn| messages(&items[turn..cut.first_kept]));
     // A model without input invents a summary, which would replace the existing messages.
-    if is_wordless(&history) && turn.as_ref().is_none_or(is_wordless) {
-        return Err(NothingToDo::Empty);
+    if has_no_text(&history) && turn.as_ref().is_none_or(has_no_text) {
+        return Err(NothingToCompactError::Empty);
     }
     let details = previous.as_ref().and_then(|previous| previous.details.as_ref());
-    let mut files = details.map(Files::from_details).unwrap_or_default();
-    for message in history.iter().chain(turn.iter().flat_map(Transcript::iter)) {
+    let mut files = details.map(FileOperations::from_details).unwrap_or_default();
+    for message in history.iter().chain(turn.iter().flat_map(MessageSnapshot::iter)) {
         files.add(&message);
     }
     Ok(Plan {
-        first_kept: items[cut.kept].id.clone(),
+        first_kept: items[cut.first_kept].id.clone(),
         tokens_before: tokens_before(),
         history,
-        turn,
+        turn_prefix: turn,
         previous: previous.map(|previous| previous.summary),
         files,
     })
 }
 
-fn is_wordless(messages: &Transcript) -> bool {
-    written(messages).next().is_none()
+fn has_no_text(messages: &MessageSnapshot) -> bool {
+    transcript_paragraphs(messages).next().is_none()
 }
 
-fn messages(items: &[Item]) -> Transcript {
-    let message = |item: &Item| match &item.kind {
-        Kind::Message(message) | Kind::Note(message) => Some(message.clone()),
-        Kind::Compaction(_) | Kind::Other => None,
+fn messages(items: &[BranchEntry]) -> MessageSnapshot {
+    let message = |item: &BranchEntry| match &item.kind {
+        EntryKind::Message(message) | EntryKind::Note(message) => Some(message.clone()),
+        EntryKind::Compaction(_) | EntryKind::Other => None,
     };
     items.iter().filter_map(message).collect()
 }
 
 impl Plan {
     /// Returns the plan in the form for hooks. Decodes all of its messages.
-    pub fn public(&self) -> CompactionPlan {
-        let messages = |messages: &Transcript| messages.iter().map(Arc::unwrap_or_clone).collect();
+    pub fn to_public(&self) -> CompactionPlan {
+        let messages = |messages: &MessageSnapshot| messages.iter().map(Arc::unwrap_or_clone).collect();
         let mut plan = CompactionPlanBuilder {
             first_kept_entry_id: self.first_kept.clone(),
             tokens_before: self.tokens_before,
             messages_to_summarize: messages(&self.history),
-            turn_prefix_messages: self.turn.as_ref().map(messages).unwrap_or_default(),
-            is_split_turn: self.turn.is_some(),
+            turn_prefix_messages: self.turn_prefix.as_ref().map(messages).unwrap_or_default(),
+            is_split_turn: self.turn_prefix.is_some(),
         }
         .build();
         plan.previous_summary.clone_from(&self.previous);
@@ -114,18 +114,18 @@ impl Plan {
     }
 
     /// Returns `true` if the model summarises the history. Returns `false` if there is only the beginning of a turn.
-    pub fn asks_for_history(&self) -> bool {
-        self.turn.is_none() || !is_wordless(&self.history)
+    pub fn summarizes_history(&self) -> bool {
+        self.turn_prefix.is_none() || !has_no_text(&self.history)
     }
 
     /// Returns the whole summary, composed from the answers of the model.
     pub fn summary(&self, history: Option<String>, turn: Option<String>) -> String {
-        let mut summary = history.unwrap_or_else(|| NO_HISTORY.to_owned());
+        let mut summary = history.unwrap_or_else(|| EMPTY_HISTORY_SUMMARY.to_owned());
         if let Some(turn) = turn {
-            summary.push_str(TURN);
+            summary.push_str(TURN_SEPARATOR);
             summary.push_str(&turn);
         }
-        summary.push_str(&self.files.written());
+        summary.push_str(&self.files.summary_suffix());
         summary
     }
 
@@ -144,7 +144,7 @@ pub(super) mod tests {
     use crate::session::StoredMessage;
 
     /// Returns entries by letter; see the tests of `cut`. `c` is a compaction.
-    pub(in super::super) fn items(letters: &str) -> Vec<Item> {
+    pub(in super::super) fn items(letters: &str) -> Vec<BranchEntry> {
         let text = "x".repeat(40);
         let usage = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
             "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}});
@@ -154,87 +154,98 @@ pub(super) mod tests {
         };
         let user = || message(json!({"role": "user", "content": text, "timestamp": 1}));
         let kind = |letter: char| match letter {
-            'u' => Kind::Message(user()),
-            'n' => Kind::Note(user()),
-            'a' => Kind::Message(message(json!({
+            'u' => EntryKind::Message(user()),
+            'n' => EntryKind::Note(user()),
+            'a' => EntryKind::Message(message(json!({
                 "role": "assistant", "content": blocks, "api": "a", "provider": "p", "model": "m",
                 "usage": usage, "stopReason": "stop", "timestamp": 1,
             }))),
-            'r' => Kind::Message(message(json!({
+            'r' => EntryKind::Message(message(json!({
                 "role": "toolResult", "toolCallId": "c", "toolName": "read", "content": blocks,
                 "isError": false, "timestamp": 1,
             }))),
-            'b' => Kind::Message(message(json!({
+            'b' => EntryKind::Message(message(json!({
                 "role": "bashExecution", "command": "", "output": text, "cancelled": false,
                 "truncated": false, "timestamp": 1,
             }))),
-            'c' => Kind::Compaction(Previous {
+            'c' => EntryKind::Compaction(PreviousCompaction {
                 summary: "before".to_owned(),
                 details: Some(json!({"readFiles": ["r"], "modifiedFiles": []})),
                 first_kept: String::new(),
             }),
             // A compaction that kept the entry before it.
-            'C' => Kind::Compaction(Previous { summary: "before".to_owned(), ..Previous::default() }),
-            _ => Kind::Other,
+            'C' => EntryKind::Compaction(PreviousCompaction {
+                summary: "before".to_owned(),
+                ..PreviousCompaction::default()
+            }),
+            _ => EntryKind::Other,
         };
         letters
             .chars()
             .enumerate()
             .map(|(index, letter)| {
                 let mut kind = kind(letter);
-                if let (Kind::Compaction(previous), 'C') = (&mut kind, letter) {
+                if let (EntryKind::Compaction(previous), 'C') = (&mut kind, letter) {
                     previous.first_kept = (index - 1).to_string();
                 }
-                Item { id: index.to_string(), kind }
+                BranchEntry { id: index.to_string(), kind }
             })
             .collect()
     }
 
-    fn outline(letters: &str, keep: u64) -> Result<(String, usize, Option<usize>, bool), NothingToDo> {
-        let plan = plan(&items(letters), || 0, Keep::Around(keep))?;
-        Ok((plan.first_kept, plan.history.len(), plan.turn.map(|turn| turn.len()), plan.previous.is_some()))
+    fn outline(
+        letters: &str,
+        keep: u64,
+    ) -> Result<(String, usize, Option<usize>, bool), NothingToCompactError> {
+        let plan = plan(&items(letters), || 0, KeptAmount::AtLeast(keep))?;
+        Ok((
+            plan.first_kept,
+            plan.history.len(),
+            plan.turn_prefix.map(|turn| turn.len()),
+            plan.previous.is_some(),
+        ))
     }
 
     #[test]
-    fn what_is_summarised_and_what_is_kept() {
+    fn plan_separates_summarised_and_kept_entries() {
         assert_eq!(outline("uauaua", 20), Ok(("4".into(), 4, None, false)));
         assert_eq!(outline("uauaua", 10), Ok(("5".into(), 4, Some(1), false)));
         assert_eq!(outline("uaucuaua", 20), Ok(("6".into(), 2, None, true)));
     }
 
     #[test]
-    fn a_second_compaction_begins_with_what_the_first_one_kept() {
+    fn second_compaction_starts_with_entries_kept_by_the_first() {
         // The second compaction summarises the answer that the first one kept.
         assert_eq!(outline("uaCuaua", 20), Ok(("5".into(), 3, None, true)));
         assert_eq!(outline("uaCuaua", 40), Ok(("3".into(), 1, None, true)));
         // Or both keep it.
-        assert_eq!(outline("uauauaC-", 1000).unwrap_err(), NothingToDo::Empty);
+        assert_eq!(outline("uauauaC-", 1000).unwrap_err(), NothingToCompactError::Empty);
     }
 
     #[test]
-    fn a_history_of_nothing_is_refused() {
+    fn empty_history_is_rejected() {
         for letters in ["--", "-", "--cua", "uaC-", "uaCn"] {
-            assert_eq!(outline(letters, 200).unwrap_err(), NothingToDo::Empty, "{letters}");
+            assert_eq!(outline(letters, 200).unwrap_err(), NothingToCompactError::Empty, "{letters}");
         }
     }
 
     #[test]
     fn a_compaction_is_not_compacted() {
-        assert_eq!(outline("", 20).unwrap_err(), NothingToDo::Empty);
-        assert_eq!(outline("uac", 20).unwrap_err(), NothingToDo::AlreadyCompacted);
+        assert_eq!(outline("", 20).unwrap_err(), NothingToCompactError::Empty);
+        assert_eq!(outline("uac", 20).unwrap_err(), NothingToCompactError::AlreadyCompacted);
     }
 
     #[test]
-    fn the_summary_is_made_of_its_parts() {
-        let split = plan(&items("cuara"), || 0, Keep::Around(10)).unwrap();
-        assert!(!split.asks_for_history());
+    fn summary_is_composed_of_its_parts() {
+        let split = plan(&items("cuara"), || 0, KeptAmount::AtLeast(10)).unwrap();
+        assert!(!split.summarizes_history());
         assert_eq!(
             split.summary(None, Some("turn".into())),
             "No prior history.\n\n---\n\n**Turn Context (split turn):**\n\nturn\n\n<read-files>\nr\n</read-files>"
         );
         assert_eq!(split.details(), json!({"readFiles": ["r"], "modifiedFiles": []}));
-        let whole = plan(&items("uaua"), || 0, Keep::Around(20)).unwrap();
-        assert!(whole.asks_for_history());
+        let whole = plan(&items("uaua"), || 0, KeptAmount::AtLeast(20)).unwrap();
+        assert!(whole.summarizes_history());
         assert_eq!(whole.summary(Some("history".into()), None), "history");
     }
 }

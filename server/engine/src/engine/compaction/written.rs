@@ -3,18 +3,20 @@
 use agentese::types::{AgentMessage, AssistantBlock, InputBlock, InputContent};
 
 use crate::providers::history;
-use crate::session::Transcript;
+use crate::session::MessageSnapshot;
 use crate::tools::as_terminal_shows;
 
 /// Maximum length of a tool result in the text, in characters.
 const RESULT_LIMIT: usize = 2000;
 
 /// Returns the conversation, one paragraph per item, composed on demand. Images are left out.
-pub(super) fn written(messages: &Transcript) -> impl Iterator<Item = String> + Send + use<> {
-    history::for_model(messages.iter()).flat_map(|message| paragraphs(&message))
+pub(super) fn transcript_paragraphs(
+    messages: &MessageSnapshot,
+) -> impl Iterator<Item = String> + Send + use<> {
+    history::for_model(messages.iter()).flat_map(|message| message_paragraphs(&message))
 }
 
-fn paragraphs(message: &AgentMessage) -> Vec<String> {
+fn message_paragraphs(message: &AgentMessage) -> Vec<String> {
     let mut paragraphs: Vec<String> = Vec::new();
     let mut say = |who: &str, text: &str| {
         if !text.trim().is_empty() {
@@ -42,7 +44,7 @@ fn paragraphs(message: &AgentMessage) -> Vec<String> {
             say("Assistant, calling tools", &calls.join("; "));
         }
         AgentMessage::ToolResult(result) => {
-            say("Tool result", &shortened(&as_terminal_shows(&texts(&result.content))))
+            say("Tool result", &truncate_result(&as_terminal_shows(&texts(&result.content))))
         }
         _ => {}
     }
@@ -57,7 +59,7 @@ fn texts(blocks: &[InputBlock]) -> String {
     blocks.iter().filter_map(text).collect::<Vec<_>>().join("\n")
 }
 
-fn shortened(text: &str) -> String {
+fn truncate_result(text: &str) -> String {
     match text.char_indices().nth(RESULT_LIMIT) {
         None => text.to_owned(),
         Some((end, _)) => {
@@ -77,10 +79,10 @@ mod tests {
     use crate::session::StoredMessage;
 
     #[test]
-    fn everybody_is_named_and_long_results_are_cut() {
+    fn roles_are_named_and_long_results_are_truncated() {
         let usage = json!({"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0,
             "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}});
-        let messages: Transcript = serde_json::from_value::<Vec<AgentMessage>>(json!([
+        let messages: MessageSnapshot = serde_json::from_value::<Vec<AgentMessage>>(json!([
             {"role": "user", "content": [{"type": "text", "text": "look"}, {"type": "image", "data": "", "mimeType": "image/png"}], "timestamp": 1},
             {"role": "assistant", "api": "a", "provider": "p", "model": "m", "usage": usage, "stopReason": "toolUse", "timestamp": 1,
              "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "I look."},
@@ -97,7 +99,7 @@ mod tests {
              read(path=\"a b\", limit=3)\n\nTool result: {}\n[5 more characters left out]",
             "é".repeat(2000)
         );
-        assert_eq!(written(&messages).collect::<Vec<_>>().join("\n\n"), expected);
-        assert_eq!(written(&std::iter::empty().collect()).count(), 0);
+        assert_eq!(transcript_paragraphs(&messages).collect::<Vec<_>>().join("\n\n"), expected);
+        assert_eq!(transcript_paragraphs(&std::iter::empty().collect()).count(), 0);
     }
 }

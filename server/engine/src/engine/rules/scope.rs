@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 /// A stream of a growing answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stream<'a> {
+pub(super) enum OutputStream<'a> {
     Text,
     Thinking,
     /// The arguments of a call of that tool.
@@ -16,7 +16,7 @@ pub(super) enum Stream<'a> {
 
 /// Calls that a rule watches.
 #[derive(Debug)]
-struct Calls {
+struct CallFilter {
     /// Name of the tool; `None` for every tool.
     tool: Option<String>,
     /// Files that the calls name; `None` for all calls.
@@ -25,63 +25,65 @@ struct Calls {
 
 /// The streams that a rule watches.
 #[derive(Debug, Default)]
-pub(super) struct Scope {
+pub(super) struct RuleScope {
     text: bool,
     thinking: bool,
-    calls: Vec<Calls>,
+    calls: Vec<CallFilter>,
     /// Files that a match requires in any stream; `None` without that condition.
     files: Option<GlobSet>,
 }
 
-impl Scope {
+impl RuleScope {
     /// Parses the tokens of a rule. An empty list means text and all tools. Invalid tokens are ignored. Returns `None`
     /// if no stream is left.
     pub fn new(tokens: &[String], globs: &[String]) -> Option<Self> {
-        let mut scope = Self { files: files(globs), ..Self::default() };
+        let mut scope = Self { files: compile_globs(globs), ..Self::default() };
         if tokens.is_empty() {
             scope.text = true;
-            scope.calls.push(Calls { tool: None, files: None });
+            scope.calls.push(CallFilter { tool: None, files: None });
         }
         for token in tokens {
             match token.to_ascii_lowercase().as_str() {
                 "text" => scope.text = true,
                 "thinking" => scope.thinking = true,
-                "tool" | "toolcall" => scope.calls.push(Calls { tool: None, files: None }),
-                _ => scope.calls.extend(calls(token)),
+                "tool" | "toolcall" => scope.calls.push(CallFilter { tool: None, files: None }),
+                _ => scope.calls.extend(parse_call_filter(token)),
             }
         }
         (scope.text || scope.thinking || !scope.calls.is_empty()).then_some(scope)
     }
 
     /// Returns `true` if the scope includes that stream for at least some files.
-    pub fn reaches(&self, stream: Stream<'_>) -> bool {
+    pub fn reaches(&self, stream: OutputStream<'_>) -> bool {
         match stream {
-            Stream::Text => self.text,
-            Stream::Thinking => self.thinking,
-            Stream::Tool(name) => self.calls.iter().any(|calls| calls.are_of(name)),
+            OutputStream::Text => self.text,
+            OutputStream::Thinking => self.thinking,
+            OutputStream::Tool(name) => self.calls.iter().any(|calls| calls.matches_tool(name)),
         }
     }
 
     /// Returns `true` if the scope includes that stream with those files.
-    pub fn includes(&self, stream: Stream<'_>, files: &[String]) -> bool {
-        let of = |globs: &Option<GlobSet>| globs.as_ref().is_none_or(|globs| any(globs, files));
+    pub fn includes(&self, stream: OutputStream<'_>, files: &[String]) -> bool {
+        let of = |globs: &Option<GlobSet>| globs.as_ref().is_none_or(|globs| matches_any(globs, files));
         of(&self.files)
             && match stream {
-                Stream::Text => self.text,
-                Stream::Thinking => self.thinking,
-                Stream::Tool(name) => self.calls.iter().any(|calls| calls.are_of(name) && of(&calls.files)),
+                OutputStream::Text => self.text,
+                OutputStream::Thinking => self.thinking,
+                OutputStream::Tool(name) => {
+                    self.calls.iter().any(|calls| calls.matches_tool(name) && of(&calls.files))
+                }
             }
     }
 }
 
-impl Calls {
-    fn are_of(&self, name: &str) -> bool {
+impl CallFilter {
+    fn matches_tool(&self, name: &str) -> bool {
         self.tool.as_ref().is_none_or(|tool| tool.eq_ignore_ascii_case(name))
     }
 }
 
 /// Parses `tool:edit(*.rs)`, `tool:edit`, `tool(*.rs)`, `edit(*.rs)` or `edit`.
-fn calls(token: &str) -> Option<Calls> {
+fn parse_call_filter(token: &str) -> Option<CallFilter> {
     let (name, glob) = match token.split_once('(') {
         Some((name, rest)) => (name, Some(rest.strip_suffix(')')?.trim())),
         None => (token, None),
@@ -93,13 +95,13 @@ fn calls(token: &str) -> Option<Calls> {
     }
     let tool = Some(name.to_owned()).filter(|name| !name.is_empty());
     match glob {
-        Some(glob) => Some(Calls { tool, files: Some(files(&[glob.to_owned()])?) }),
-        None => Some(Calls { tool, files: None }),
+        Some(glob) => Some(CallFilter { tool, files: Some(compile_globs(&[glob.to_owned()])?) }),
+        None => Some(CallFilter { tool, files: None }),
     }
 }
 
 /// Compiles globs. Returns `None` if there is no valid glob.
-fn files(globs: &[String]) -> Option<GlobSet> {
+fn compile_globs(globs: &[String]) -> Option<GlobSet> {
     let globs = globs.iter().filter_map(|glob| GlobBuilder::new(glob).literal_separator(true).build().ok());
     let globs: Vec<_> = globs.collect();
     if globs.is_empty() {
@@ -113,7 +115,7 @@ fn files(globs: &[String]) -> Option<GlobSet> {
 }
 
 /// Returns `true` if the globs match one of the files, or its name alone.
-fn any(globs: &GlobSet, files: &[String]) -> bool {
+fn matches_any(globs: &GlobSet, files: &[String]) -> bool {
     files.iter().any(|file| {
         let name = Path::new(file).file_name();
         globs.is_match(file) || name.is_some_and(|name| globs.is_match(name))
@@ -122,7 +124,7 @@ fn any(globs: &GlobSet, files: &[String]) -> bool {
 
 /// Returns the files that the arguments of a call name: as given, as absolute paths, and relative to the working
 /// directory.
-pub(super) fn named(arguments: &Map<String, Value>, cwd: &Path) -> Vec<String> {
+pub(super) fn named_files(arguments: &Map<String, Value>, cwd: &Path) -> Vec<String> {
     let mut given = Vec::new();
     for (key, value) in arguments {
         let key = key.to_ascii_lowercase();
@@ -153,35 +155,36 @@ mod tests {
 
     use super::*;
 
-    fn scope(tokens: &[&str], globs: &[&str]) -> Option<Scope> {
+    fn scope(tokens: &[&str], globs: &[&str]) -> Option<RuleScope> {
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
-        Scope::new(&owned(tokens), &owned(globs))
+        RuleScope::new(&owned(tokens), &owned(globs))
     }
 
-    fn includes(tokens: &[&str], stream: Stream<'_>, files: &[&str]) -> bool {
+    fn includes(tokens: &[&str], stream: OutputStream<'_>, files: &[&str]) -> bool {
         let files: Vec<_> = files.iter().map(|file| (*file).to_owned()).collect();
         scope(tokens, &[]).is_some_and(|scope| scope.includes(stream, &files))
     }
 
     #[test]
     fn without_tokens_it_is_text_and_every_tool() {
-        assert!(includes(&[], Stream::Text, &[]) && includes(&[], Stream::Tool("x"), &[]));
-        assert!(!includes(&[], Stream::Thinking, &[]));
+        assert!(includes(&[], OutputStream::Text, &[]) && includes(&[], OutputStream::Tool("x"), &[]));
+        assert!(!includes(&[], OutputStream::Thinking, &[]));
     }
 
     #[test]
     fn tokens_name_streams_tools_and_files() {
         assert!(
-            includes(&["thinking"], Stream::Thinking, &[]) && !includes(&["thinking"], Stream::Text, &[])
+            includes(&["thinking"], OutputStream::Thinking, &[])
+                && !includes(&["thinking"], OutputStream::Text, &[])
         );
         for token in ["tool", "toolcall", "tool:bash", "bash", "tool:BASH"] {
-            assert!(includes(&[token], Stream::Tool("bash"), &[]), "{token}");
+            assert!(includes(&[token], OutputStream::Tool("bash"), &[]), "{token}");
         }
-        assert!(!includes(&["tool:bash"], Stream::Tool("edit"), &[]));
+        assert!(!includes(&["tool:bash"], OutputStream::Tool("edit"), &[]));
         for token in ["tool:edit(*.rs)", "edit(src/*.rs)", "tool(**/*.rs)"] {
-            assert!(includes(&[token], Stream::Tool("edit"), &["src/a.rs"]), "{token}");
-            assert!(!includes(&[token], Stream::Tool("edit"), &["src/a.ts"]), "{token}");
-            assert!(!includes(&[token], Stream::Tool("edit"), &[]), "{token}");
+            assert!(includes(&[token], OutputStream::Tool("edit"), &["src/a.rs"]), "{token}");
+            assert!(!includes(&[token], OutputStream::Tool("edit"), &["src/a.ts"]), "{token}");
+            assert!(!includes(&[token], OutputStream::Tool("edit"), &[]), "{token}");
         }
         for token in ["two words", "edit(", "edit()", "a:b"] {
             assert!(scope(&[token], &[]).is_none(), "{token}");
@@ -191,15 +194,15 @@ mod tests {
     #[test]
     fn globs_of_the_rule_hold_for_every_stream() {
         let rule = scope(&["text", "tool"], &["*.rs"]).unwrap();
-        assert!(!rule.includes(Stream::Text, &[]) && rule.reaches(Stream::Text));
-        assert!(rule.includes(Stream::Tool("edit"), &["a/b.rs".to_owned()]));
+        assert!(!rule.includes(OutputStream::Text, &[]) && rule.reaches(OutputStream::Text));
+        assert!(rule.includes(OutputStream::Tool("edit"), &["a/b.rs".to_owned()]));
     }
 
     #[test]
     fn files_are_found_in_arguments() {
         let arguments =
             json!({"path": "./src/a.rs", "newPath": "/other/b.rs", "paths": ["c.rs", 7], "command": "d.rs"});
-        let named = named(arguments.as_object().unwrap(), Path::new("/home/me"));
+        let named = named_files(arguments.as_object().unwrap(), Path::new("/home/me"));
         assert_eq!(
             named,
             [

@@ -14,7 +14,7 @@ const NAME: &str = "agentese-pi-host.mjs";
 
 /// Result of the unpacking.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Unpacked {
+pub(super) struct UnpackedHost {
     /// The program's file.
     pub program: PathBuf,
     /// Folder for compiled code of the program.
@@ -22,7 +22,7 @@ pub(super) struct Unpacked {
 }
 
 /// Unpacks into the first usable folder. Fails with the error of each folder.
-pub(super) fn unpack(folders: &[PathBuf]) -> Result<Unpacked, String> {
+pub(super) fn unpack(folders: &[PathBuf]) -> Result<UnpackedHost, String> {
     let mut wrong = Vec::new();
     for folder in folders {
         match unpack_into(folder) {
@@ -33,25 +33,25 @@ pub(super) fn unpack(folders: &[PathBuf]) -> Result<Unpacked, String> {
     Err(format!("their host cannot be unpacked ({})", wrong.join("; ")))
 }
 
-fn unpack_into(folder: &Path) -> io::Result<Unpacked> {
-    private(folder)?;
+fn unpack_into(folder: &Path) -> io::Result<UnpackedHost> {
+    create_private(folder)?;
     let own = folder.join(format!("pi-host-{}", &HASH[..16]));
-    private(&own)?;
+    create_private(&own)?;
     let (program, cache) = (own.join(NAME), own.join("compiled"));
-    private(&cache)?;
+    create_private(&cache)?;
     // A truncated or modified file is replaced, so that only the embedded program runs.
     if fs::read(&program).is_ok_and(|found| found == PROGRAM) {
-        return Ok(Unpacked { program, cache });
+        return Ok(UnpackedHost { program, cache });
     }
     let mut file = tempfile::NamedTempFile::new_in(&own)?;
     file.write_all(PROGRAM)?;
     file.persist(&program)?;
-    Ok(Unpacked { program, cache })
+    Ok(UnpackedHost { program, cache })
 }
 
 /// Creates a folder that only its owner can access. Fails if the folder exists and another user can write to
 /// it.
-fn private(folder: &Path) -> io::Result<()> {
+fn create_private(folder: &Path) -> io::Result<()> {
     match fs::DirBuilder::new().recursive(true).mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}

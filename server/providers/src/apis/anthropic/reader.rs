@@ -4,17 +4,17 @@ use serde_json::{Map, Value};
 
 use super::super::api::Reader;
 use super::super::content::{arguments, parts};
-use super::super::said::{StreamEventBuilder, count};
-use super::super::slots::{Opening, Part, Slots};
-use crate::{Done, Failure, FailureKind, TokenCounts};
+use super::super::said::{StreamEventBuilder, token_count};
+use super::super::slots::{BlockPart, BlockSequencer, BlockStart};
+use crate::{FinishReason, ProviderError, ProviderErrorKind, TokenCounts};
 
 /// The text shown for reasoning that cannot be read.
 const REDACTED: &str = "[Reasoning redacted]";
 
 /// The state of a message.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
-    slots: Slots<Option<u64>>,
+pub(super) struct MessageReader {
+    sequencer: BlockSequencer<Option<u64>>,
     /// Open blocks.
     blocks: Vec<Block>,
     counts: TokenCounts,
@@ -38,70 +38,70 @@ enum Kind {
     Unknown,
 }
 
-impl Reader for Messages {
-    fn event(&mut self, data: &str, said: &mut StreamEventBuilder) {
-        let Some(event) = said.json(data) else { return };
+impl Reader for MessageReader {
+    fn event(&mut self, data: &str, builder: &mut StreamEventBuilder) {
+        let Some(event) = builder.json(data) else { return };
         match event["type"].as_str() {
             Some("message_start") => {
-                said.id(&event["message"]["id"]);
-                self.usage(&event["message"]["usage"], said);
+                builder.id(&event["message"]["id"]);
+                self.usage(&event["message"]["usage"], builder);
             }
-            Some("content_block_start") => self.start(&event, said),
-            Some("content_block_delta") => self.delta(&event, said),
-            Some("content_block_stop") => self.stop_block(event["index"].as_u64(), said),
+            Some("content_block_start") => self.start(&event, builder),
+            Some("content_block_delta") => self.delta(&event, builder),
+            Some("content_block_stop") => self.stop_block(event["index"].as_u64(), builder),
             Some("message_delta") => {
                 if let Some(reason) = event["delta"]["stop_reason"].as_str() {
                     self.stop = Some(reason.to_owned());
-                    said.stop_word(&event["delta"]["stop_reason"]);
+                    builder.raw_stop_reason(&event["delta"]["stop_reason"]);
                 }
-                self.usage(&event["usage"], said);
+                self.usage(&event["usage"], builder);
             }
-            Some("message_stop") => self.finish(said),
-            Some("error") => said.fail(Failure::from_text(event.to_string())),
+            Some("message_stop") => self.finish(builder),
+            Some("error") => builder.fail(ProviderError::from_text(event.to_string())),
             // A ping, or an event that is newer than this version.
             _ => {}
         }
     }
 
-    fn end(&mut self, said: &mut StreamEventBuilder) {
-        said.cut_off();
+    fn end(&mut self, builder: &mut StreamEventBuilder) {
+        builder.cut_off();
     }
 }
 
-impl Messages {
-    fn start(&mut self, event: &Value, said: &mut StreamEventBuilder) {
+impl MessageReader {
+    fn start(&mut self, event: &Value, builder: &mut StreamEventBuilder) {
         let index = event["index"].as_u64();
         // Without an index of its own, a block has no way to separate its parts from those of the block before.
         if index.is_none() || self.blocks.iter().any(|block| block.index == index) {
-            self.stop_all(said);
+            self.stop_all(builder);
         }
         let block = &event["content_block"];
         let text = |name: &str| block[name].as_str().unwrap_or_default();
         let kind = match block["type"].as_str() {
             Some("text") => {
-                self.slots.open(index, Opening::Text, said);
+                self.sequencer.open(index, BlockStart::Text, builder);
                 if block["text"] != "" {
-                    self.grow(index, &block["text"], false, said);
+                    self.grow(index, &block["text"], false, builder);
                 }
                 Kind::Text
             }
             Some("thinking") => {
                 // A block that is cut off before its signature has an empty one, as in pi 0.55.
-                self.slots.open(index, Opening::Thinking(Some(String::new())), said);
+                self.sequencer.open(index, BlockStart::Thinking(Some(String::new())), builder);
                 if block["thinking"] != "" {
-                    self.grow(index, &block["thinking"], true, said);
+                    self.grow(index, &block["thinking"], true, builder);
                 }
                 Kind::Thinking(text("signature").to_owned())
             }
             Some("redacted_thinking") => {
-                self.slots.open(index, Opening::Thinking(None), said);
-                self.slots.push(&index, Part::Redacted, said);
-                self.slots.push(&index, Part::Thinking(REDACTED.to_owned()), said);
+                self.sequencer.open(index, BlockStart::Thinking(None), builder);
+                self.sequencer.push(&index, BlockPart::Redacted, builder);
+                self.sequencer.push(&index, BlockPart::Thinking(REDACTED.to_owned()), builder);
                 Kind::Thinking(text("data").to_owned())
             }
             Some("tool_use") => {
-                let call = Opening::Call { id: text("id").to_owned(), name: text("name").to_owned() };
-                self.slots.open(index, call, said);
+                let call = BlockStart::Call { id: text("id").to_owned(), name: text("name").to_owned() };
+                self.sequencer.open(index, call, builder);
                 let input = Some(&block["input"]).filter(|input| **input != Value::Object(Map::new()));
                 Kind::Call(input.and_then(arguments))
             }
@@ -110,19 +110,21 @@ impl Messages {
         self.blocks.push(Block { index, kind });
     }
 
-    fn delta(&mut self, event: &Value, said: &mut StreamEventBuilder) {
+    fn delta(&mut self, event: &Value, builder: &mut StreamEventBuilder) {
         let index = event["index"].as_u64();
         let Some(block) = self.blocks.iter_mut().find(|block| block.index == index) else {
             let text = "The provider sent a part of a block that is not open.";
-            said.fail(Failure::new(FailureKind::Protocol, text));
+            builder.fail(ProviderError::new(ProviderErrorKind::Protocol, text));
             return;
         };
         let delta = &event["delta"];
         let text = |name: &str| delta[name].as_str().unwrap_or_default();
         match (delta["type"].as_str(), &mut block.kind) {
-            (Some("text_delta"), Kind::Text) => self.grow(index, &delta["text"], false, said),
-            (Some("thinking_delta"), Kind::Thinking(_)) => self.grow(index, &delta["thinking"], true, said),
-            (Some("signature_delta"), Kind::Thinking(mark)) if said.hold(text("signature").len()) => {
+            (Some("text_delta"), Kind::Text) => self.grow(index, &delta["text"], false, builder),
+            (Some("thinking_delta"), Kind::Thinking(_)) => {
+                self.grow(index, &delta["thinking"], true, builder)
+            }
+            (Some("signature_delta"), Kind::Thinking(mark)) if builder.reserve(text("signature").len()) => {
                 mark.push_str(text("signature"));
             }
             (Some("input_json_delta"), Kind::Call(whole)) => {
@@ -130,52 +132,52 @@ impl Messages {
                 if !part.is_empty() {
                     *whole = None;
                 }
-                self.slots.push(&index, Part::Arguments(part), said);
+                self.sequencer.push(&index, BlockPart::Arguments(part), builder);
             }
             _ => {}
         }
     }
 
     /// Adds text or reasoning to a block; an empty piece is passed on, too.
-    fn grow(&mut self, index: Option<u64>, content: &Value, thinks: bool, said: &mut StreamEventBuilder) {
-        let found = if content == "" { vec![Part::Text(String::new())] } else { parts(content) };
+    fn grow(&mut self, index: Option<u64>, content: &Value, thinks: bool, builder: &mut StreamEventBuilder) {
+        let found = if content == "" { vec![BlockPart::Text(String::new())] } else { parts(content) };
         for part in found {
             let part = match part {
-                Part::Text(text) if thinks => Part::Thinking(text),
+                BlockPart::Text(text) if thinks => BlockPart::Thinking(text),
                 part => part,
             };
-            self.slots.push(&index, part, said);
+            self.sequencer.push(&index, part, builder);
         }
     }
 
-    fn stop_block(&mut self, index: Option<u64>, said: &mut StreamEventBuilder) {
+    fn stop_block(&mut self, index: Option<u64>, builder: &mut StreamEventBuilder) {
         let found = match index {
             Some(_) => self.blocks.iter().position(|block| block.index == index),
             None => self.blocks.len().checked_sub(1),
         };
         let Some(block) = found.map(|place| self.blocks.remove(place)) else { return };
         let last = match block.kind {
-            Kind::Thinking(mark) => Some(Part::Signature(mark)),
-            Kind::Call(whole) => whole.map(Part::Arguments),
+            Kind::Thinking(mark) => Some(BlockPart::Signature(mark)),
+            Kind::Call(whole) => whole.map(BlockPart::Arguments),
             Kind::Text | Kind::Unknown => None,
         };
         if let Some(last) = last {
-            self.slots.push(&block.index, last, said);
+            self.sequencer.push(&block.index, last, builder);
         }
-        self.slots.end(&block.index, said);
+        self.sequencer.end(&block.index, builder);
     }
 
-    fn stop_all(&mut self, said: &mut StreamEventBuilder) {
+    fn stop_all(&mut self, builder: &mut StreamEventBuilder) {
         while let Some(first) = self.blocks.first().map(|block| block.index) {
             match first {
-                Some(_) => self.stop_block(first, said),
-                None => self.stop_block(None, said),
+                Some(_) => self.stop_block(first, builder),
+                None => self.stop_block(None, builder),
             }
         }
     }
 
     /// Sets the usage. A figure that is missing or no number keeps its previous value.
-    fn usage(&mut self, usage: &Value, said: &mut StreamEventBuilder) {
+    fn usage(&mut self, usage: &Value, builder: &mut StreamEventBuilder) {
         let counts = &mut self.counts;
         for (name, place) in [
             ("input_tokens", &mut counts.input),
@@ -183,27 +185,27 @@ impl Messages {
             ("cache_read_input_tokens", &mut counts.cache_read),
             ("cache_creation_input_tokens", &mut counts.cache_write),
         ] {
-            if let Some(count) = count(&usage[name]) {
+            if let Some(count) = token_count(&usage[name]) {
                 *place = count;
             }
         }
-        let hour = count(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
+        let hour = token_count(&usage["cache_creation"]["ephemeral_1h_input_tokens"]);
         counts.cache_write_hour = hour.or(counts.cache_write_hour).or(Some(0));
-        said.usage(self.counts);
+        builder.usage(self.counts);
     }
 
-    fn finish(&mut self, said: &mut StreamEventBuilder) {
-        self.stop_all(said);
+    fn finish(&mut self, builder: &mut StreamEventBuilder) {
+        self.stop_all(builder);
         match self.stop.as_deref() {
-            Some("end_turn" | "pause_turn" | "stop_sequence") => said.done(Done::Stop),
-            Some("max_tokens") => said.done(Done::Length),
-            Some("tool_use") => said.done(Done::ToolUse),
+            Some("end_turn" | "pause_turn" | "stop_sequence") => builder.done(FinishReason::Stop),
+            Some("max_tokens") => builder.done(FinishReason::Length),
+            Some("tool_use") => builder.done(FinishReason::ToolUse),
             Some(reason @ ("refusal" | "sensitive")) => {
                 let text = format!("The model refused to answer (stop reason {reason}).");
-                said.fail(Failure::new(FailureKind::Refused, text));
+                builder.fail(ProviderError::new(ProviderErrorKind::Refused, text));
             }
-            Some(reason) => said.unhandled_stop(reason),
-            None => said.cut_off(),
+            Some(reason) => builder.unhandled_stop(reason),
+            None => builder.cut_off(),
         }
     }
 }
@@ -213,7 +215,7 @@ mod tests {
     use serde_json::json;
 
     use super::super::Anthropic;
-    use crate::apis::testing::{check_cuts, outline, stop_word};
+    use crate::apis::testing::{check_cuts, outline, raw_stop_reason};
 
     fn body(events: &[serde_json::Value]) -> String {
         let event = |event: &serde_json::Value| {
@@ -273,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_told_block_by_block() {
+    fn a_message_is_emitted_block_by_block() {
         assert_eq!(
             outline(&Anthropic, &everything()),
             [
@@ -305,14 +307,14 @@ mod tests {
     }
 
     #[test]
-    fn the_id_of_the_message_and_the_word_for_its_end_are_told() {
+    fn id_and_stop_reason_of_the_message_are_emitted() {
         let body = message(&[], "stop_sequence").replace("{\"usage\"", "{\"id\":\"msg_1\",\"usage\"");
         assert_eq!(outline(&Anthropic, &body)[0], "id msg_1");
-        assert_eq!(stop_word(&Anthropic, &body).as_deref(), Some("stop_sequence"));
+        assert_eq!(raw_stop_reason(&Anthropic, &body).as_deref(), Some("stop_sequence"));
     }
 
     #[test]
-    fn an_empty_piece_is_told_and_an_empty_start_is_not() {
+    fn an_empty_delta_is_emitted_and_an_empty_start_is_not() {
         let blocks = [
             start(0, json!({"type": "text", "text": ""})),
             delta(0, json!({"type": "text_delta", "text": ""})),
@@ -331,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_ends_as_its_stop_reason_says() {
+    fn the_stop_reason_decides_the_end_of_a_message() {
         for (reason, last) in [
             ("end_turn", "done Stop"),
             ("pause_turn", "done Stop"),
@@ -366,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_put_together_by_index_whatever_comes_between() {
+    fn blocks_are_assembled_by_index_despite_events_between() {
         let call = |index: u64, id: &str| {
             start(index, json!({"type": "tool_use", "id": id, "name": "bash", "input": {}}))
         };

@@ -9,11 +9,11 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
 use serde_json::{Value, json};
 
-use super::super::api::{Asked, Wire};
-use super::super::body::{Body, Items};
-use super::super::forms::Form;
-use crate::settings::Cache;
-use crate::{Failure, history};
+use super::super::api::{RequestContext, WireRequest};
+use super::super::body::{Body, ListWriter};
+use super::super::forms::Fallback;
+use crate::settings::CacheRetention;
+use crate::{ProviderError, history};
 
 const VERSION: &str = "2023-06-01";
 const FINE_GRAINED_TOOLS: &str = "fine-grained-tool-streaming-2025-05-14";
@@ -29,21 +29,21 @@ const LEAST_BUDGET: u64 = 1024;
 const IMAGE_ONLY: &str = "(see attached image)";
 
 /// Parts of requests that a host may refuse.
-pub(super) const FORMS: &[Form] = &[
-    Form::new("adaptive", &["adaptive", "budget_tokens", "output_config", "thinking.type"])
+pub(super) const FALLBACKS: &[Fallback] = &[
+    Fallback::new("adaptive", &["adaptive", "budget_tokens", "output_config", "thinking.type"])
         .except(&["max_tokens"]),
-    Form::new("cache_control", &["cache_control"]),
-    Form::new("anthropic-beta", &["anthropic-beta", "anthropic_beta", "beta flag"]),
+    Fallback::new("cache_control", &["cache_control"]),
+    Fallback::new("anthropic-beta", &["anthropic-beta", "anthropic_beta", "beta flag"]),
 ];
 
-pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
-    let request = asked.request;
-    let mark = cache_mark(asked);
-    let messages = history::fit(request.messages.iter(), asked.model(), &id);
+pub(super) fn write(context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {
+    let request = context.request;
+    let mark = cache_mark(context);
+    let messages = history::adapt_to_model(request.messages.iter(), context.model(), &id);
     let mut body = json!({
-        "model": asked.model().id,
+        "model": context.model().id,
         "messages": null,
-        "max_tokens": asked.max_tokens(),
+        "max_tokens": context.max_tokens(),
         "stream": true,
     });
     if !request.system_prompt.is_empty() {
@@ -51,7 +51,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
             json!([marked(json!({"type": "text", "text": request.system_prompt}), mark.as_ref())]);
     }
     let mut betas = vec![FINE_GRAINED_TOOLS];
-    match thinking(asked) {
+    match thinking(context) {
         Thinking::None => {}
         Thinking::Budget { budget, limit } => {
             body["max_tokens"] = json!(limit);
@@ -71,7 +71,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     }
     let mut headers = HeaderMap::new();
     headers.insert("anthropic-version", HeaderValue::from_static(VERSION));
-    if let Some(key) = asked.key {
+    if let Some(key) = context.key {
         if key.is_bearer() {
             betas.push(LOGIN);
             headers.insert(AUTHORIZATION, key.header("Bearer ")?);
@@ -79,14 +79,14 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
             headers.insert("x-api-key", key.header("")?);
         }
     }
-    if asked.forms.has("anthropic-beta") {
+    if context.fallbacks.has("anthropic-beta") {
         betas.retain(|beta| *beta == LOGIN);
     }
     if let Some(betas) = HeaderValue::from_str(&betas.join(",")).ok().filter(|betas| !betas.is_empty()) {
         headers.insert("anthropic-beta", betas);
     }
     let body = Body::write(&body, "messages", |all| turns(messages, mark.as_ref(), all))?;
-    Ok(Wire { url: asked.url("/v1/messages"), headers, body })
+    Ok(WireRequest { url: context.url("/v1/messages"), headers, body })
 }
 
 /// Converts an id to the form that the API accepts.
@@ -95,12 +95,14 @@ fn id(id: &str) -> String {
     id.chars().map(|character| if allowed(character) { character } else { '_' }).take(64).collect()
 }
 
-fn cache_mark(asked: &Asked<'_>) -> Option<Value> {
-    match asked.settings.cache {
-        _ if asked.forms.has("cache_control") => None,
-        Cache::None => None,
-        Cache::Long if asked.is_host("api.anthropic.com") => Some(json!({"type": "ephemeral", "ttl": "1h"})),
-        Cache::Long | Cache::Short => Some(json!({"type": "ephemeral"})),
+fn cache_mark(context: &RequestContext<'_>) -> Option<Value> {
+    match context.settings.cache {
+        _ if context.fallbacks.has("cache_control") => None,
+        CacheRetention::None => None,
+        CacheRetention::Long if context.is_host("api.anthropic.com") => {
+            Some(json!({"type": "ephemeral", "ttl": "1h"}))
+        }
+        CacheRetention::Long | CacheRetention::Short => Some(json!({"type": "ephemeral"})),
     }
 }
 
@@ -122,34 +124,38 @@ enum Thinking {
 const ADAPTIVE: &[&str] =
     &["opus-4-6", "opus-4.6", "sonnet-4-6", "sonnet-4.6", "opus-5", "sonnet-5", "haiku-5", "fable-5"];
 
-fn thinking(asked: &Asked<'_>) -> Thinking {
-    let Some(level) = asked.thinking() else { return Thinking::None };
-    let id = &asked.model().id;
-    let adaptive = match asked.compat.get("thinkingFormat").and_then(Value::as_str) {
+fn thinking(context: &RequestContext<'_>) -> Thinking {
+    let Some(level) = context.thinking() else { return Thinking::None };
+    let id = &context.model().id;
+    let adaptive = match context.compat.get("thinkingFormat").and_then(Value::as_str) {
         Some(format) => format == "adaptive",
         None => ADAPTIVE.iter().any(|part| id.contains(part)),
     };
-    if asked.forms.turned("adaptive", adaptive) {
+    if context.fallbacks.apply("adaptive", adaptive) {
         let usual = match level {
             ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
             ThinkingLevel::Medium | ThinkingLevel::Auto => "medium",
             ThinkingLevel::Xhigh | ThinkingLevel::Max if id.contains("opus") => "max",
             ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => "high",
         };
-        return Thinking::Adaptive(asked.effort().unwrap_or(usual).to_owned());
+        return Thinking::Adaptive(context.effort().unwrap_or(usual).to_owned());
     }
-    let Some(budget) = asked.settings.budgets.of(level) else { return Thinking::None };
-    let limit = asked.max_tokens().saturating_add(budget).min(asked.model().max_tokens);
+    let Some(budget) = context.settings.budgets.of(level) else { return Thinking::None };
+    let limit = context.max_tokens().saturating_add(budget).min(context.model().max_tokens);
     // An answer with a limit of its own needs that room, or half of the limit if that is less.
-    let answer = asked.request.max_tokens.map_or(LEAST_ANSWER, |wanted| wanted.min(limit / 2));
-    let budget = match asked.request.max_tokens {
+    let answer = context.request.max_tokens.map_or(LEAST_ANSWER, |wanted| wanted.min(limit / 2));
+    let budget = match context.request.max_tokens {
         None if limit > budget => budget,
         _ => budget.min(limit.saturating_sub(answer)),
     };
     if budget < LEAST_BUDGET { Thinking::None } else { Thinking::Budget { budget, limit } }
 }
 
-fn turns(messages: impl Iterator<Item = Arc<AgentMessage>>, mark: Option<&Value>, turns: &mut Items<'_>) {
+fn turns(
+    messages: impl Iterator<Item = Arc<AgentMessage>>,
+    mark: Option<&Value>,
+    turns: &mut ListWriter<'_>,
+) {
     let mut results: Vec<Value> = Vec::new();
     for message in messages {
         if !matches!(*message, AgentMessage::ToolResult(_)) && !results.is_empty() {
@@ -164,7 +170,7 @@ fn turns(messages: impl Iterator<Item = Arc<AgentMessage>>, mark: Option<&Value>
                 turns.push(json!({"role": "user", "content": content}));
             }
             AgentMessage::Assistant(answer) => {
-                let content = said(answer);
+                let content = assistant_content(answer);
                 if !content.is_empty() {
                     turns.push(json!({"role": "assistant", "content": content}));
                 }
@@ -194,7 +200,7 @@ fn input(block: &InputBlock) -> Option<Value> {
     }
 }
 
-fn said(answer: &AssistantMessage) -> Vec<Value> {
+fn assistant_content(answer: &AssistantMessage) -> Vec<Value> {
     let block = |block: &AssistantBlock| match block {
         AssistantBlock::Text(block) if block.text.trim().is_empty() => None,
         AssistantBlock::Text(block) => Some(json!({"type": "text", "text": block.text})),
@@ -337,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_say_version_features_and_key() {
+    fn headers_contain_version_features_and_key() {
         let wire = write_with(&super::super::Anthropic, "fake-sonnet", |_| {});
         assert_eq!(wire.url, "http://127.0.0.1:1/v1/messages");
         assert_eq!(wire.headers["x-api-key"], "fake-key");

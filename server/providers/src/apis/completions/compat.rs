@@ -3,9 +3,9 @@
 use agentese::types::ThinkingLevel;
 use serde_json::{Map, Value};
 
-use super::super::api::Asked;
-use super::super::forms::Form;
-use super::super::hosts::{Habit, has};
+use super::super::api::RequestContext;
+use super::super::forms::Fallback;
+use super::super::hosts::{Quirk, has_quirk};
 
 /// The member of a request that controls thinking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,44 +56,46 @@ pub(super) struct Compat<'a> {
 }
 
 /// Parts of requests that a host may refuse or require.
-pub(super) const FORMS: &[Form] = &[
-    Form::new("role", &["developer", "role"]),
-    Form::new("store", &["store"]),
-    Form::new("max_tokens", &["max_tokens", "max_completion_tokens"]),
-    Form::new("strict", &["strict"]),
-    Form::new("stream_options", &["stream_options", "include_usage"]),
-    Form::new("reasoning_effort", &["reasoning_effort", "reasoningEffort"]).except(&["value"]),
-    Form::new("tools", &["tools"]),
-    Form::new("reasoning_content", &["reasoning_content"]),
-    Form::new("reasoning", &["reasoning_details", "reasoning", "reasoning_text", "extra_content"]),
+pub(super) const FALLBACKS: &[Fallback] = &[
+    Fallback::new("role", &["developer", "role"]),
+    Fallback::new("store", &["store"]),
+    Fallback::new("max_tokens", &["max_tokens", "max_completion_tokens"]),
+    Fallback::new("strict", &["strict"]),
+    Fallback::new("stream_options", &["stream_options", "include_usage"]),
+    Fallback::new("reasoning_effort", &["reasoning_effort", "reasoningEffort"]).except(&["value"]),
+    Fallback::new("tools", &["tools"]),
+    Fallback::new("reasoning_content", &["reasoning_content"]),
+    Fallback::new("reasoning", &["reasoning_details", "reasoning", "reasoning_text", "extra_content"]),
 ];
 
 impl<'a> Compat<'a> {
-    pub fn of(asked: &Asked<'a>) -> Self {
-        let owner = has(asked, Habit::Owner);
-        let mistral = has(asked, Habit::Mistral);
-        let zai = has(asked, Habit::ZaiThinking);
-        let members = asked.compat;
-        let told = |name: &str| members.get(name).and_then(Value::as_bool);
-        let flag = |name: &str, known: bool| told(name).unwrap_or(known);
+    pub fn of(context: &RequestContext<'a>) -> Self {
+        let owner = has_quirk(context, Quirk::OpenAi);
+        let mistral = has_quirk(context, Quirk::Mistral);
+        let zai = has_quirk(context, Quirk::ZaiThinking);
+        let members = context.compat;
+        let declared = |name: &str| members.get(name).and_then(Value::as_bool);
+        let flag = |name: &str, known: bool| declared(name).unwrap_or(known);
         let text = |name: &str| members.get(name).and_then(Value::as_str);
-        let turned = |form: &str, flag: bool| asked.forms.turned(form, flag);
+        let turned = |form: &str, flag: bool| context.fallbacks.apply(form, flag);
         let format =
             text("thinkingFormat").and_then(|wanted| FORMATS.iter().find(|(name, _)| *name == wanted));
         let long_field = text("maxTokensField").map_or(owner, |field| field != SHORT_FIELD);
-        let reasoning_content = told("requiresReasoningContentOnAssistantMessages")
-            .unwrap_or(asked.model().reasoning && has(asked, Habit::ReasoningContent));
+        let reasoning_content = declared("requiresReasoningContentOnAssistantMessages")
+            .unwrap_or(context.model().reasoning && has_quirk(context, Quirk::ReasoningContent));
         Self {
             store: turned("store", flag("supportsStore", owner)),
-            developer_role: turned("role", asked.model().reasoning && flag("supportsDeveloperRole", owner)),
-            reasoning_effort: flag("supportsReasoningEffort", !has(asked, Habit::NoEffort))
-                && !asked.forms.has("reasoning_effort"),
-            usage_in_streaming: flag("supportsUsageInStreaming", true) && !asked.forms.has("stream_options"),
+            developer_role: turned("role", context.model().reasoning && flag("supportsDeveloperRole", owner)),
+            reasoning_effort: flag("supportsReasoningEffort", !has_quirk(context, Quirk::NoEffort))
+                && !context.fallbacks.has("reasoning_effort"),
+            usage_in_streaming: flag("supportsUsageInStreaming", true)
+                && !context.fallbacks.has("stream_options"),
             strict_mode: turned("strict", flag("supportsStrictMode", owner)),
             tools_with_history: turned("tools", flag("requiresToolsWithToolHistory", false)),
-            keeps_reasoning: !asked.forms.has("reasoning"),
+            keeps_reasoning: !context.fallbacks.has("reasoning"),
             reasoning_content: turned("reasoning_content", reasoning_content),
-            cache_marks: has(asked, Habit::CacheMarks) && asked.model().id.starts_with("anthropic/"),
+            cache_marks: has_quirk(context, Quirk::CacheMarks)
+                && context.model().id.starts_with("anthropic/"),
             tool_result_name: flag("requiresToolResultName", mistral),
             assistant_after_tool_result: flag("requiresAssistantAfterToolResult", false),
             thinking_as_text: flag("requiresThinkingAsText", mistral),
@@ -160,12 +162,12 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::apis::testing::asked_of;
+    use crate::apis::testing::context_of;
 
     #[test]
-    fn hosts_are_known_by_name_and_address_and_models_json_has_the_last_word() {
+    fn hosts_are_known_by_name_and_address_unless_models_json_overrides_them() {
         let flags = |provider: &str, url: &str, compat: Value| {
-            asked_of(provider, url, compat, |asked| {
+            context_of(provider, url, compat, |asked| {
                 let compat = Compat::of(asked);
                 (
                     compat.developer_role,

@@ -7,19 +7,20 @@ use serde_json::value::RawValue;
 use super::super::verbatim::items;
 
 /// Kinds of details that arrive in fragments, with the member that grows.
-const GROWING: &[(&str, &str)] = &[("\"reasoning.text\"", "text"), ("\"reasoning.summary\"", "summary")];
+const FRAGMENTED_KINDS: &[(&str, &str)] =
+    &[("\"reasoning.text\"", "text"), ("\"reasoning.summary\"", "summary")];
 /// Members in which fragments of one detail do not differ.
 const COMMON: &[&str] = &["type", "index", "id", "format", "signature"];
 
 /// The details of an answer so far, each unchanged. Fragments of a text are joined; all others stay separate.
 #[derive(Debug, Default)]
-pub(super) struct Details {
-    list: Vec<Detail>,
+pub(super) struct ReasoningDetails {
+    list: Vec<ReasoningDetail>,
     /// `true` if details arrived since the last call of `take_fresh`.
     fresh: bool,
 }
 
-impl Details {
+impl ReasoningDetails {
     /// Adds the details of a chunk, a JSON list. Returns whether any details were not taken yet.
     pub fn add(&mut self, list: &str) -> bool {
         for (place, json) in items(list).into_iter().filter(|json| json.starts_with('{')).enumerate() {
@@ -28,7 +29,7 @@ impl Details {
             // Details in one list are complete: only the first can continue an earlier one.
             let last = self.list.last_mut().filter(|_| place == 0);
             if last.is_none_or(|last| !last.join(&members)) {
-                self.list.push(Detail { json: Some(json.to_owned()), members });
+                self.list.push(ReasoningDetail { json: Some(json.to_owned()), members });
             }
         }
         self.fresh
@@ -42,20 +43,20 @@ impl Details {
     /// Returns all details as a JSON list, if any arrived since the last call.
     pub fn take_fresh(&mut self) -> Option<String> {
         std::mem::take(&mut self.fresh).then(|| {
-            let list: Vec<String> = self.list.iter().map(Detail::text).collect();
+            let list: Vec<String> = self.list.iter().map(ReasoningDetail::text).collect();
             format!("[{}]", list.join(","))
         })
     }
 }
 
 #[derive(Debug)]
-struct Detail {
+struct ReasoningDetail {
     /// The unchanged text; `None` after a fragment was added.
     json: Option<String>,
     members: Members,
 }
 
-impl Detail {
+impl ReasoningDetail {
     /// Adds a fragment. Returns false if the fragment is a separate detail.
     fn join(&mut self, fragment: &Members) -> bool {
         let differs = |name: &&str| match (self.members.get(name), fragment.get(name)) {
@@ -63,7 +64,9 @@ impl Detail {
             _ => *name == "type",
         };
         let kind = self.members.get("type");
-        let Some((_, grows)) = GROWING.iter().find(|(known, _)| kind == Some(*known)) else { return false };
+        let Some((_, grows)) = FRAGMENTED_KINDS.iter().find(|(known, _)| kind == Some(*known)) else {
+            return false;
+        };
         let text = fragment.get(grows).unwrap_or("\"\"");
         // A signed text is complete.
         let is_over = self.members.get("signature").is_some() && text != "\"\"";
@@ -72,7 +75,7 @@ impl Detail {
         }
         self.json = None;
         for (name, value) in &fragment.0 {
-            match self.members.place(name) {
+            match self.members.position(name) {
                 None => self.members.0.push((name.clone(), value.clone())),
                 Some(place) if self.members.0[place].1 == "null" => self.members.0[place].1.clone_from(value),
                 // Both are JSON strings: their contents are joined with the escapes unchanged.
@@ -102,20 +105,20 @@ impl Detail {
 struct Members(Vec<(String, String)>);
 
 impl Members {
-    fn place(&self, name: &str) -> Option<usize> {
+    fn position(&self, name: &str) -> Option<usize> {
         self.0.iter().rposition(|(known, _)| known == name)
     }
 
     /// Returns the value of a member that is present and not null.
     fn get(&self, name: &str) -> Option<&str> {
-        self.place(name).map(|place| self.0[place].1.as_str()).filter(|value| *value != "null")
+        self.position(name).map(|place| self.0[place].1.as_str()).filter(|value| *value != "null")
     }
 }
 
 impl<'de> Deserialize<'de> for Members {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
-        impl<'de> Visitor<'de> for InOrder {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
             type Value = Members;
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -130,7 +133,7 @@ impl<'de> Deserialize<'de> for Members {
                 Ok(Members(members))
             }
         }
-        deserializer.deserialize_map(InOrder)
+        deserializer.deserialize_map(MembersVisitor)
     }
 }
 
@@ -140,7 +143,7 @@ mod tests {
 
     #[track_caller]
     fn check(chunks: &[&str], expected: &str) {
-        let mut details = Details::default();
+        let mut details = ReasoningDetails::default();
         for chunk in chunks {
             details.add(chunk);
         }
@@ -192,8 +195,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_detail_is_left_out() {
-        let mut details = Details::default();
+    fn invalid_details_are_left_out() {
+        let mut details = ReasoningDetails::default();
         for list in ["[]", "{}", "null", "[1, \"x\"]", "nope"] {
             assert!(!details.add(list), "{list}");
         }

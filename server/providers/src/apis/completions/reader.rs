@@ -5,25 +5,25 @@ use serde_json::Value;
 use super::super::api::Reader;
 use super::super::content::{arguments, parts};
 use super::super::errors::error_in;
-use super::super::said::{StreamEventBuilder, count};
-use super::super::slots::{Opening, Part, Slots, is_whole};
+use super::super::said::{StreamEventBuilder, token_count};
+use super::super::slots::{BlockPart, BlockSequencer, BlockStart, is_complete_json};
 use super::super::verbatim::{items, member};
-use super::details::Details;
+use super::details::ReasoningDetails;
 use super::names::{EXTRA, REASONING};
-use crate::{Done, Failure, FailureKind, TokenCounts};
+use crate::{FinishReason, ProviderError, ProviderErrorKind, TokenCounts};
 
 /// The number of a block in the order in which blocks began.
 type Number = usize;
 
 /// The state of a completion.
 #[derive(Debug, Default)]
-pub(super) struct Chunks {
-    slots: Slots<Number>,
+pub(super) struct CompletionReader {
+    sequencer: BlockSequencer<Number>,
     blocks: Number,
     calls: Vec<Call>,
     /// The first block of reasoning.
     thinking: Option<Number>,
-    details: Details,
+    details: ReasoningDetails,
     finish: Option<String>,
     /// The text and the reasoning so far, which a whole message may repeat.
     text: String,
@@ -38,78 +38,78 @@ struct Call {
     id: String,
 }
 
-impl Reader for Chunks {
-    fn event(&mut self, data: &str, said: &mut StreamEventBuilder) {
+impl Reader for CompletionReader {
+    fn event(&mut self, data: &str, builder: &mut StreamEventBuilder) {
         if data == "[DONE]" {
-            self.complete(said, true);
+            self.complete(builder, true);
             return;
         }
-        let Some(chunk) = said.json(data) else { return };
+        let Some(chunk) = builder.json(data) else { return };
         if let Some(failure) = error_in(&chunk) {
-            said.fail(failure);
+            builder.fail(failure);
             return;
         }
-        said.id(&chunk["id"]);
+        builder.id(&chunk["id"]);
         let choice = &chunk["choices"][0];
         // Most hosts report usage at the top, some in the choice.
         for usage in [&choice["usage"], &chunk["usage"]] {
             if usage.is_object() {
-                said.usage(counts(usage));
+                builder.usage(counts(usage));
             }
         }
         if let Some(reason) = choice["finish_reason"].as_str() {
             self.finish = Some(reason.to_owned());
-            said.stop_word(&choice["finish_reason"]);
+            builder.raw_stop_reason(&choice["finish_reason"]);
         }
         // A host that does not stream a piece sends the message itself, sometimes after its pieces.
         let name = if choice["delta"].is_object() { "delta" } else { "message" };
-        let kept = Kept::of(data, name, &choice[name]);
+        let verbatim = VerbatimParts::of(data, name, &choice[name]);
         match name {
-            "delta" => self.piece(&choice[name], &kept, said),
-            _ => self.message(&choice[name], &kept, said),
+            "delta" => self.piece(&choice[name], &verbatim, builder),
+            _ => self.message(&choice[name], &verbatim, builder),
         }
     }
 
-    fn end(&mut self, said: &mut StreamEventBuilder) {
-        self.complete(said, false);
+    fn end(&mut self, builder: &mut StreamEventBuilder) {
+        self.complete(builder, false);
     }
 }
 
-impl Chunks {
-    fn piece(&mut self, delta: &Value, kept: &Kept<'_>, said: &mut StreamEventBuilder) {
+impl CompletionReader {
+    fn piece(&mut self, delta: &Value, verbatim: &VerbatimParts<'_>, builder: &mut StreamEventBuilder) {
         // Some hosts send the end of the reasoning and the beginning of the text at once.
         if let Some((name, text)) = reasoning_of(delta) {
-            self.grow(Part::Thinking(text), Some(name), said);
+            self.grow(BlockPart::Thinking(text), Some(name), builder);
         }
-        if let Some(details) = kept.details {
-            self.details(details, said);
+        if let Some(details) = verbatim.details {
+            self.details(details, builder);
         }
-        contents_of(delta).into_iter().for_each(|part| self.grow(part, None, said));
+        contents_of(delta).into_iter().for_each(|part| self.grow(part, None, builder));
         for (place, part) in delta["tool_calls"].as_array().into_iter().flatten().enumerate() {
-            self.call(part, kept.extra(place), said);
+            self.call(part, verbatim.extra(place), builder);
         }
     }
 
     /// Adds the parts of a whole message that its pieces did not contain.
-    fn message(&mut self, message: &Value, kept: &Kept<'_>, said: &mut StreamEventBuilder) {
-        let (text, mut thought): (Vec<Part>, Vec<Part>) =
-            contents_of(message).into_iter().partition(|part| matches!(part, Part::Text(_)));
+    fn message(&mut self, message: &Value, verbatim: &VerbatimParts<'_>, builder: &mut StreamEventBuilder) {
+        let (text, mut thought): (Vec<BlockPart>, Vec<BlockPart>) =
+            contents_of(message).into_iter().partition(|part| matches!(part, BlockPart::Text(_)));
         let reasoning = reasoning_of(message);
         let mark = reasoning.as_ref().map(|(name, _)| *name);
-        thought.extend(reasoning.map(|(_, text)| Part::Thinking(text)));
+        thought.extend(reasoning.map(|(_, text)| BlockPart::Thinking(text)));
         let (text, thought) = (joined(&text), joined(&thought));
-        if let Some(rest) = missing(&thought, &self.reasoning) {
-            self.grow(Part::Thinking(rest), mark, said);
+        if let Some(rest) = remaining_suffix(&thought, &self.reasoning) {
+            self.grow(BlockPart::Thinking(rest), mark, builder);
         }
-        if let Some(details) = kept.details.filter(|_| self.details.is_empty()) {
-            self.details(details, said);
+        if let Some(details) = verbatim.details.filter(|_| self.details.is_empty()) {
+            self.details(details, builder);
         }
-        if let Some(rest) = missing(&text, &self.text) {
-            self.grow(Part::Text(rest), None, said);
+        if let Some(rest) = remaining_suffix(&text, &self.text) {
+            self.grow(BlockPart::Text(rest), None, builder);
         }
         let streamed = self.calls.len();
         for (place, part) in message["tool_calls"].as_array().into_iter().flatten().enumerate() {
-            self.whole_call(place, streamed, part, kept.extra(place), said);
+            self.whole_call(place, streamed, part, verbatim.extra(place), builder);
         }
     }
 
@@ -120,7 +120,7 @@ impl Chunks {
         streamed: usize,
         part: &Value,
         extra: Option<&str>,
-        said: &mut StreamEventBuilder,
+        builder: &mut StreamEventBuilder,
     ) {
         let before = &self.calls[..streamed];
         let is = |call: &&Call| !call.id.is_empty() && part["id"] == call.id.as_str();
@@ -128,84 +128,84 @@ impl Chunks {
         let whole = arguments(&part["function"]["arguments"]).unwrap_or_default();
         match known.map(|call| call.number) {
             Some(number) => {
-                self.mark(&number, extra, said);
-                self.slots.complete(&number, &whole, said);
+                self.mark(&number, extra, builder);
+                self.sequencer.complete(&number, &whole, builder);
             }
             None => {
-                let number = self.begin_call(part, said);
-                self.mark(&number, extra, said);
-                self.slots.push(&number, Part::Arguments(whole), said);
+                let number = self.start_call(part, builder);
+                self.mark(&number, extra, builder);
+                self.sequencer.push(&number, BlockPart::Arguments(whole), builder);
             }
         }
     }
 
-    fn open(&mut self, opening: Opening, said: &mut StreamEventBuilder) -> Number {
-        self.sign(said);
-        self.slots.end_complete(said);
+    fn open(&mut self, opening: BlockStart, builder: &mut StreamEventBuilder) -> Number {
+        self.sign(builder);
+        self.sequencer.end_complete(builder);
         self.blocks += 1;
-        if matches!(opening, Opening::Thinking(_)) {
+        if matches!(opening, BlockStart::Thinking(_)) {
             self.thinking.get_or_insert(self.blocks);
         }
-        self.slots.open(self.blocks, opening, said);
+        self.sequencer.open(self.blocks, opening, builder);
         self.blocks
     }
 
     /// Adds text or reasoning to the newest block if that is of the same kind, else to a new one.
-    fn grow(&mut self, part: Part, mark: Option<&str>, said: &mut StreamEventBuilder) {
+    fn grow(&mut self, part: BlockPart, mark: Option<&str>, builder: &mut StreamEventBuilder) {
         match &part {
-            Part::Text(text) => self.text.push_str(text),
-            Part::Thinking(text) => self.reasoning.push_str(text),
+            BlockPart::Text(text) => self.text.push_str(text),
+            BlockPart::Thinking(text) => self.reasoning.push_str(text),
             _ => {}
         }
-        let is_same = |opening: &Opening| {
+        let is_same = |opening: &BlockStart| {
             matches!(
                 (opening, &part),
-                (Opening::Text, Part::Text(_)) | (Opening::Thinking(_), Part::Thinking(_))
+                (BlockStart::Text, BlockPart::Text(_)) | (BlockStart::Thinking(_), BlockPart::Thinking(_))
             )
         };
-        let number = match self.slots.last().filter(|(_, opening)| is_same(opening)) {
+        let number = match self.sequencer.last().filter(|(_, opening)| is_same(opening)) {
             Some((number, _)) => *number,
             None => {
                 let opening = match part {
-                    Part::Thinking(_) => Opening::Thinking(mark.map(str::to_owned)),
-                    _ => Opening::Text,
+                    BlockPart::Thinking(_) => BlockStart::Thinking(mark.map(str::to_owned)),
+                    _ => BlockStart::Text,
                 };
-                self.open(opening, said)
+                self.open(opening, builder)
             }
         };
-        self.slots.push(&number, part, said);
+        self.sequencer.push(&number, part, builder);
     }
 
     /// Adds a part of a call; `extra` is the JSON text that must be sent back with the call.
-    fn call(&mut self, part: &Value, extra: Option<&str>, said: &mut StreamEventBuilder) {
+    fn call(&mut self, part: &Value, extra: Option<&str>, builder: &mut StreamEventBuilder) {
         let function = &part["function"];
-        let number = self.call_of(part).unwrap_or_else(|| self.begin_call(part, said));
-        self.mark(&number, extra, said);
+        let number = self.call_of(part).unwrap_or_else(|| self.start_call(part, builder));
+        self.mark(&number, extra, builder);
         let Some(text) = arguments(&function["arguments"]) else { return };
         // Some hosts repeat the whole call when it is complete.
-        let before = self.slots.arguments(&number).unwrap_or_default();
-        if !text.is_empty() && text == before && is_whole(before) {
+        let before = self.sequencer.arguments(&number).unwrap_or_default();
+        if !text.is_empty() && text == before && is_complete_json(before) {
             return;
         }
         let is_blank = text.trim().is_empty();
-        if !self.slots.push(&number, Part::Arguments(text), said) && !is_blank {
+        if !self.sequencer.push(&number, BlockPart::Arguments(text), builder) && !is_blank {
             let text = "The provider sent a part of a tool call behind the call's complete arguments.";
-            said.fail(Failure::new(FailureKind::Protocol, text));
+            builder.fail(ProviderError::new(ProviderErrorKind::Protocol, text));
         }
-        self.slots.end_complete_before(&number, said);
+        self.sequencer.end_complete_before(&number, builder);
     }
 
     /// Sets the mark of a call to the data that must be sent back with it.
-    fn mark(&mut self, number: &Number, extra: Option<&str>, said: &mut StreamEventBuilder) {
+    fn mark(&mut self, number: &Number, extra: Option<&str>, builder: &mut StreamEventBuilder) {
         if let Some(extra) = extra {
-            self.slots.push(number, Part::Signature(extra.to_owned()), said);
+            self.sequencer.push(number, BlockPart::Signature(extra.to_owned()), builder);
         }
     }
 
-    fn begin_call(&mut self, part: &Value, said: &mut StreamEventBuilder) -> Number {
+    fn start_call(&mut self, part: &Value, builder: &mut StreamEventBuilder) -> Number {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let (id, name) = (text(&part["id"]), text(&part["function"]["name"]));
-        let number = self.open(Opening::Call { id: id.clone(), name }, said);
+        let number = self.open(BlockStart::Call { id: id.clone(), name }, builder);
         self.calls.push(Call { number, index: part["index"].as_u64(), id });
         number
     }
@@ -235,63 +235,67 @@ impl Chunks {
         let begins = match id {
             // An id may arrive late, but another id or a name begins another call.
             Some(_) => is_named || !call.id.is_empty(),
-            None => is_named && self.slots.arguments(&call.number).is_some_and(is_whole),
+            None => is_named && self.sequencer.arguments(&call.number).is_some_and(is_complete_json),
         };
         (!begins).then_some(call.number)
     }
 
     /// Adds details of the reasoning to its first block. The block is empty if no text of the reasoning has arrived.
-    fn details(&mut self, details: &str, said: &mut StreamEventBuilder) {
-        if said.hold(details.len()) && self.details.add(details) && self.thinking.is_none() {
-            self.open(Opening::Thinking(None), said);
+    fn details(&mut self, details: &str, builder: &mut StreamEventBuilder) {
+        if builder.reserve(details.len()) && self.details.add(details) && self.thinking.is_none() {
+            self.open(BlockStart::Thinking(None), builder);
         }
     }
 
     /// Sets the mark of the first block of reasoning to all details so far.
-    fn sign(&mut self, said: &mut StreamEventBuilder) {
+    fn sign(&mut self, builder: &mut StreamEventBuilder) {
         let Some(number) = self.thinking else { return };
         let Some(details) = self.details.take_fresh() else { return };
-        if !self.slots.push(&number, Part::Signature(details.clone()), said) {
-            said.thinking_signature(&details);
+        if !self.sequencer.push(&number, BlockPart::Signature(details.clone()), builder) {
+            builder.thinking_signature(&details);
         }
     }
 
-    fn complete(&mut self, said: &mut StreamEventBuilder, marked: bool) {
+    fn complete(&mut self, builder: &mut StreamEventBuilder, marked: bool) {
         if self.finish.is_some() || marked {
             // The model's output is complete for every reason.
-            self.sign(said);
-            self.slots.end_all(said);
+            self.sign(builder);
+            self.sequencer.end_all(builder);
         }
         match self.finish.as_deref() {
-            Some("stop" | "end") => said.done(if said.has_call() { Done::ToolUse } else { Done::Stop }),
-            Some("length") => said.done(Done::Length),
-            Some("tool_calls" | "function_call") => said.done(Done::ToolUse),
+            Some("stop" | "end") => {
+                builder.done(if builder.has_call() { FinishReason::ToolUse } else { FinishReason::Stop })
+            }
+            Some("length") => builder.done(FinishReason::Length),
+            Some("tool_calls" | "function_call") => builder.done(FinishReason::ToolUse),
             Some("content_filter") => {
                 let text = "The answer was held back by the provider's content filter.";
-                said.fail(Failure::new(FailureKind::Refused, text));
+                builder.fail(ProviderError::new(ProviderErrorKind::Refused, text));
             }
             Some("network_error") => {
-                said.fail(Failure::new(
-                    FailureKind::Network,
+                builder.fail(ProviderError::new(
+                    ProviderErrorKind::Network,
                     "The provider lost its connection to the model.",
                 ));
             }
-            Some(reason) => said.unhandled_stop(reason),
+            Some(reason) => builder.unhandled_stop(reason),
             // Some hosts send no reason, but mark the end.
-            None if marked => said.done(if said.has_call() { Done::ToolUse } else { Done::Stop }),
-            None => said.cut_off(),
+            None if marked => {
+                builder.done(if builder.has_call() { FinishReason::ToolUse } else { FinishReason::Stop })
+            }
+            None => builder.cut_off(),
         }
     }
 }
 
 /// The parts of a delta or a message that are sent back unchanged, as JSON texts.
-struct Kept<'a> {
+struct VerbatimParts<'a> {
     details: Option<&'a str>,
     /// The JSON text of each call.
     extras: Vec<Option<&'a str>>,
 }
 
-impl<'a> Kept<'a> {
+impl<'a> VerbatimParts<'a> {
     /// Reads the parts from the data of an event; `delta` is its member `name`.
     fn of(data: &'a str, name: &str, delta: &Value) -> Self {
         let has_extra = delta["tool_calls"]
@@ -313,7 +317,7 @@ impl<'a> Kept<'a> {
     }
 }
 
-fn contents_of(delta: &Value) -> Vec<Part> {
+fn contents_of(delta: &Value) -> Vec<BlockPart> {
     ["content", "refusal"].into_iter().flat_map(|name| parts(&delta[name])).collect()
 }
 
@@ -322,9 +326,9 @@ fn reasoning_of(delta: &Value) -> Option<(&'static str, String)> {
     REASONING.iter().find_map(|name| Some((*name, text_of(&delta[*name])?)))
 }
 
-fn joined(parts: &[Part]) -> String {
-    let text = |part: &Part| match part {
-        Part::Text(text) | Part::Thinking(text) => text.clone(),
+fn joined(parts: &[BlockPart]) -> String {
+    let text = |part: &BlockPart| match part {
+        BlockPart::Text(text) | BlockPart::Thinking(text) => text.clone(),
         _ => String::new(),
     };
     parts.iter().map(text).collect()
@@ -332,13 +336,13 @@ fn joined(parts: &[Part]) -> String {
 
 /// Returns the rest of a whole text after its beginning `before`. Returns `None` if no rest remains, or if the
 /// beginning differs.
-fn missing(whole: &str, before: &str) -> Option<String> {
+fn remaining_suffix(whole: &str, before: &str) -> Option<String> {
     whole.strip_prefix(before).filter(|rest| !rest.is_empty()).map(str::to_owned)
 }
 
 fn text_of(reasoning: &Value) -> Option<String> {
     let text = parts(reasoning).into_iter().filter_map(|part| match part {
-        Part::Text(text) | Part::Thinking(text) => Some(text),
+        BlockPart::Text(text) | BlockPart::Thinking(text) => Some(text),
         _ => None,
     });
     Some(text.collect::<String>()).filter(|text| !text.is_empty())
@@ -346,7 +350,7 @@ fn text_of(reasoning: &Value) -> Option<String> {
 
 /// Returns the tokens as the API counts them: input includes cached tokens, and output mostly includes reasoning.
 fn counts(usage: &Value) -> TokenCounts {
-    let number = |value: &Value| count(value).unwrap_or_default();
+    let number = |value: &Value| token_count(value).unwrap_or_default();
     let prompt = number(&usage["prompt_tokens"]);
     let completion = number(&usage["completion_tokens"]);
     let cached = number(&usage["prompt_tokens_details"]["cached_tokens"]);
@@ -354,7 +358,7 @@ fn counts(usage: &Value) -> TokenCounts {
     let reasoning = number(&usage["completion_tokens_details"]["reasoning_tokens"]);
     // Some hosts count reasoning beside the completion; their total shows this.
     let all = prompt.saturating_add(completion).saturating_add(reasoning);
-    let beside = reasoning > 0 && count(&usage["total_tokens"]) == Some(all);
+    let beside = reasoning > 0 && token_count(&usage["total_tokens"]) == Some(all);
     TokenCounts {
         input: prompt.saturating_sub(cached).saturating_sub(written),
         output: if beside { completion.saturating_add(reasoning) } else { completion },

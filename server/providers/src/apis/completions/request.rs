@@ -8,12 +8,12 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
-use super::super::api::{Asked, Wire};
-use super::super::body::{Body, Items};
+use super::super::api::{RequestContext, WireRequest};
+use super::super::body::{Body, ListWriter};
 use super::super::verbatim::{items, member, verbatim};
 use super::compat::{Compat, ThinkingFormat};
 use super::names::{EXTRA, REASONING};
-use crate::{Failure, history};
+use crate::{ProviderError, history};
 
 /// The text of a tool result with images alone.
 const IMAGE_ONLY: &str = "(see attached image)";
@@ -22,19 +22,19 @@ const IMAGES: &str = "Images from the tool results above:";
 /// The assistant's message between results and the user, for hosts that require one.
 const BRIDGE: &str = "I have seen the results of the tools.";
 
-pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
-    let request = asked.request;
-    let compat = Compat::of(asked);
+pub(super) fn write(context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {
+    let request = context.request;
+    let compat = Compat::of(context);
     let id = |id: &str| compat.id(id);
-    let history = || history::fit(request.messages.iter(), asked.model(), &id);
-    let mut body = json!({"model": asked.model().id, "messages": null, "stream": true});
+    let history = || history::adapt_to_model(request.messages.iter(), context.model(), &id);
+    let mut body = json!({"model": context.model().id, "messages": null, "stream": true});
     if compat.usage_in_streaming {
         body["stream_options"] = json!({"include_usage": true});
     }
     if compat.store {
         body["store"] = json!(false);
     }
-    body[compat.max_tokens_field] = json!(asked.max_output_tokens());
+    body[compat.max_tokens_field] = json!(context.max_output_tokens());
     if !request.tools.is_empty() {
         let tools = request.tools.iter().map(|tool| {
             let mut function =
@@ -48,7 +48,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
     } else if compat.tools_with_history && history().any(|message| has_tools(&message)) {
         body["tools"] = json!([]);
     }
-    think(asked, &compat, &mut body);
+    add_thinking(context, &compat, &mut body);
     if let Some(routing) = compat.routing("openRouterRouting") {
         body["provider"] = routing.clone();
     }
@@ -56,7 +56,7 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
         body["providerOptions"] = json!({"gateway": routing});
     }
     let mut headers = HeaderMap::new();
-    if let Some(key) = asked.key {
+    if let Some(key) = context.key {
         headers.insert(AUTHORIZATION, key.header("Bearer ")?);
     }
     let body = Body::write(&body, "messages", |messages| {
@@ -72,18 +72,18 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
             mark_last(messages.held());
         }
     })?;
-    Ok(Wire { url: asked.url("/chat/completions"), headers, body })
+    Ok(WireRequest { url: context.url("/chat/completions"), headers, body })
 }
 
-fn think(asked: &Asked<'_>, compat: &Compat<'_>, body: &mut Value) {
-    if !asked.model().reasoning {
+fn add_thinking(context: &RequestContext<'_>, compat: &Compat<'_>, body: &mut Value) {
+    if !context.model().reasoning {
         return;
     }
-    let level = asked.thinking();
+    let level = context.thinking();
     match compat.thinking_format {
         ThinkingFormat::OpenAi => {
             let effort =
-                asked.effort().map(str::to_owned).or_else(|| level.map(|level| compat.effort(level)));
+                context.effort().map(str::to_owned).or_else(|| level.map(|level| compat.effort(level)));
             if let (Some(effort), true) = (effort, compat.reasoning_effort) {
                 body["reasoning_effort"] = json!(effort);
             }
@@ -108,7 +108,11 @@ fn has_tools(message: &AgentMessage) -> bool {
     }
 }
 
-fn turns(history: impl Iterator<Item = Arc<AgentMessage>>, compat: &Compat<'_>, messages: &mut Items<'_>) {
+fn turns(
+    history: impl Iterator<Item = Arc<AgentMessage>>,
+    compat: &Compat<'_>,
+    messages: &mut ListWriter<'_>,
+) {
     // Images of consecutive results follow the last of them.
     let mut images: Vec<Value> = Vec::new();
     let mut after_result = false;
@@ -129,7 +133,7 @@ fn turns(history: impl Iterator<Item = Arc<AgentMessage>>, compat: &Compat<'_>, 
             }
             AgentMessage::Assistant(answer) => {
                 after_result = false;
-                messages.extend(said(answer, compat));
+                messages.extend(assistant_message(answer, compat));
             }
             AgentMessage::ToolResult(result) => {
                 after_result = true;
@@ -148,7 +152,7 @@ fn turns(history: impl Iterator<Item = Arc<AgentMessage>>, compat: &Compat<'_>, 
     push_images(&mut images, compat, messages);
 }
 
-fn push_images(images: &mut Vec<Value>, compat: &Compat<'_>, messages: &mut Items<'_>) {
+fn push_images(images: &mut Vec<Value>, compat: &Compat<'_>, messages: &mut ListWriter<'_>) {
     if images.is_empty() {
         return;
     }
@@ -179,7 +183,7 @@ fn part(block: &InputBlock) -> Option<Value> {
     }
 }
 
-fn said(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
+fn assistant_message(answer: &AssistantMessage, compat: &Compat<'_>) -> Option<Value> {
     let mut texts: Vec<&str> = Vec::new();
     let mut thinking: Vec<(&str, Option<&str>)> = Vec::new();
     let mut calls = Vec::new();
@@ -368,13 +372,13 @@ mod tests {
     }
 
     #[test]
-    fn what_another_model_thought_stands_apart_from_what_it_said() {
+    fn reasoning_of_another_model_is_separate_from_its_text() {
         let body = body(|request| request.messages = conversation("anthropic-messages", "another").into());
         assert_eq!(body["messages"][2]["content"], "plan\n\nThree things.");
     }
 
     #[test]
-    fn hosts_are_told_to_think_in_their_own_way() {
+    fn each_host_receives_thinking_in_its_own_format() {
         let written = |level: ThinkingLevel, compat: Value| {
             let wire = write_compat(&Completions, "fake-gpt", compat, |request| request.thinking = level);
             ["reasoning_effort", "thinking", "enable_thinking", "chat_template_kwargs"]

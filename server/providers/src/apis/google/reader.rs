@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::super::api::Reader;
 use super::super::content::{arguments, parts};
 use super::super::errors::error_in;
-use super::super::said::{StreamEventBuilder, count, is_retried};
-use super::super::slots::Part as Piece;
-use crate::{Done, Failure, FailureKind, TokenCounts};
+use super::super::said::{StreamEventBuilder, is_retryable_reason, token_count};
+use super::super::slots::BlockPart as Piece;
+use crate::{FinishReason, ProviderError, ProviderErrorKind, TokenCounts};
 
 /// Stop reasons of a withheld answer.
 const REFUSED: &[&str] = &[
@@ -25,7 +25,7 @@ const REFUSED: &[&str] = &[
 
 /// The state of a candidate.
 #[derive(Debug)]
-pub(super) struct Parts {
+pub(super) struct CandidateReader {
     /// Time of the request, for ids that the provider does not send.
     now: i64,
     ids: HashSet<String>,
@@ -33,62 +33,62 @@ pub(super) struct Parts {
     finish: Option<String>,
 }
 
-impl Parts {
+impl CandidateReader {
     pub fn new(now: i64) -> Self {
         Self { now, ids: HashSet::new(), calls: 0, finish: None }
     }
 }
 
-impl Reader for Parts {
-    fn event(&mut self, data: &str, said: &mut StreamEventBuilder) {
-        let Some(chunk) = said.json(data) else { return };
+impl Reader for CandidateReader {
+    fn event(&mut self, data: &str, builder: &mut StreamEventBuilder) {
+        let Some(chunk) = builder.json(data) else { return };
         if let Some(failure) = error_in(&chunk) {
-            said.fail(failure);
+            builder.fail(failure);
             return;
         }
-        said.id(&chunk["responseId"]);
+        builder.id(&chunk["responseId"]);
         let candidate = &chunk["candidates"][0];
         for part in candidate["content"]["parts"].as_array().into_iter().flatten() {
-            self.part(part, said);
+            self.part(part, builder);
         }
         let usage = &chunk["usageMetadata"];
         if usage.is_object() {
-            said.usage(counts(usage));
+            builder.usage(counts(usage));
         }
         if let Some(reason) = candidate["finishReason"].as_str() {
             self.finish = Some(reason.to_owned());
-            said.stop_word(&candidate["finishReason"]);
+            builder.raw_stop_reason(&candidate["finishReason"]);
         }
         if let Some(reason) = chunk["promptFeedback"]["blockReason"].as_str() {
-            said.fail(refused(reason));
+            builder.fail(refused(reason));
         }
     }
 
-    fn end(&mut self, said: &mut StreamEventBuilder) {
+    fn end(&mut self, builder: &mut StreamEventBuilder) {
         match self.finish.as_deref() {
-            None => said.cut_off(),
-            Some("MAX_TOKENS") => said.done(Done::Length),
-            Some(reason) if REFUSED.contains(&reason) => said.fail(refused(reason)),
-            Some(reason) if is_retried(reason) => said.unhandled_stop(reason),
+            None => builder.cut_off(),
+            Some("MAX_TOKENS") => builder.done(FinishReason::Length),
+            Some(reason) if REFUSED.contains(&reason) => builder.fail(refused(reason)),
+            Some(reason) if is_retryable_reason(reason) => builder.unhandled_stop(reason),
             // Hosts with a compatible API have their own names for this.
-            Some(_) if said.has_call() => said.done(Done::ToolUse),
-            Some("STOP") => said.done(Done::Stop),
-            Some(reason) => said.unhandled_stop(reason),
+            Some(_) if builder.has_call() => builder.done(FinishReason::ToolUse),
+            Some("STOP") => builder.done(FinishReason::Stop),
+            Some(reason) => builder.unhandled_stop(reason),
         }
     }
 }
 
-impl Parts {
-    fn part(&mut self, part: &Value, said: &mut StreamEventBuilder) {
+impl CandidateReader {
+    fn part(&mut self, part: &Value, builder: &mut StreamEventBuilder) {
         let signature = part["thoughtSignature"].as_str().filter(|mark| !mark.is_empty());
         // An empty part may have only a mark. The mark belongs to the open block of the same kind, else to a new block.
         if signature.is_some() && part["text"].as_str().is_some_and(str::is_empty) {
-            if part["thought"] == true { said.go_on_thinking() } else { said.open_text() }
+            if part["thought"] == true { builder.ensure_thinking() } else { builder.ensure_text() }
         }
         for piece in parts(&part["text"]) {
             match piece {
-                Piece::Text(text) if part["thought"] != true => said.text(&text),
-                Piece::Text(text) | Piece::Thinking(text) => said.thinking(&text, None),
+                Piece::Text(text) if part["thought"] != true => builder.text(&text),
+                Piece::Text(text) | Piece::Thinking(text) => builder.thinking(&text, None),
                 _ => {}
             }
         }
@@ -96,14 +96,14 @@ impl Parts {
         if call.is_object() {
             let name = call["name"].as_str().unwrap_or_default();
             let id = self.id(call["id"].as_str().unwrap_or_default(), name);
-            said.call(&id, name);
-            said.arguments(&arguments(&call["args"]).unwrap_or_else(|| "{}".to_owned()));
+            builder.call(&id, name);
+            builder.arguments(&arguments(&call["args"]).unwrap_or_else(|| "{}".to_owned()));
         }
         if let Some(signature) = signature {
-            said.signature(signature);
+            builder.signature(signature);
         }
         if call.is_object() {
-            said.close();
+            builder.close();
         }
     }
 
@@ -118,14 +118,17 @@ impl Parts {
     }
 }
 
-fn refused(reason: &str) -> Failure {
-    Failure::new(FailureKind::Refused, format!("The answer was held back by the provider ({reason})."))
+fn refused(reason: &str) -> ProviderError {
+    ProviderError::new(
+        ProviderErrorKind::Refused,
+        format!("The answer was held back by the provider ({reason})."),
+    )
 }
 
 /// Returns the tokens as the API counts them: the prompt includes cached tokens, and reasoning is counted beside the
 /// answer.
 fn counts(usage: &Value) -> TokenCounts {
-    let number = |name: &str| count(&usage[name]).unwrap_or_default();
+    let number = |name: &str| token_count(&usage[name]).unwrap_or_default();
     let cached = number("cachedContentTokenCount");
     TokenCounts {
         input: number("promptTokenCount").saturating_sub(cached),
@@ -167,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_is_told_part_by_part() {
+    fn a_candidate_is_emitted_part_by_part() {
         assert_eq!(
             outline(&Google, &(everything() + &end("STOP"))),
             [
@@ -201,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_ends_as_its_finish_reason_says() {
+    fn the_finish_reason_decides_the_end_of_a_candidate() {
         for (reason, last) in [
             ("STOP", "done Stop"),
             ("MAX_TOKENS", "done Length"),

@@ -9,11 +9,11 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
-use super::super::api::{Asked, Wire};
-use super::super::body::{Body, Items};
-use super::super::forms::Form;
-use crate::settings::Budgets;
-use crate::{Failure, history};
+use super::super::api::{RequestContext, WireRequest};
+use super::super::body::{Body, ListWriter};
+use super::super::forms::Fallback;
+use crate::settings::ThinkingTokens;
+use crate::{ProviderError, history};
 
 /// The text before images of tool results, for models that do not accept them in the result.
 const IMAGES: &str = "Images from the tool results above:";
@@ -21,16 +21,16 @@ const IMAGES: &str = "Images from the tool results above:";
 const NO_MARK: &str = "skip_thought_signature_validator";
 
 /// Controls of thinking by a part of the model's id. The first match applies.
-const THINKING: &[(&str, How)] = &[
-    ("gemini-2.5-pro", How::Budget([128, 128, 2048, 8192, 32_768])),
-    ("gemini-2.5-flash", How::Budget([0, 128, 2048, 8192, 24_576])),
-    ("flash", How::Level(["MINIMAL", "MINIMAL", "LOW", "MEDIUM", "HIGH"])),
-    ("pro", How::Level(["LOW", "LOW", "LOW", "HIGH", "HIGH"])),
+const THINKING: &[(&str, ThinkingControl)] = &[
+    ("gemini-2.5-pro", ThinkingControl::Budget([128, 128, 2048, 8192, 32_768])),
+    ("gemini-2.5-flash", ThinkingControl::Budget([0, 128, 2048, 8192, 24_576])),
+    ("flash", ThinkingControl::Level(["MINIMAL", "MINIMAL", "LOW", "MEDIUM", "HIGH"])),
+    ("pro", ThinkingControl::Level(["LOW", "LOW", "LOW", "HIGH", "HIGH"])),
 ];
 
 /// A control of thinking, with values for off, minimal, low, medium, high and above.
 #[derive(Debug, Clone, Copy)]
-enum How {
+enum ThinkingControl {
     /// Numbers of tokens.
     Budget([i64; 5]),
     /// Levels of the API.
@@ -38,9 +38,9 @@ enum How {
 }
 
 /// Parts of requests that a host may refuse.
-pub(super) const FORMS: &[Form] = &[
-    Form::new("schema", &["parametersJsonSchema", "parameters_json_schema"]),
-    Form::new(
+pub(super) const FALLBACKS: &[Fallback] = &[
+    Fallback::new("schema", &["parametersJsonSchema", "parameters_json_schema"]),
+    Fallback::new(
         "thinking",
         &[
             "thinkingConfig",
@@ -54,47 +54,47 @@ pub(super) const FORMS: &[Form] = &[
         ],
     )
     .except(&["value"]),
-    Form::new("mark", &["thoughtSignature", "thought_signature"]),
+    Fallback::new("mark", &["thoughtSignature", "thought_signature"]),
 ];
 
-pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
-    let request = asked.request;
-    let model = asked.model();
+pub(super) fn write(context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {
+    let request = context.request;
+    let model = context.model();
     let mut body = json!({
         "contents": null,
-        "generationConfig": {"maxOutputTokens": asked.max_output_tokens()},
+        "generationConfig": {"maxOutputTokens": context.max_output_tokens()},
     });
     if !request.system_prompt.is_empty() {
         body["systemInstruction"] = json!({"parts": [{"text": request.system_prompt}]});
     }
     if !request.tools.is_empty() {
-        let member = if asked.forms.has("schema") { "parameters" } else { "parametersJsonSchema" };
+        let member = if context.fallbacks.has("schema") { "parameters" } else { "parametersJsonSchema" };
         let declare = |tool: &crate::ToolDescription| json!({"name": tool.name, "description": tool.description, member: tool.parameters});
         let declarations: Vec<Value> = request.tools.iter().map(declare).collect();
         body["tools"] = json!([{"functionDeclarations": declarations}]);
     }
-    if model.reasoning && !asked.forms.has("thinking") {
-        body["generationConfig"]["thinkingConfig"] = thinking(asked);
+    if model.reasoning && !context.fallbacks.has("thinking") {
+        body["generationConfig"]["thinkingConfig"] = thinking(context);
     }
     let mut headers = HeaderMap::new();
-    if let Some(key) = asked.key {
+    if let Some(key) = context.key {
         headers.insert("x-goog-api-key", key.header("")?);
     }
-    let url = asked.url(&format!("/models/{}:streamGenerateContent?alt=sse", model.id));
-    let body = Body::write(&body, "contents", |all| contents(asked, all))?;
-    Ok(Wire { url, headers, body })
+    let url = context.url(&format!("/models/{}:streamGenerateContent?alt=sse", model.id));
+    let body = Body::write(&body, "contents", |all| contents(context, all))?;
+    Ok(WireRequest { url, headers, body })
 }
 
-fn is_third(asked: &Asked<'_>) -> bool {
-    asked.model().id.contains("gemini-3")
+fn is_gemini_3(context: &RequestContext<'_>) -> bool {
+    context.model().id.contains("gemini-3")
 }
 
-fn thinking(asked: &Asked<'_>) -> Value {
+fn thinking(context: &RequestContext<'_>) -> Value {
     // Only levels have names here; other names have no effect.
-    let named = asked.effort().and_then(|effort| {
+    let named = context.effort().and_then(|effort| {
         ThinkingLevel::ALL.iter().find(|level| level.as_str().eq_ignore_ascii_case(effort))
     });
-    let level = named.copied().unwrap_or(asked.request.thinking);
+    let level = named.copied().unwrap_or(context.request.thinking);
     let place = match level {
         ThinkingLevel::Off => 0,
         ThinkingLevel::Minimal => 1,
@@ -102,16 +102,19 @@ fn thinking(asked: &Asked<'_>) -> Value {
         ThinkingLevel::Medium | ThinkingLevel::Auto => 3,
         ThinkingLevel::High | ThinkingLevel::Xhigh | ThinkingLevel::Max => 4,
     };
-    let id = &asked.model().id;
-    let known = THINKING
-        .iter()
-        .find(|(part, how)| id.contains(part) && (matches!(how, How::Budget(_)) || is_third(asked)));
+    let id = &context.model().id;
+    let known = THINKING.iter().find(|(part, how)| {
+        id.contains(part) && (matches!(how, ThinkingControl::Budget(_)) || is_gemini_3(context))
+    });
     let mut config = match known {
-        Some((_, How::Level(levels))) => json!({"thinkingLevel": levels[place]}),
-        Some((_, How::Budget(budgets))) => {
+        Some((_, ThinkingControl::Level(levels))) => json!({"thinkingLevel": levels[place]}),
+        Some((_, ThinkingControl::Budget(budgets))) => {
             // The user's setting overrides the default of the model.
-            let set =
-                asked.settings.budgets.of(level).filter(|set| Budgets::default().of(level) != Some(*set));
+            let set = context
+                .settings
+                .budgets
+                .of(level)
+                .filter(|set| ThinkingTokens::default().of(level) != Some(*set));
             json!({"thinkingBudget": set.map_or_else(|| json!(budgets[place]), |set| json!(set))})
         }
         None if place == 0 => json!({}),
@@ -124,11 +127,11 @@ fn thinking(asked: &Asked<'_>) -> Value {
     config
 }
 
-fn contents(asked: &Asked<'_>, contents: &mut Items<'_>) {
-    let third = is_third(asked);
+fn contents(context: &RequestContext<'_>, contents: &mut ListWriter<'_>) {
+    let third = is_gemini_3(context);
     let mut responses: Vec<Value> = Vec::new();
     let mut images: Vec<Value> = Vec::new();
-    for message in history::fit(asked.request.messages.iter(), asked.model(), &str::to_owned) {
+    for message in history::adapt_to_model(context.request.messages.iter(), context.model(), &str::to_owned) {
         if !matches!(*message, AgentMessage::ToolResult(_)) {
             push_results(&mut responses, &mut images, contents);
         }
@@ -141,7 +144,7 @@ fn contents(asked: &Asked<'_>, contents: &mut Items<'_>) {
                 contents.push(json!({"role": "user", "parts": parts}));
             }
             AgentMessage::Assistant(answer) => {
-                let parts = said(answer, asked.forms.turned("mark", third));
+                let parts = model_parts(answer, context.fallbacks.apply("mark", third));
                 if !parts.is_empty() {
                     contents.push(json!({"role": "model", "parts": parts}));
                 }
@@ -153,7 +156,7 @@ fn contents(asked: &Asked<'_>, contents: &mut Items<'_>) {
     push_results(&mut responses, &mut images, contents);
 }
 
-fn push_results(responses: &mut Vec<Value>, images: &mut Vec<Value>, contents: &mut Items<'_>) {
+fn push_results(responses: &mut Vec<Value>, images: &mut Vec<Value>, contents: &mut ListWriter<'_>) {
     if !responses.is_empty() {
         contents.push(json!({"role": "user", "parts": std::mem::take(responses)}));
     }
@@ -174,7 +177,7 @@ fn part(block: &InputBlock) -> Option<Value> {
     }
 }
 
-fn said(answer: &AssistantMessage, third: bool) -> Vec<Value> {
+fn model_parts(answer: &AssistantMessage, third: bool) -> Vec<Value> {
     let mark = |part: &mut Value, signature: Option<&str>| {
         // The API accepts base64 alone; marks of other APIs have no use here.
         let usable = signature.filter(|mark| !mark.is_empty() && STANDARD.decode(mark).is_ok());
@@ -275,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn models_are_told_to_think_in_their_own_way() {
+    fn each_model_receives_thinking_in_its_own_format() {
         use ThinkingLevel::{High, Medium, Minimal, Off, Xhigh};
         for (id, level, expected) in [
             ("gemini-2.5-pro", Off, json!({"thinkingBudget": 128})),

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::super::api::Reader;
 use super::super::content::{arguments, parts};
-use super::super::said::{StreamEventBuilder, count};
-use super::super::slots::{Opening, Part, Slots};
+use super::super::said::{StreamEventBuilder, token_count};
+use super::super::slots::{BlockPart, BlockSequencer, BlockStart};
 use super::super::verbatim::{items, member};
-use crate::{Done, Failure, FailureKind, TokenCounts};
+use crate::{FinishReason, ProviderError, ProviderErrorKind, TokenCounts};
 
 /// Separator between the id of a call and the id of its item: the API has both, and a neutral tool call has one.
 pub(super) const ID_SEPARATOR: char = '|';
@@ -17,8 +17,8 @@ type Number = usize;
 
 /// The state of a response.
 #[derive(Debug, Default)]
-pub(super) struct Items {
-    slots: Slots<Number>,
+pub(super) struct ResponseReader {
+    sequencer: BlockSequencer<Number>,
     items: Vec<Item>,
 }
 
@@ -26,48 +26,54 @@ pub(super) struct Items {
 #[derive(Debug)]
 struct Item {
     /// Index of the item in the output, if the host sends it.
-    place: Option<u64>,
+    output_index: Option<u64>,
     id: String,
     /// Id of a call, which stays the same if hosts change the item's id.
     call_id: String,
     /// `true` if any of the content has arrived; if not, the end of the item has all of it.
-    begun: bool,
+    has_content: bool,
     ended: bool,
 }
 
-impl Reader for Items {
-    fn event(&mut self, data: &str, said: &mut StreamEventBuilder) {
+impl Reader for ResponseReader {
+    fn event(&mut self, data: &str, builder: &mut StreamEventBuilder) {
         if data == "[DONE]" {
             return;
         }
-        let Some(event) = said.json(data) else { return };
+        let Some(event) = builder.json(data) else { return };
         match event["type"].as_str().unwrap_or_default() {
             "response.output_item.added" => {
-                self.open(&event, said);
+                self.open(&event, builder);
             }
             "response.reasoning_summary_part.added" => {
-                if let Some(number) = self.item_of(&event, said).filter(|number| self.items[*number].begun) {
-                    self.slots.push(&number, Part::Thinking("\n\n".to_owned()), said);
+                if let Some(number) =
+                    self.item_of(&event, builder).filter(|number| self.items[*number].has_content)
+                {
+                    self.sequencer.push(&number, BlockPart::Thinking("\n\n".to_owned()), builder);
                 }
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
-                self.grow(&event, Opening::Thinking(None), said);
+                self.grow(&event, BlockStart::Thinking(None), builder);
             }
-            "response.output_text.delta" | "response.refusal.delta" => self.grow(&event, Opening::Text, said),
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.grow(&event, BlockStart::Text, builder)
+            }
             "response.function_call_arguments.delta" => {
-                if let (Some(number), Some(text)) = (self.item_of(&event, said), arguments(&event["delta"])) {
-                    self.items[number].begun = true;
-                    self.slots.push(&number, Part::Arguments(text), said);
+                if let (Some(number), Some(text)) =
+                    (self.item_of(&event, builder), arguments(&event["delta"]))
+                {
+                    self.items[number].has_content = true;
+                    self.sequencer.push(&number, BlockPart::Arguments(text), builder);
                 }
             }
             "response.function_call_arguments.done" => {
-                if let Some(number) = self.item_of(&event, said) {
-                    self.complete(number, &event["arguments"], said);
+                if let Some(number) = self.item_of(&event, builder) {
+                    self.complete(number, &event["arguments"], builder);
                 }
             }
             "response.output_item.done" => {
                 let raw = member(data, "item");
-                self.close(&event, raw, said);
+                self.close(&event, raw, builder);
             }
             "response.completed" | "response.incomplete" => {
                 // A host may send the items only with the response.
@@ -77,77 +83,78 @@ impl Reader for Items {
                     for (place, item) in
                         event["response"]["output"].as_array().into_iter().flatten().enumerate()
                     {
-                        self.close(&json!({"item": item}), raw.get(place).copied(), said);
+                        self.close(&json!({"item": item}), raw.get(place).copied(), builder);
                     }
                 }
-                self.slots.end_all(said);
-                finish(&event["response"], said);
+                self.sequencer.end_all(builder);
+                finish(&event["response"], builder);
             }
-            "response.failed" | "response.cancelled" => said.fail(failed(&event["response"]["error"])),
+            "response.failed" | "response.cancelled" => builder.fail(failed(&event["response"]["error"])),
             "error" => {
                 // The fields are in the event itself, or in a separate object.
                 let error = if event["error"].is_object() { &event["error"] } else { &event };
-                said.fail(failed(error));
+                builder.fail(failed(error));
             }
             // Progress, or an event that is newer than this version.
             _ => {}
         }
     }
 
-    fn end(&mut self, said: &mut StreamEventBuilder) {
-        said.cut_off();
+    fn end(&mut self, builder: &mut StreamEventBuilder) {
+        builder.cut_off();
     }
 }
 
-impl Items {
+impl ResponseReader {
     /// Returns the open item of an event, by its index in the output or by its id; the newest if the event has neither.
     /// Returns `None` if the item was never announced or has ended.
-    fn item_of(&mut self, event: &Value, said: &mut StreamEventBuilder) -> Option<Number> {
+    fn item_of(&mut self, event: &Value, builder: &mut StreamEventBuilder) -> Option<Number> {
         let (place, id) = (event["output_index"].as_u64(), event["item_id"].as_str());
-        if let Some(known) = self.known(place, id) {
+        if let Some(known) = self.find_item(place, id) {
             return Some(known).filter(|number| !self.items[*number].ended);
         }
         let youngest = self.items.len().checked_sub(1)?;
-        if place.is_some() && self.items[youngest].place.is_some() {
+        if place.is_some() && self.items[youngest].output_index.is_some() {
             return None;
         }
         // Parts without a slot belong to the newest item; older items receive no more.
         for number in 0..youngest {
-            self.end(number, said);
+            self.end(number, builder);
         }
         Some(youngest).filter(|number| !self.items[*number].ended)
     }
 
     /// Returns the item with that index or, if the event has no index, with that id.
-    fn known(&self, place: Option<u64>, id: Option<&str>) -> Option<Number> {
+    fn find_item(&self, place: Option<u64>, id: Option<&str>) -> Option<Number> {
         self.items.iter().rposition(|item| match place {
-            Some(_) if item.place.is_some() => item.place == place,
+            Some(_) if item.output_index.is_some() => item.output_index == place,
             _ => id.is_some_and(|id| !id.is_empty() && item.id == id),
         })
     }
 
-    fn end(&mut self, number: Number, said: &mut StreamEventBuilder) {
+    fn end(&mut self, number: Number, builder: &mut StreamEventBuilder) {
         self.items[number].ended = true;
-        self.slots.end(&number, said);
+        self.sequencer.end(&number, builder);
     }
 
     /// Adds text or reasoning to its item, or to a new one if the host has announced no item of that kind.
-    fn grow(&mut self, event: &Value, opening: Opening, said: &mut StreamEventBuilder) {
-        let thinks = matches!(opening, Opening::Thinking(_));
-        let found = self.item_of(event, said).filter(|number| self.slots.is_of(number, &opening));
+    fn grow(&mut self, event: &Value, opening: BlockStart, builder: &mut StreamEventBuilder) {
+        let thinks = matches!(opening, BlockStart::Thinking(_));
+        let found =
+            self.item_of(event, builder).filter(|number| self.sequencer.is_same_kind(number, &opening));
         let number = found.unwrap_or_else(|| {
             let kind = if thinks { "reasoning" } else { "message" };
             let item = json!({"type": kind, "id": event["item_id"]});
-            self.open(&json!({"item": item, "output_index": event["output_index"]}), said)
+            self.open(&json!({"item": item, "output_index": event["output_index"]}), builder)
         });
         let Some(item) = self.items.get_mut(number) else { return };
-        item.begun = true;
+        item.has_content = true;
         for part in parts(&event["delta"]) {
             let part = match part {
-                Part::Text(text) if thinks => Part::Thinking(text),
+                BlockPart::Text(text) if thinks => BlockPart::Thinking(text),
                 part => part,
             };
-            self.slots.push(&number, part, said);
+            self.sequencer.push(&number, part, builder);
         }
     }
 
@@ -156,52 +163,52 @@ impl Items {
     fn ended_by(&self, event: &Value) -> Option<Number> {
         let item = &event["item"];
         let (place, id) = (event["output_index"].as_u64(), item["id"].as_str());
-        if let Some(known) = self.known(place, id) {
+        if let Some(known) = self.find_item(place, id) {
             return Some(known);
         }
         let opening = opening_of(item)?;
-        if matches!(opening, Opening::Call { .. }) {
+        if matches!(opening, BlockStart::Call { .. }) {
             let call = item["call_id"].as_str().filter(|call| !call.is_empty())?;
-            let free = |item: &Item| place.is_none() || item.place.is_none();
+            let free = |item: &Item| place.is_none() || item.output_index.is_none();
             return self.items.iter().rposition(|item| item.call_id == call && free(item));
         }
         let youngest = self.items.len().checked_sub(1)?;
-        let free = place.is_none() || self.items[youngest].place.is_none();
-        (free && self.slots.is_of(&youngest, &opening)).then_some(youngest)
+        let free = place.is_none() || self.items[youngest].output_index.is_none();
+        (free && self.sequencer.is_same_kind(&youngest, &opening)).then_some(youngest)
     }
 
     /// Adds the missing rest of a call's arguments, given all of them.
-    fn complete(&mut self, number: Number, whole: &Value, said: &mut StreamEventBuilder) {
+    fn complete(&mut self, number: Number, whole: &Value, builder: &mut StreamEventBuilder) {
         let whole = arguments(whole).unwrap_or_default();
-        self.items[number].begun |= self.slots.complete(&number, &whole, said);
+        self.items[number].has_content |= self.sequencer.complete(&number, &whole, builder);
     }
 
-    fn open(&mut self, event: &Value, said: &mut StreamEventBuilder) -> Number {
+    fn open(&mut self, event: &Value, builder: &mut StreamEventBuilder) -> Number {
         let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
         let opening = opening_of(item);
         let number = self.items.len();
         let place = event["output_index"].as_u64();
         let ended = opening.is_none();
-        if !said.hold(size_of::<Item>()) {
+        if !builder.reserve(size_of::<Item>()) {
             return number;
         }
         let (id, call_id) = (text("id").to_owned(), text("call_id").to_owned());
-        self.items.push(Item { place, id, call_id, begun: false, ended });
+        self.items.push(Item { output_index: place, id, call_id, has_content: false, ended });
         if let Some(opening) = opening {
-            self.slots.open(number, opening, said);
+            self.sequencer.open(number, opening, builder);
         }
         number
     }
 
     /// Ends an item; `raw` is its unchanged JSON text.
-    fn close(&mut self, event: &Value, raw: Option<&str>, said: &mut StreamEventBuilder) {
+    fn close(&mut self, event: &Value, raw: Option<&str>, builder: &mut StreamEventBuilder) {
         let item = &event["item"];
         let text = |name: &str| item[name].as_str().unwrap_or_default();
         // A host may send an item only when it is complete.
-        let number = self.ended_by(event).unwrap_or_else(|| self.open(event, said));
+        let number = self.ended_by(event).unwrap_or_else(|| self.open(event, builder));
         let Some(found) = self.items.get(number).filter(|item| !item.ended) else { return };
-        let (begun, id) = (found.begun, found.id.clone());
+        let (begun, id) = (found.has_content, found.id.clone());
         let join = |list: &Value, member: &str, separator: &str| {
             let parts = list.as_array().into_iter().flatten().filter_map(|part| part[member].as_str());
             Some(parts.collect::<Vec<_>>().join(separator)).filter(|text| !text.is_empty())
@@ -209,50 +216,50 @@ impl Items {
         match text("type") {
             "reasoning" => {
                 if let Some(summary) = join(&item["summary"], "text", "\n\n").filter(|_| !begun) {
-                    self.slots.push(&number, Part::Thinking(summary), said);
+                    self.sequencer.push(&number, BlockPart::Thinking(summary), builder);
                 }
                 let whole = raw.map_or_else(|| item.to_string(), str::to_owned);
-                self.slots.push(&number, Part::Signature(whole), said);
+                self.sequencer.push(&number, BlockPart::Signature(whole), builder);
             }
             "message" => {
                 for member in ["text", "refusal"] {
                     if let Some(whole) = join(&item["content"], member, "").filter(|_| !begun) {
-                        self.slots.push(&number, Part::Text(whole), said);
+                        self.sequencer.push(&number, BlockPart::Text(whole), builder);
                     }
                 }
                 let mark = match item["phase"].as_str() {
                     Some(phase) => json!({"v": 1, "id": id, "phase": phase}).to_string(),
                     None => id,
                 };
-                self.slots.push(&number, Part::Signature(mark), said);
+                self.sequencer.push(&number, BlockPart::Signature(mark), builder);
             }
-            _ => self.complete(number, &item["arguments"], said),
+            _ => self.complete(number, &item["arguments"], builder),
         }
-        self.end(number, said);
+        self.end(number, builder);
     }
 }
 
 /// Returns the block that an item opens; `None` for an unsupported kind.
-fn opening_of(item: &Value) -> Option<Opening> {
+fn opening_of(item: &Value) -> Option<BlockStart> {
     let text = |name: &str| item[name].as_str().unwrap_or_default();
     match text("type") {
-        "reasoning" => Some(Opening::Thinking(None)),
-        "message" => Some(Opening::Text),
+        "reasoning" => Some(BlockStart::Thinking(None)),
+        "message" => Some(BlockStart::Text),
         "function_call" => {
             let (call, id) = (text("call_id"), text("id"));
             let id = if id.is_empty() { call.to_owned() } else { format!("{call}{ID_SEPARATOR}{id}") };
-            Some(Opening::Call { id, name: text("name").to_owned() })
+            Some(BlockStart::Call { id, name: text("name").to_owned() })
         }
         _ => None,
     }
 }
 
-fn finish(response: &Value, said: &mut StreamEventBuilder) {
+fn finish(response: &Value, builder: &mut StreamEventBuilder) {
     let usage = &response["usage"];
-    let number = |value: &Value| count(value).unwrap_or_default();
-    said.id(&response["id"]);
+    let number = |value: &Value| token_count(value).unwrap_or_default();
+    builder.id(&response["id"]);
     let cached = number(&usage["input_tokens_details"]["cached_tokens"]);
-    said.usage(TokenCounts {
+    builder.usage(TokenCounts {
         input: number(&usage["input_tokens"]).saturating_sub(cached),
         output: number(&usage["output_tokens"]),
         cache_read: cached,
@@ -260,28 +267,28 @@ fn finish(response: &Value, said: &mut StreamEventBuilder) {
         cache_write_hour: None,
         reasoning: Some(number(&usage["output_tokens_details"]["reasoning_tokens"])),
     });
-    said.stop_word(&response["status"]);
+    builder.raw_stop_reason(&response["status"]);
     match response["status"].as_str() {
         Some("incomplete") if response["incomplete_details"]["reason"] == "content_filter" => {
             let text = "The answer was held back by the provider's content filter.";
-            said.fail(Failure::new(FailureKind::Refused, text));
+            builder.fail(ProviderError::new(ProviderErrorKind::Refused, text));
         }
-        Some("incomplete") => said.done(Done::Length),
-        Some("failed" | "cancelled") => said.fail(failed(&response["error"])),
+        Some("incomplete") => builder.done(FinishReason::Length),
+        Some("failed" | "cancelled") => builder.fail(failed(&response["error"])),
         Some("completed" | "in_progress" | "queued") | None => {
-            said.done(if said.has_call() { Done::ToolUse } else { Done::Stop });
+            builder.done(if builder.has_call() { FinishReason::ToolUse } else { FinishReason::Stop });
         }
-        Some(status) => said.unhandled_stop(status),
+        Some(status) => builder.unhandled_stop(status),
     }
 }
 
 /// Returns the failure for an error that the provider reports, with its code and message.
-fn failed(error: &Value) -> Failure {
+fn failed(error: &Value) -> ProviderError {
     let message =
         error["message"].as_str().unwrap_or("The provider says no more than that the response failed.");
     match &error["code"] {
-        Value::String(code) if !code.is_empty() => Failure::from_text(format!("{code}: {message}")),
-        _ => Failure::from_text(message),
+        Value::String(code) if !code.is_empty() => ProviderError::from_text(format!("{code}: {message}")),
+        _ => ProviderError::from_text(message),
     }
 }
 
@@ -346,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_told_item_by_item() {
+    fn a_response_is_emitted_item_by_item() {
         let events = [everything(), vec![completed("completed", json!({}))]].concat();
         assert_eq!(
             outline(&Responses, &body(&events)),
@@ -380,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_ends_as_its_status_says() {
+    fn the_status_decides_the_end_of_a_response() {
         let filtered = json!({"incomplete_details": {"reason": "content_filter"}});
         let error = json!({"error": {"code": "server_error", "message": "oops"}});
         for (event, last) in [
@@ -418,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_put_together_by_slot_whatever_comes_between() {
+    fn items_are_assembled_by_slot_despite_events_between() {
         let args = |text: &str| delta("function_call_arguments", text);
         let by = |number: u64, mut event: Value| {
             event["item_id"] = format!("fc_{number}").into();
@@ -525,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_whose_items_come_only_at_its_end_is_told() {
+    fn items_that_arrive_with_the_end_are_emitted() {
         let output = json!([{"type": "message", "id": "m", "content": [{"text": "hi"}]}, call(0, "{}")]);
         let told = outline(&Responses, &body(&[completed("completed", json!({"output": output}))]));
         assert_eq!(told[..7], ["text(", "hi", "signed m", ")", "call c0|fc_0 bash(", "{}", ")"]);
@@ -545,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn items_that_come_whole_are_told_whole() {
+    fn complete_items_are_emitted_at_once() {
         let events = [
             done(json!({"type": "reasoning", "id": "r", "summary": [{"text": "a"}, {"text": "b"}]})),
             done(

@@ -6,14 +6,14 @@ use agentese::types::{
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 use serde_json::{Map, Value, json};
 
-use super::super::api::{Asked, Wire};
-use super::super::body::{Body, Items};
-use super::super::forms::Form;
-use super::super::hosts::{Habit, has};
+use super::super::api::{RequestContext, WireRequest};
+use super::super::body::{Body, ListWriter};
+use super::super::forms::Fallback;
+use super::super::hosts::{Quirk, has_quirk};
 use super::super::verbatim::verbatim;
 use super::reader::ID_SEPARATOR;
-use crate::settings::Cache;
-use crate::{Failure, history};
+use crate::settings::CacheRetention;
+use crate::{ProviderError, history};
 
 /// The greatest length of an id that the API accepts, in characters.
 const LONGEST_ID: usize = 64;
@@ -23,33 +23,36 @@ const LONGEST_ID: usize = 64;
 const ENCRYPTED: &str = "reasoning.encrypted_content";
 
 /// Parts of requests that a host may refuse.
-pub(super) const FORMS: &[Form] = &[
-    Form::new("role", &["developer", "role"]),
-    Form::new("store", &["store"]),
-    Form::new("max_output_tokens", &["max_output_tokens"]).except(&["value", "too large"]),
-    Form::new("prompt_cache_key", &["prompt_cache_key"]),
-    Form::new("strict", &["strict"]),
-    Form::new("include", &["include", ENCRYPTED]),
-    Form::new("summary", &["summary"]),
-    Form::new("reasoning", &["reasoning"]).except(&["value", "summary"]),
+pub(super) const FALLBACKS: &[Fallback] = &[
+    Fallback::new("role", &["developer", "role"]),
+    Fallback::new("store", &["store"]),
+    Fallback::new("max_output_tokens", &["max_output_tokens"]).except(&["value", "too large"]),
+    Fallback::new("prompt_cache_key", &["prompt_cache_key"]),
+    Fallback::new("strict", &["strict"]),
+    Fallback::new("include", &["include", ENCRYPTED]),
+    Fallback::new("summary", &["summary"]),
+    Fallback::new("reasoning", &["reasoning"]).except(&["value", "summary"]),
 ];
 
-pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
-    let request = asked.request;
-    let model = asked.model();
-    let takes = |form: &str| !asked.forms.has(form);
+pub(super) fn write(context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {
+    let request = context.request;
+    let model = context.model();
+    let takes = |form: &str| !context.fallbacks.has(form);
     let mut body = json!({"model": model.id, "input": null, "stream": true});
     // A server that can store answers stores them unless the request forbids it.
-    if takes("store") && asked.compat.get("supportsStore").is_none_or(|takes| takes != false) {
+    if takes("store") && context.compat.get("supportsStore").is_none_or(|takes| takes != false) {
         body["store"] = json!(false);
     }
     if takes("max_output_tokens") {
-        body["max_output_tokens"] = json!(asked.max_output_tokens());
+        body["max_output_tokens"] = json!(context.max_output_tokens());
     }
-    if asked.settings.cache != Cache::None && !request.session_id.is_empty() && takes("prompt_cache_key") {
+    if context.settings.cache != CacheRetention::None
+        && !request.session_id.is_empty()
+        && takes("prompt_cache_key")
+    {
         body["prompt_cache_key"] = json!(request.session_id);
     }
-    if asked.settings.cache == Cache::Long && asked.is_host("api.openai.com") {
+    if context.settings.cache == CacheRetention::Long && context.is_host("api.openai.com") {
         body["prompt_cache_retention"] = json!("24h");
     }
     if !request.tools.is_empty() {
@@ -66,37 +69,37 @@ pub(super) fn write(asked: &Asked<'_>) -> Result<Wire, Failure> {
         body["tools"] = tools.collect();
     }
     let mut reasoning = Map::new();
-    if let Some(level) = asked.thinking() {
-        reasoning.insert("effort".to_owned(), json!(asked.effort().unwrap_or(level.as_str())));
+    if let Some(level) = context.thinking() {
+        reasoning.insert("effort".to_owned(), json!(context.effort().unwrap_or(level.as_str())));
         if takes("summary") {
             reasoning.insert("summary".to_owned(), json!("auto"));
         }
         if takes("include") {
             body["include"] = json!([ENCRYPTED]);
         }
-    } else if let Some(effort) = asked.effort() {
+    } else if let Some(effort) = context.effort() {
         reasoning.insert("effort".to_owned(), json!(effort));
     }
     if !reasoning.is_empty() && takes("reasoning") {
         body["reasoning"] = Value::Object(reasoning);
     }
     let mut headers = HeaderMap::new();
-    if let Some(key) = asked.key {
+    if let Some(key) = context.key {
         headers.insert(AUTHORIZATION, key.header("Bearer ")?);
     }
-    let body = Body::write(&body, "input", |input| turns(asked, input))?;
-    Ok(Wire { url: asked.url("/responses"), headers, body })
+    let body = Body::write(&body, "input", |input| turns(context, input))?;
+    Ok(WireRequest { url: context.url("/responses"), headers, body })
 }
 
-fn turns(asked: &Asked<'_>, input: &mut Items<'_>) {
-    let (request, model) = (asked.request, asked.model());
+fn turns(context: &RequestContext<'_>, input: &mut ListWriter<'_>) {
+    let (request, model) = (context.request, context.model());
     if !request.system_prompt.is_empty() {
-        let told = asked.compat.get("supportsDeveloperRole").and_then(Value::as_bool);
-        let developer = model.reasoning && told.unwrap_or_else(|| has(asked, Habit::Owner));
-        let role = if asked.forms.turned("role", developer) { "developer" } else { "system" };
+        let declared = context.compat.get("supportsDeveloperRole").and_then(Value::as_bool);
+        let developer = model.reasoning && declared.unwrap_or_else(|| has_quirk(context, Quirk::OpenAi));
+        let role = if context.fallbacks.apply("role", developer) { "developer" } else { "system" };
         input.push(json!({"role": role, "content": request.system_prompt}));
     }
-    for (number, message) in history::fit(request.messages.iter(), model, &id).enumerate() {
+    for (number, message) in history::adapt_to_model(request.messages.iter(), model, &id).enumerate() {
         match &*message {
             AgentMessage::User(user) => {
                 let content = match &user.content {
@@ -108,7 +111,7 @@ fn turns(asked: &Asked<'_>, input: &mut Items<'_>) {
             AgentMessage::Assistant(answer) => {
                 let same =
                     answer.provider == model.provider && answer.api == model.api && answer.model == model.id;
-                said(answer, same, number, input);
+                push_answer(answer, same, number, input);
             }
             AgentMessage::ToolResult(result) => input.push(output(result)),
             _ => {}
@@ -146,7 +149,7 @@ fn part(block: &InputBlock) -> Option<Value> {
     }
 }
 
-fn said(answer: &AssistantMessage, same: bool, number: usize, input: &mut Items<'_>) {
+fn push_answer(answer: &AssistantMessage, same: bool, number: usize, input: &mut ListWriter<'_>) {
     for (place, block) in answer.content.iter().enumerate() {
         match block {
             AssistantBlock::Thinking(block) => {
@@ -260,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_is_called_what_the_model_calls_it() {
+    fn thinking_levels_have_the_names_of_the_model() {
         let reasoning = |level: ThinkingLevel| {
             let map = json!({"thinkingLevelMap": {"low": "least", "off": "none"}});
             let wire = write_compat(&Responses, "fake-gpt", map, |request| request.thinking = level);

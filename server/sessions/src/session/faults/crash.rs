@@ -4,7 +4,7 @@ use std::path::Path;
 
 use futures::FutureExt;
 
-use super::script::{ACTS, PATH, create, create_closing, open, open_closing, reference, user};
+use super::script::{ACTIONS, PATH, create, create_closing, open, open_closing, reference, user};
 use super::{Fault, MemoryDisk, PowerLoss};
 use crate::session::{OpenError, Session};
 
@@ -13,7 +13,7 @@ const TENTHS: [usize; 4] = [0, 1, 9, 10];
 
 /// Numbers of entries that were promised before the machine stopped.
 #[derive(Debug, Clone, Copy, Default)]
-struct Promised {
+struct PromisedCounts {
     /// Number of entries that were handed to the system.
     handed: usize,
     /// Number of entries that were brought to the disk.
@@ -21,11 +21,11 @@ struct Promised {
 }
 
 /// Runs the conversation until the machine stops.
-fn run(session: &mut Session, acts: &[fn(&mut Session)]) -> Promised {
-    let mut promised = Promised::default();
+fn run(session: &mut Session, acts: &[fn(&mut Session)]) -> PromisedCounts {
+    let mut promised = PromisedCounts::default();
     for act in acts {
         act(session);
-        if session.storage_trouble().is_some() {
+        if session.storage_error().is_some() {
             break;
         }
         if session.is_persisted() {
@@ -38,11 +38,11 @@ fn run(session: &mut Session, acts: &[fn(&mut Session)]) -> Promised {
     promised
 }
 
-fn promise(promised: Promised, loss: PowerLoss) -> usize {
+fn promise(promised: PromisedCounts, loss: PowerLoss) -> usize {
     if loss.is_none() { promised.handed } else { promised.durable }
 }
 
-type Begin = fn(&MemoryDisk) -> Result<Session, OpenError>;
+type OpenFn = fn(&MemoryDisk) -> Result<Session, OpenError>;
 
 #[test]
 fn fm_f96_after_a_crash_at_any_step_all_that_was_promised_is_there() {
@@ -54,16 +54,16 @@ fn fm_f96_a_file_that_is_closed_between_writes_keeps_all_that_was_promised() {
     crash_at_any_step(create_closing, open_closing);
 }
 
-fn crash_at_any_step(create: Begin, open: Begin) {
+fn crash_at_any_step(create: OpenFn, open: OpenFn) {
     let (lines, whole) = reference();
     let disk = MemoryDisk::default();
-    run(&mut create(&disk).unwrap(), ACTS);
+    run(&mut create(&disk).unwrap(), ACTIONS);
     let steps = disk.steps();
-    assert!(steps > 2 * ACTS.len() - 6, "{steps}");
+    assert!(steps > 2 * ACTIONS.len() - 6, "{steps}");
     for (step, tenths) in (0..steps).flat_map(|step| TENTHS.map(|tenths| (step, tenths))) {
         let disk = MemoryDisk::default().failing(Fault::Crash { step, tenths });
         let mut session = create(&disk).unwrap();
-        let promised = run(&mut session, ACTS);
+        let promised = run(&mut session, ACTIONS);
         for loss in LOSSES {
             let case = format!("step {step}, {tenths} tenths, {loss:?}, {promised:?}");
             let disk = disk.survivor(loss);
@@ -84,7 +84,7 @@ fn crash_at_any_step(create: Begin, open: Begin) {
             // The session goes on normally, and no line is fused with a torn one.
             session.append(user("on"));
             session.append(user("and on"));
-            assert_eq!(session.storage_trouble(), None, "{case}");
+            assert_eq!(session.storage_error(), None, "{case}");
             drop(session);
             let text = disk.read(Path::new(PATH)).unwrap();
             let prefix: String = whole.split_inclusive('\n').take(count + 1).collect();
@@ -115,8 +115,8 @@ fn fm_f96_a_crash_while_a_file_is_replaced_leaves_the_old_or_the_new() {
     crash_while_replaced(open_closing);
 }
 
-fn crash_while_replaced(open: Begin) {
-    let acts = &ACTS[3..6];
+fn crash_while_replaced(open: OpenFn) {
+    let acts = &ACTIONS[3..6];
     let path = Path::new(PATH);
     let disk = MemoryDisk::with(path, OLD.as_bytes());
     run(&mut open(&disk).unwrap(), acts);
@@ -125,7 +125,7 @@ fn crash_while_replaced(open: Begin) {
     assert_eq!(disk.read(&backup).as_deref(), Some(OLD));
     for (step, tenths) in (0..disk.steps()).flat_map(|step| TENTHS.map(|tenths| (step, tenths))) {
         let disk = MemoryDisk::with(path, OLD.as_bytes()).failing(Fault::Crash { step, tenths });
-        let promised = open(&disk).map_or(Promised::default(), |mut session| run(&mut session, acts));
+        let promised = open(&disk).map_or(PromisedCounts::default(), |mut session| run(&mut session, acts));
         for loss in LOSSES {
             let case = format!("step {step}, {tenths} tenths, {loss:?}, {promised:?}");
             let disk = disk.survivor(loss);
@@ -133,7 +133,7 @@ fn crash_while_replaced(open: Begin) {
             assert!(session.entries().len() >= promise(promised, loss).max(2), "{case}");
             assert_eq!(session.header().version(), 3, "{case}");
             assert_eq!(session.fork_messages()[1].1, "two", "{case}");
-            assert_eq!(session.storage_trouble(), None, "{case}");
+            assert_eq!(session.storage_error(), None, "{case}");
             assert_eq!(disk.read(&backup).as_deref(), Some(OLD), "{case}");
         }
     }

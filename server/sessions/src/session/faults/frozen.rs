@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use super::script::{ACTS, PATH, open, reference, start, user};
+use super::script::{ACTIONS, PATH, open, reference, start, user};
 use super::{Fault, LONG, MemoryDisk};
 use crate::session::storage::Storage;
 use crate::session::{OpenError, Session};
 
 fn create(disk: &MemoryDisk) -> Session {
-    Session::create_at(Path::new(PATH), start(disk).beside()).unwrap()
+    Session::create_at(Path::new(PATH), start(disk).write_in_background()).unwrap()
 }
 
 async fn soon<T>(future: impl Future<Output = T>) -> T {
@@ -16,20 +16,20 @@ async fn soon<T>(future: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn fm_f96_a_disk_that_stops_at_any_step_holds_nobody_up_and_loses_nothing() {
+async fn fm_f96_a_disk_that_stops_at_any_step_blocks_no_caller_and_loses_nothing() {
     let (lines, whole) = reference();
     let path = Path::new(PATH);
-    for step in 0..2 * ACTS.len() {
+    for step in 0..2 * ACTIONS.len() {
         let disk = MemoryDisk::default();
         disk.freeze(step);
         let mut session = create(&disk);
         // Each of these would wait for the disk if it wrote itself.
-        ACTS.iter().for_each(|act| act(&mut session));
-        assert_eq!((session.entries().len(), session.storage_trouble()), (lines.len(), None));
+        ACTIONS.iter().for_each(|act| act(&mut session));
+        assert_eq!((session.entries().len(), session.storage_error()), (lines.len(), None));
         let text = disk.read(path).unwrap_or_default();
         assert!(whole.starts_with(&text), "{step}: {text}");
         disk.thaw();
-        soon(session.written()).await;
+        soon(session.wait_written()).await;
         assert_eq!(disk.read(path).as_ref(), Some(&whole), "{step}");
         assert_eq!(soon(session.flush()).await, Ok(()));
         // The file is free as soon as `close` completes.
@@ -39,17 +39,17 @@ async fn fm_f96_a_disk_that_stops_at_any_step_holds_nobody_up_and_loses_nothing(
 }
 
 #[tokio::test]
-async fn a_line_counts_as_written_when_it_is_there_and_not_before() {
+async fn written_completes_only_when_the_line_is_in_the_file() {
     let disk = MemoryDisk::default();
     let mut session = create(&disk);
     for number in 0..50 {
         session.append(user("more"));
-        soon(session.written()).await;
+        soon(session.wait_written()).await;
         assert_eq!(disk.read(Path::new(PATH)).unwrap().lines().count(), number + 2);
     }
     disk.freeze(0);
     session.append(user("last"));
-    let written = session.written();
+    let written = session.wait_written();
     let mut written = std::pin::pin!(written);
     assert!(futures::poll!(written.as_mut()).is_pending());
     disk.thaw();
@@ -58,30 +58,30 @@ async fn a_line_counts_as_written_when_it_is_there_and_not_before() {
 }
 
 #[tokio::test]
-async fn fm_f100_whoever_waited_too_long_is_told_until_the_disk_answers() {
+async fn fm_f100_a_late_write_is_reported_until_the_disk_answers() {
     let disk = MemoryDisk::default();
     let mut session = create(&disk);
     session.append(user("one"));
-    soon(session.written()).await;
+    soon(session.wait_written()).await;
     disk.freeze(0);
     session.append(user("two"));
-    session.note_late();
-    assert!(session.is_late());
-    let trouble = session.unsaved().unwrap().to_string();
+    session.mark_unresponsive();
+    assert!(session.is_unresponsive());
+    let trouble = session.unsaved_error().unwrap().to_string();
     assert_eq!(trouble, format!("{PATH} cannot be written: the disk does not answer"));
     disk.thaw();
-    soon(session.written()).await;
-    assert_eq!((session.is_late(), session.unsaved()), (false, None));
+    soon(session.wait_written()).await;
+    assert_eq!((session.is_unresponsive(), session.unsaved_error()), (false, None));
 }
 
 #[tokio::test]
-async fn fm_f100_a_full_disk_is_told_as_soon_as_the_thread_knows() {
+async fn fm_f100_a_full_disk_is_reported_by_the_thread() {
     let (_, whole) = reference();
     let disk = MemoryDisk::default().failing(Fault::Full { steps: 0..usize::MAX, truncate: false });
     let mut session = create(&disk);
-    ACTS.iter().for_each(|act| act(&mut session));
-    soon(session.written()).await;
-    let trouble = session.unsaved().unwrap();
+    ACTIONS.iter().for_each(|act| act(&mut session));
+    soon(session.wait_written()).await;
+    let trouble = session.unsaved_error().unwrap();
     assert!(trouble.to_string().contains("11 lines wait"), "{trouble}");
     assert_eq!(soon(session.flush()).await, Err(trouble));
     // A session that ends tries once more.
@@ -91,12 +91,12 @@ async fn fm_f100_a_full_disk_is_told_as_soon_as_the_thread_knows() {
 }
 
 #[tokio::test]
-async fn fm_f100_a_thread_that_fails_itself_is_told_of_as_trouble() {
+async fn fm_f100_a_panic_of_the_thread_is_reported_as_a_storage_error() {
     let disk = MemoryDisk::default().failing(Fault::Panic { step: 3 });
     let mut session = create(&disk);
-    ACTS.iter().for_each(|act| act(&mut session));
-    soon(session.written()).await;
-    let trouble = session.unsaved().unwrap();
+    ACTIONS.iter().for_each(|act| act(&mut session));
+    soon(session.wait_written()).await;
+    let trouble = session.unsaved_error().unwrap();
     assert!(trouble.to_string().contains("internal error"), "{trouble}");
     assert_eq!(soon(session.flush()).await, Err(trouble));
     assert!(soon(session.close()).await.is_some());
@@ -106,11 +106,11 @@ async fn fm_f100_a_thread_that_fails_itself_is_told_of_as_trouble() {
 async fn a_file_that_is_closed_between_writes_is_refused_to_others_and_goes_on_where_it_ended() {
     let (_, whole) = reference();
     let disk = MemoryDisk::default();
-    let begin = || start(&disk).beside().closing();
+    let begin = || start(&disk).write_in_background().close_between_writes();
     let mut session = Session::create_at(Path::new(PATH), begin()).unwrap();
-    for act in ACTS {
+    for act in ACTIONS {
         act(&mut session);
-        soon(session.written()).await;
+        soon(session.wait_written()).await;
         assert_eq!(disk.locks(), 0, "it is closed");
         if session.is_persisted() {
             assert!(matches!(open(&disk), Err(OpenError::Locked { .. })));
@@ -131,19 +131,21 @@ async fn a_file_that_is_closed_between_writes_is_refused_to_others_and_goes_on_w
 #[tokio::test]
 async fn a_file_that_was_closed_and_is_another_one_now_is_left_alone() {
     let disk = MemoryDisk::default();
-    let mut session = Session::create_at(Path::new(PATH), start(&disk).beside().closing()).unwrap();
-    ACTS.iter().for_each(|act| act(&mut session));
-    soon(session.written()).await;
+    let mut session =
+        Session::create_at(Path::new(PATH), start(&disk).write_in_background().close_between_writes())
+            .unwrap();
+    ACTIONS.iter().for_each(|act| act(&mut session));
+    soon(session.wait_written()).await;
     disk.rename(Path::new(PATH), Path::new("/sessions/kept.jsonl")).unwrap();
     disk.create(Path::new(PATH)).unwrap().append(b"foreign").unwrap();
     session.append(user("on"));
-    soon(session.written()).await;
+    soon(session.wait_written()).await;
     assert_eq!(disk.read(Path::new(PATH)).as_deref(), Some("foreign"));
-    let trouble = session.unsaved().unwrap().to_string();
+    let trouble = session.unsaved_error().unwrap().to_string();
     assert!(trouble.contains("another file has taken its place"), "{trouble}");
     disk.rename(Path::new("/sessions/kept.jsonl"), Path::new(PATH)).unwrap();
     assert_eq!(soon(session.close()).await, None);
-    assert_eq!(open(&disk).unwrap().entries().len(), ACTS.len() + 1);
+    assert_eq!(open(&disk).unwrap().entries().len(), ACTIONS.len() + 1);
 }
 
 // Runs outside a runtime: on a runtime's thread, a drop waits for the disk only briefly.
@@ -153,7 +155,7 @@ fn fm_f102_the_file_is_free_when_the_session_was_dropped() {
     for count in 1..20 {
         let mut session = match count {
             1 => create(&disk),
-            _ => Session::open(Path::new(PATH), start(&disk).beside()).unwrap(),
+            _ => Session::open(Path::new(PATH), start(&disk).write_in_background()).unwrap(),
         };
         session.append(user("more"));
         drop(session);

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use futures::FutureExt;
 
-use super::script::{ACTS, PATH, create, open, reference, user};
+use super::script::{ACTIONS, PATH, create, open, reference, user};
 use super::{Fault, MemoryDisk};
 
 #[test]
-fn fm_f100_a_full_disk_is_told_and_what_was_said_is_written_when_there_is_room() {
+fn fm_f100_a_full_disk_is_reported_and_entries_are_written_when_there_is_room() {
     let (lines, whole) = reference();
     let path = Path::new(PATH);
     let disk = MemoryDisk::default();
     let mut session = create(&disk).unwrap();
-    ACTS.iter().for_each(|act| act(&mut session));
+    ACTIONS.iter().for_each(|act| act(&mut session));
     let steps = disk.steps();
     let mut troubled = 0;
     for (first, count) in
@@ -24,19 +24,19 @@ fn fm_f100_a_full_disk_is_told_and_what_was_said_is_written_when_there_is_room()
             let fault = Fault::Full { steps: first..first + count, truncate };
             let disk = MemoryDisk::default().failing(fault);
             let mut session = create(&disk).unwrap();
-            for act in ACTS {
+            for act in ACTIONS {
                 act(&mut session);
-                troubled += usize::from(session.storage_trouble().is_some());
+                troubled += usize::from(session.storage_error().is_some());
                 // A sync that failed once is not trusted afterwards, though everything was written.
                 let text = disk.read(path).unwrap_or_default();
-                if session.storage_trouble().is_none() && session.is_persisted() {
+                if session.storage_error().is_none() && session.is_persisted() {
                     assert_eq!(text.lines().count(), session.entries().len() + 1, "{case}\n{text}");
                 }
             }
             assert_eq!(session.entries().len(), lines.len(), "{case}");
-            if session.storage_trouble().is_some() {
+            if session.storage_error().is_some() {
                 let error = session.flush().now_or_never().unwrap().err();
-                assert_eq!(error, session.storage_trouble(), "{case}");
+                assert_eq!(error, session.storage_error(), "{case}");
             }
 
             // In any state the file can be opened, and no lines are fused.
@@ -63,8 +63,8 @@ fn fm_f100_a_session_that_ends_tries_once_more() {
     let (_, whole) = reference();
     let disk = MemoryDisk::default().failing(Fault::Full { steps: 0..usize::MAX, truncate: false });
     let mut session = create(&disk).unwrap();
-    ACTS.iter().for_each(|act| act(&mut session));
-    let trouble = session.storage_trouble().unwrap().to_string();
+    ACTIONS.iter().for_each(|act| act(&mut session));
+    let trouble = session.storage_error().unwrap().to_string();
     assert!(trouble.contains(PATH) && trouble.contains("11 lines wait"), "{trouble}");
     let disk = disk.failing(Fault::Full { steps: 0..0, truncate: false });
     drop(session);
@@ -78,10 +78,10 @@ fn fm_f100_a_file_that_cannot_be_written_can_be_read() {
     let disk = MemoryDisk::with(path, whole.as_bytes()).read_only();
     let mut session = open(&disk).unwrap();
     assert_eq!(session.entries().len(), lines.len());
-    let error = session.writable().unwrap_err();
+    let error = session.check_writable().unwrap_err();
     assert!(error.to_string().contains("cannot be written"), "{error}");
     session.append(user("on"));
-    assert_eq!(session.storage_trouble(), Some(error.clone()));
+    assert_eq!(session.storage_error(), Some(error.clone()));
     assert_eq!(session.flush().now_or_never(), Some(Err(error)));
     drop(session);
     assert_eq!((disk.steps(), disk.read(path).unwrap()), (0, whole));

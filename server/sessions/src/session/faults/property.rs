@@ -12,7 +12,7 @@ use super::script::{PATH, answer, compaction, create, open, reference, user};
 use crate::session::{BranchSummary, EntryId, OpenError, Session};
 
 #[derive(Debug, Clone)]
-enum Act {
+enum Action {
     User(String),
     Answer(String),
     Bash(String),
@@ -28,21 +28,21 @@ enum Act {
     Reopen,
 }
 
-fn act() -> impl Strategy<Value = Act> {
+fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
-        4 => ".{0,8}".prop_map(Act::User),
-        4 => ".{0,8}".prop_map(Act::Answer),
-        1 => ".{0,8}".prop_map(Act::Bash),
-        1 => any::<bool>().prop_map(Act::CustomMessage),
-        1 => Just(Act::Custom),
-        1 => ".{0,8}".prop_map(Act::Rename),
-        1 => ".{0,8}".prop_map(Act::Model),
-        1 => (0..6usize).prop_map(Act::Thinking),
-        2 => any::<usize>().prop_map(Act::Compact),
-        1 => ".{0,3}".prop_map(Act::BranchSummary),
-        1 => (any::<usize>(), any::<bool>()).prop_map(|(at, named)| Act::Label(at, named)),
-        1 => Just(Act::Forget),
-        1 => Just(Act::Reopen),
+        4 => ".{0,8}".prop_map(Action::User),
+        4 => ".{0,8}".prop_map(Action::Answer),
+        1 => ".{0,8}".prop_map(Action::Bash),
+        1 => any::<bool>().prop_map(Action::CustomMessage),
+        1 => Just(Action::Custom),
+        1 => ".{0,8}".prop_map(Action::Rename),
+        1 => ".{0,8}".prop_map(Action::Model),
+        1 => (0..6usize).prop_map(Action::Thinking),
+        2 => any::<usize>().prop_map(Action::Compact),
+        1 => ".{0,3}".prop_map(Action::BranchSummary),
+        1 => (any::<usize>(), any::<bool>()).prop_map(|(at, named)| Action::Label(at, named)),
+        1 => Just(Action::Forget),
+        1 => Just(Action::Reopen),
     ]
 }
 
@@ -91,11 +91,11 @@ fn some_entry(session: &Session, at: usize) -> EntryId {
     entry.map_or_else(|| "gone".into(), |entry| entry.id().clone())
 }
 
-fn apply(session: &mut Session, act: &Act) {
+fn apply(session: &mut Session, act: &Action) {
     match act {
-        Act::User(text) => drop(session.append(user(text))),
-        Act::Answer(text) => drop(session.append(answer(text))),
-        Act::Bash(text) => {
+        Action::User(text) => drop(session.append(user(text))),
+        Action::Answer(text) => drop(session.append(answer(text))),
+        Action::Bash(text) => {
             let message = BashExecutionMessageBuilder {
                 command: "x".to_owned(),
                 output: text.into(),
@@ -106,19 +106,19 @@ fn apply(session: &mut Session, act: &Act) {
             .build();
             session.append(Arc::new(message.into()));
         }
-        Act::CustomMessage(details) => {
+        Action::CustomMessage(details) => {
             let details = details.then(|| json!({"a": 1.0}));
             session.custom_message("note", InputContent::Text("n".to_owned()), true, details);
         }
-        Act::Custom => drop(session.custom("state", None)),
-        Act::Rename(name) => drop(session.rename(name)),
-        Act::Model(id) => session.model_changed("p", id),
-        Act::Thinking(level) => session.thinking_changed(ThinkingLevel::ALL[*level]),
-        Act::Compact(at) => {
+        Action::Custom => drop(session.custom("state", None)),
+        Action::Rename(name) => drop(session.rename(name)),
+        Action::Model(id) => session.record_model("p", id),
+        Action::Thinking(level) => session.record_thinking_level(ThinkingLevel::ALL[*level]),
+        Action::Compact(at) => {
             let kept = some_entry(session, *at);
-            session.compacted(compaction(kept.as_str()));
+            session.add_compaction(compaction(kept.as_str()));
         }
-        Act::BranchSummary(text) => {
+        Action::BranchSummary(text) => {
             let summary = BranchSummary {
                 from_id: "root".to_owned(),
                 summary: text.clone(),
@@ -127,12 +127,12 @@ fn apply(session: &mut Session, act: &Act) {
             };
             session.branch_summary(summary);
         }
-        Act::Label(at, named) => {
+        Action::Label(at, named) => {
             let target = some_entry(session, *at);
             session.label(target.as_str(), named.then_some("x"));
         }
-        Act::Forget => session.forget_last_answer(),
-        Act::Reopen => {}
+        Action::Forget => session.hide_last_answer(),
+        Action::Reopen => {}
     }
 }
 
@@ -140,14 +140,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_context_of_the_file_is_the_live_one(acts in prop::collection::vec(act(), 0..24)) {
+    fn the_context_of_the_file_is_the_live_one(acts in prop::collection::vec(action(), 0..24)) {
         let disk = MemoryDisk::default();
         let mut session = create(&disk).unwrap();
         let mut forgot = false;
         for act in &acts {
             apply(&mut session, act);
-            prop_assert_eq!(session.storage_trouble(), None);
-            if matches!(act, Act::Forget) {
+            prop_assert_eq!(session.storage_error(), None);
+            if matches!(act, Action::Forget) {
                 forgot = true;
             }
             if !session.is_persisted() {
@@ -161,7 +161,7 @@ proptest! {
             prop_assert_eq!(json(&found), json(&session));
             prop_assert_eq!(found.header(), session.header());
             prop_assert_eq!(found.name(), session.name());
-            prop_assert_eq!(found.restored(), session.restored());
+            prop_assert_eq!(found.branch_settings(), session.branch_settings());
             prop_assert_eq!(found.fork_messages(), session.fork_messages());
             // Answers are forgotten by the open session only.
             if forgot {
@@ -170,7 +170,7 @@ proptest! {
                 prop_assert_eq!(found.messages(), session.messages());
                 prop_assert_eq!(found.stats(), session.stats());
             }
-            if matches!(act, Act::Reopen) {
+            if matches!(act, Action::Reopen) {
                 drop(session);
                 session = open(&disk).unwrap();
                 forgot = false;
@@ -196,13 +196,13 @@ proptest! {
         };
         let (count, repairs) = (session.entries().len(), session.repairs());
         // A version that damage made: such a file is replaced and backed up, or not written.
-        if disk.names().len() > 1 || session.writable().is_err() {
+        if disk.names().len() > 1 || session.check_writable().is_err() {
             prop_assert!(disk.names().iter().any(|name| disk.bytes(name).unwrap() == bytes));
             return Ok(());
         }
         session.append(user("on"));
         session.append(user("and on"));
-        prop_assert_eq!(session.storage_trouble(), None);
+        prop_assert_eq!(session.storage_error(), None);
         drop(session);
         let again = open(&disk).unwrap();
         prop_assert_eq!(again.entries().len(), count + 2);

@@ -10,15 +10,15 @@ use futures::future::BoxFuture;
 use serde_json::json;
 
 use super::MemoryDisk;
-use crate::session::{Compaction, OpenError, Session, Start};
+use crate::session::{Compaction, OpenError, Session, SessionOptions};
 use crate::world::{Clock, NumberedIds};
 
 pub(in crate::session) const PATH: &str = "/sessions/s.jsonl";
 
 /// A clock that does not advance: entries of one time keep their order.
-struct Standing;
+struct FixedClock;
 
-impl Clock for Standing {
+impl Clock for FixedClock {
     fn now_ms(&self) -> i64 {
         1_767_323_045_678
     }
@@ -28,8 +28,9 @@ impl Clock for Standing {
     }
 }
 
-pub(in crate::session) fn start(disk: &MemoryDisk) -> Start {
-    Start::new("/w", Arc::new(Standing), Arc::new(NumberedIds::default())).on(Arc::new(disk.clone()))
+pub(in crate::session) fn start(disk: &MemoryDisk) -> SessionOptions {
+    SessionOptions::new("/w", Arc::new(FixedClock), Arc::new(NumberedIds::default()))
+        .with_storage(Arc::new(disk.clone()))
 }
 
 pub(in crate::session) fn create(disk: &MemoryDisk) -> Result<Session, OpenError> {
@@ -42,12 +43,12 @@ pub(in crate::session) fn open(disk: &MemoryDisk) -> Result<Session, OpenError> 
 
 /// Creates a session as [`create`] does, with a file that is open only during writes.
 pub(in crate::session) fn create_closing(disk: &MemoryDisk) -> Result<Session, OpenError> {
-    Session::create_at(Path::new(PATH), start(disk).closing())
+    Session::create_at(Path::new(PATH), start(disk).close_between_writes())
 }
 
 /// Opens a session as [`open`] does, with a file that is open only during writes.
 pub(in crate::session) fn open_closing(disk: &MemoryDisk) -> Result<Session, OpenError> {
-    Session::open(Path::new(PATH), start(disk).closing())
+    Session::open(Path::new(PATH), start(disk).close_between_writes())
 }
 
 pub(in crate::session) fn user(text: &str) -> Arc<AgentMessage> {
@@ -77,12 +78,12 @@ pub(in crate::session) fn compaction(kept: &str) -> Compaction {
     }
 }
 
-type Act = fn(&mut Session);
+type Action = fn(&mut Session);
 
 /// The steps of the conversation, in order.
-pub(in crate::session) const ACTS: &[Act] = &[
-    |session| session.model_changed("p", "m"),
-    |session| session.thinking_changed(ThinkingLevel::Low),
+pub(in crate::session) const ACTIONS: &[Action] = &[
+    |session| session.record_model("p", "m"),
+    |session| session.record_thinking_level(ThinkingLevel::Low),
     |session| session.rename("a name").unwrap(),
     |session| drop(session.append(user("one"))),
     |session| drop(session.append(answer("first"))),
@@ -91,7 +92,7 @@ pub(in crate::session) const ACTS: &[Act] = &[
     |session| drop(session.append(answer("second"))),
     |session| {
         let kept = session.leaf().unwrap().id().clone();
-        session.compacted(compaction(kept.as_str()));
+        session.add_compaction(compaction(kept.as_str()));
     },
     |session| drop(session.append(user("three"))),
 ];
@@ -100,10 +101,10 @@ pub(in crate::session) const ACTS: &[Act] = &[
 pub(in crate::session) fn reference() -> (Vec<String>, String) {
     let disk = MemoryDisk::default();
     let mut session = create(&disk).unwrap();
-    for act in ACTS {
+    for act in ACTIONS {
         act(&mut session);
     }
-    assert_eq!(session.storage_trouble(), None);
+    assert_eq!(session.storage_error(), None);
     let lines = session.entries().iter().map(|entry| entry.json().to_string()).collect();
     (lines, disk.read(Path::new(PATH)).unwrap())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::super::load::load;
-use super::super::{Session, Start};
+use super::super::{Session, SessionOptions};
 use super::*;
 use crate::session::Entry;
 use crate::world::{NumberedIds, SystemClock};
@@ -46,9 +46,9 @@ fn session(lines: &[Value]) -> (Session, Vec<String>) {
     let loaded = load(format!("{HEADER}\n{text}").into_bytes(), || "new".to_owned()).unwrap().unwrap();
     assert_eq!(loaded.repairs.damaged_lines, 0, "{text}");
     let kept = loaded.entries.iter().map(|entry: &Entry| entry.json().to_string()).collect();
-    let start = Start::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default()));
+    let start = SessionOptions::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default()));
     let mut session = Session::in_memory(start);
-    session.take(loaded.entries);
+    session.replace_entries(loaded.entries);
     (session, kept)
 }
 

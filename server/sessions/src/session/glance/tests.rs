@@ -34,21 +34,25 @@ fn line(message: &str) -> String {
 }
 
 #[test]
-fn usual_messages_are_seen_at_a_glance_and_fit() {
+fn usual_messages_are_parsed_and_have_the_declared_shape() {
     for message in messages() {
         let line = line(&message);
-        let seen = glance(&line).unwrap_or_else(|| panic!("{line}"));
+        let seen = fast_parse(&line).unwrap_or_else(|| panic!("{line}"));
         assert_eq!((seen.id, seen.parent_id, seen.timestamp), ("b", Some("a"), "2026-01-02T03:04:05.678Z"));
-        assert_eq!((&line[seen.message.clone()], seen.fits), (message.as_str(), true));
+        assert_eq!((&line[seen.message.clone()], seen.has_declared_shape), (message.as_str(), true));
         let spaced = serde_json::to_string(&serde_json::from_str::<Value>(&line).unwrap()).unwrap();
-        assert_eq!(glance(&spaced.replace("\":", "\": ")).map(|seen| seen.fits), Some(true), "{spaced}");
+        assert_eq!(
+            fast_parse(&spaced.replace("\":", "\": ")).map(|seen| seen.has_declared_shape),
+            Some(true),
+            "{spaced}"
+        );
     }
 }
 
 #[test]
-fn what_is_out_of_the_ordinary_is_left_to_the_full_reading() {
+fn unusual_lines_are_left_to_the_full_parse() {
     let usual = line(&messages()[0]);
-    assert!(glance(&usual).is_some());
+    assert!(fast_parse(&usual).is_some());
     for (what, instead) in [
         ("\"id\":\"b\"", "\"id\":7"),
         ("\"id\":\"b\"", "\"id\":\"\""),
@@ -72,13 +76,13 @@ fn what_is_out_of_the_ordinary_is_left_to_the_full_reading() {
         ("\\u00e4", "\\u+0e4"),
     ] {
         let line = usual.replacen(what, instead, 1);
-        assert!(line != usual && glance(&line).is_none(), "{line}");
+        assert!(line != usual && fast_parse(&line).is_none(), "{line}");
     }
     for cut in 0..usual.len() {
-        assert!(usual.get(..cut).is_none_or(|part| glance(part).is_none()), "{cut}");
+        assert!(usual.get(..cut).is_none_or(|part| fast_parse(part).is_none()), "{cut}");
     }
-    assert!(glance(&format!("{usual} x")).is_none());
-    assert!(glance(&line(&"[".repeat(100_000))).is_none());
+    assert!(fast_parse(&format!("{usual} x")).is_none());
+    assert!(fast_parse(&line(&"[".repeat(100_000))).is_none());
 }
 
 /// Generates values that may replace another value.
@@ -117,7 +121,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
     #[test]
-    fn what_fits_can_be_decoded_and_says_what_the_full_reading_says(
+    fn the_fast_parse_agrees_with_the_full_parse(
         which in 0usize..6, at in any::<prop::sample::Index>(), value in odd(), renames in any::<bool>(),
     ) {
         let mut changed: Value = serde_json::from_str(&line(&messages()[which])).unwrap();
@@ -134,15 +138,15 @@ proptest! {
         }
         let line = changed.to_string();
         let members = crate::session::members::Members::read(&line).ok();
-        if let Some(seen) = glance(&line) {
+        if let Some(seen) = fast_parse(&line) {
             let members = members.unwrap();
             prop_assert_eq!(members.raw("message").unwrap(), &line[seen.message.clone()]);
-            if seen.fits {
+            if seen.has_declared_shape {
                 let message = serde_json::from_str::<AgentMessage>(&line[seen.message.clone()]);
                 prop_assert!(message.is_ok(), "{} {:?}", line, message);
             }
-            let full = Entry::in_full(&line);
-            let quick = Entry::alone(line.clone());
+            let full = Entry::from_line_full(&line);
+            let quick = Entry::from_line(line.clone());
             let told = |entry: &Entry| {
                 let message = entry.message().map(|message| (*message).clone());
                 let text = entry.message_text().map(|text| text.as_str().to_owned());

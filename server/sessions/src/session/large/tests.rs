@@ -16,12 +16,12 @@ fn path() -> &'static Path {
 }
 
 fn large(disk: &MemoryDisk) -> Result<Session, OpenError> {
-    Session::open(path(), script::start(disk).all_large())
+    Session::open(path(), script::start(disk).treat_all_as_large())
 }
 
 /// Returns the comparable parts of a loaded file.
-fn told(
-    read: Result<Option<Loaded>, &'static str>,
+fn comparable(
+    read: Result<Option<LoadedFile>, &'static str>,
 ) -> Result<Option<impl PartialEq + std::fmt::Debug>, &'static str> {
     read.map(|read| {
         read.map(|read| {
@@ -54,10 +54,10 @@ fn fm_f98_a_large_file_is_read_as_a_small_one() {
     for content in contents {
         let disk = MemoryDisk::with(path(), &content);
         let file = disk.open(path(), true).unwrap();
-        let shelf = Shelf::new(Arc::new(disk), path().to_owned(), file).unwrap();
+        let shelf = LazyFile::new(Arc::new(disk), path().to_owned(), file).unwrap();
         let large = load_large(Arc::new(shelf), || "new".to_owned()).unwrap();
         let small = load(content.clone(), || "new".to_owned());
-        assert_eq!(told(large), told(small), "{}", String::from_utf8_lossy(&content));
+        assert_eq!(comparable(large), comparable(small), "{}", String::from_utf8_lossy(&content));
     }
 }
 
@@ -69,7 +69,7 @@ fn lines_that_are_longer_than_a_part_are_read() {
     let path = place.path().join("s.jsonl");
     std::fs::write(&path, &content).unwrap();
     let file = crate::session::disk::Disk.open(&path, false).unwrap();
-    let shelf = Shelf::new(Arc::new(crate::session::disk::Disk), path, file).unwrap();
+    let shelf = LazyFile::new(Arc::new(crate::session::disk::Disk), path, file).unwrap();
     let read = load_large(Arc::new(shelf), || "new".to_owned()).unwrap().unwrap().unwrap();
     assert_eq!((read.entries.len(), read.tail, read.repairs), (4, Tail::Unterminated, Repairs::default()));
     assert_eq!(read.entries[1].json(), long.as_str());
@@ -102,7 +102,7 @@ fn fm_f98_a_large_file_that_is_gone_is_written_anew() {
     let mut session = large(&disk).unwrap();
     disk.remove(path()).unwrap();
     session.append(script::user("on"));
-    assert_eq!(session.storage_trouble(), None);
+    assert_eq!(session.storage_error(), None);
     let text = disk.read(path()).unwrap();
     assert!(text.starts_with(&whole) && text.lines().count() == lines.len() + 2, "{text}");
 }
@@ -111,9 +111,10 @@ fn fm_f98_a_large_file_that_is_gone_is_written_anew() {
 fn fm_f98_a_reader_of_messages_has_the_file_open_until_its_end() {
     let (_, whole) = script::reference();
     let disk = MemoryDisk::with(path(), whole.as_bytes());
-    let session = Session::open(path(), script::start(&disk).closing().all_large()).unwrap();
+    let session =
+        Session::open(path(), script::start(&disk).close_between_writes().treat_all_as_large()).unwrap();
     let mut all = session.messages();
-    let mut back = session.messages_back();
+    let mut back = session.messages_rev();
     assert_eq!(back.next(), all.pop());
     disk.remove(path()).unwrap();
     let rest: Vec<_> = back.collect();
@@ -129,15 +130,16 @@ fn fm_f107_a_file_that_is_removed_while_it_is_closed_is_written_anew_and_the_los
         texts.iter().for_each(|text| drop(session.append(script::user(text))));
         if large {
             drop(session);
-            session = Session::open(path(), script::start(&disk).closing().all_large()).unwrap();
+            session = Session::open(path(), script::start(&disk).close_between_writes().treat_all_as_large())
+                .unwrap();
         }
-        session.forget_decoded();
+        session.drop_decoded();
         let before = disk.read(path()).unwrap();
         disk.remove(path()).unwrap();
         for text in ["on", "and on"] {
             session.append(script::user(text));
             texts.push(text.to_owned());
-            let trouble = session.unsaved().unwrap().to_string();
+            let trouble = session.unsaved_error().unwrap().to_string();
             assert!(trouble.contains("was removed") && trouble.contains(" are lost"), "{trouble}");
         }
         let text = disk.read(path()).unwrap();
@@ -158,14 +160,14 @@ fn fm_f107_a_file_that_is_removed_while_it_is_closed_is_written_anew_and_the_los
 }
 
 #[test]
-fn fm_f98_what_somebody_cuts_from_a_large_file_is_told_and_nothing_is_made_up() {
+fn fm_f98_lines_cut_from_a_large_file_are_reported_and_not_invented() {
     let (_, whole) = script::reference();
     for length in [0, whole.len() / 2, whole.len() - 1] {
         let disk = MemoryDisk::with(path(), whole.as_bytes());
         let mut session = large(&disk).unwrap();
         disk.overwrite(path(), &whole.as_bytes()[..length]);
         session.append(script::user("on"));
-        let trouble = session.unsaved().unwrap().to_string();
+        let trouble = session.unsaved_error().unwrap().to_string();
         assert!(trouble.contains("somebody has cut it"), "{trouble}");
         assert_eq!(disk.read(path()).as_deref(), Some(&whole[..length]));
         // Lost lines keep their position, and lost messages have no text.
@@ -175,7 +177,7 @@ fn fm_f98_what_somebody_cuts_from_a_large_file_is_told_and_nothing_is_made_up() 
         // The content is there again: no message of the meantime is missing.
         disk.overwrite(path(), whole.as_bytes());
         session.append(script::user("and on"));
-        assert_eq!(session.unsaved(), None);
+        assert_eq!(session.unsaved_error(), None);
     }
 }
 

@@ -4,12 +4,12 @@ use agentese::types::ThinkingLevel;
 use serde_json::{Value, json};
 
 use super::super::body::Compaction;
-use super::super::error::EmptyName;
+use super::super::error::EmptyNameError;
 use super::*;
 use crate::world::{NumberedIds, SystemClock};
 
 fn session() -> Session {
-    Session::in_memory(Start::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default())))
+    Session::in_memory(SessionOptions::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default())))
 }
 
 fn answer(content: Value, stop: &str) -> Arc<AgentMessage> {
@@ -30,11 +30,11 @@ fn user(text: &str) -> Arc<AgentMessage> {
 #[test]
 fn a_name_is_trimmed_and_an_empty_one_changes_nothing() {
     let mut session = session();
-    assert_eq!(session.rename(" \n\t "), Err(EmptyName));
+    assert_eq!(session.rename(" \n\t "), Err(EmptyNameError));
     assert_eq!(session.name(), None);
     session.rename("  a name\n of two lines ").unwrap();
     assert_eq!(session.name(), Some("a name\n of two lines"));
-    assert_eq!(session.rename(""), Err(EmptyName));
+    assert_eq!(session.rename(""), Err(EmptyNameError));
     assert_eq!(session.name(), Some("a name\n of two lines"));
     assert_eq!(session.entries().len(), 1);
 }
@@ -56,7 +56,7 @@ fn the_last_text_skips_an_empty_aborted_answer_only() {
 }
 
 #[test]
-fn the_last_text_skips_what_has_none_and_did_not_end_normally() {
+fn the_last_text_skips_textless_answers_that_did_not_end_normally() {
     let mut session = session();
     assert_eq!(session.last_assistant_text(true), None);
     session.append(answer(json!([{"type": "text", "text": "one"}]), "stop"));
@@ -78,18 +78,18 @@ fn the_last_text_skips_what_has_none_and_did_not_end_normally() {
 }
 
 #[test]
-fn a_forgotten_answer_stays_an_entry_and_is_not_seen_again() {
+fn a_hidden_answer_stays_an_entry_and_leaves_the_context() {
     let mut session = session();
-    session.forget_last_answer();
+    session.hide_last_answer();
     let first = session.append(user("one"));
-    session.forget_last_answer();
+    session.hide_last_answer();
     assert_eq!(session.messages().len(), 1, "words of the user are not forgotten");
     session.append(answer(json!([]), "error"));
-    session.forget_last_answer();
+    session.hide_last_answer();
     assert_eq!(session.messages(), [user("one")]);
     assert_eq!(session.entries().len(), 2);
     session.append(answer(json!([{"type": "text", "text": "ok"}]), "stop"));
-    session.compacted(Compaction {
+    session.add_compaction(Compaction {
         summary: "s".to_owned(),
         first_kept_entry_id: first,
         tokens_before: 7,
@@ -106,31 +106,31 @@ fn a_forgotten_answer_stays_an_entry_and_is_not_seen_again() {
 }
 
 #[test]
-fn what_is_noted_as_gone_stays_gone_and_what_the_model_is_told_stays_first() {
+fn hidden_answers_stay_hidden_and_the_system_message_stays_first() {
     let told: Arc<AgentMessage> =
         Arc::new(serde_json::from_value(json!({"role": "system", "content": "", "timestamp": 1})).unwrap());
     let mut session = session();
     session.append(told.clone());
     session.append(user("one"));
     let failed = session.append(answer(json!([]), "error"));
-    session.forget_last_answer();
-    let notes = session.note_edits();
+    session.hide_last_answer();
+    let notes = session.record_hidden();
     assert_eq!(notes.len(), 1);
     let note: Value = serde_json::from_str(notes[0].as_str()).unwrap();
     assert_eq!((&note["type"], &note["targetId"]), (&json!("context_edit"), &json!(failed.as_str())));
-    assert!(note["replacement"].is_null() && session.note_edits().is_empty());
+    assert!(note["replacement"].is_null() && session.record_hidden().is_empty());
     let kept = session.append(user("two"));
     // The entries are read again from their texts.
     let read = |session: &mut Session| {
         let lines: Vec<_> = session.entries().iter().map(Entry::json).collect();
         let entries =
             lines.iter().map(|line| Entry::read(line.as_str(), || line.clone().into(), 1, None).unwrap());
-        session.take(entries.collect());
+        session.replace_entries(entries.collect());
         session.messages().iter().map(|message| message.tag().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(read(&mut session), ["system", "user", "user"]);
     assert_eq!(session.instructions().map(AgentMessage::from).as_ref(), Some(&*told));
-    session.compacted(Compaction {
+    session.add_compaction(Compaction {
         summary: "s".to_owned(),
         first_kept_entry_id: kept,
         tokens_before: 7,
@@ -145,7 +145,7 @@ fn what_is_noted_as_gone_stays_gone_and_what_the_model_is_told_stays_first() {
 
 /// Checks the system messages of pi 1.5: later ones are patches, and a compaction repeats the whole message.
 #[test]
-fn what_a_summary_says_again_stands_for_all_that_was_told_before() {
+fn a_repeated_system_message_replaces_all_earlier_ones() {
     let told = |time: i64, sections: Value| -> Arc<AgentMessage> {
         let told = json!({"role": "system", "content": "", "sections": sections, "timestamp": time});
         Arc::new(serde_json::from_value(told).unwrap())
@@ -158,7 +158,7 @@ fn what_a_summary_says_again_stands_for_all_that_was_told_before() {
     session.append(user("three"));
     let all =
         json!({"role": "system", "content": "", "sections": {"preamble": "a", "cwd": "c"}, "timestamp": 0});
-    let summary = session.compacted(Compaction {
+    let summary = session.add_compaction(Compaction {
         summary: "s".to_owned(),
         first_kept_entry_id: kept,
         tokens_before: 7,
@@ -187,11 +187,11 @@ fn what_a_summary_says_again_stands_for_all_that_was_told_before() {
 }
 
 #[test]
-fn fm_f104_a_summary_whose_messages_are_not_there_stands_alone() {
+fn fm_f104_a_summary_without_its_kept_messages_is_alone() {
     let mut session = session();
     session.append(user("one"));
     for kept in ["gone", ""] {
-        session.compacted(Compaction {
+        session.add_compaction(Compaction {
             summary: "s".to_owned(),
             first_kept_entry_id: kept.into(),
             tokens_before: 7,
@@ -208,23 +208,26 @@ fn fm_f104_a_summary_whose_messages_are_not_there_stands_alone() {
 }
 
 #[test]
-fn settings_are_those_that_were_named_last() {
+fn the_last_model_and_thinking_level_apply() {
     let mut session = session();
-    assert_eq!(session.restored(), Restored::default());
-    session.model_changed("p1", "m1");
-    session.thinking_changed(ThinkingLevel::Low);
+    assert_eq!(session.branch_settings(), BranchSettings::default());
+    session.record_model("p1", "m1");
+    session.record_thinking_level(ThinkingLevel::Low);
     let named = |provider: &str, model: &str| Some((provider.to_owned(), model.to_owned()));
-    assert_eq!(session.restored(), Restored { model: named("p1", "m1"), thinking: Some(ThinkingLevel::Low) });
+    assert_eq!(
+        session.branch_settings(),
+        BranchSettings { model: named("p1", "m1"), thinking: Some(ThinkingLevel::Low) }
+    );
     session.append(answer(json!([]), "stop"));
-    assert_eq!(session.restored().model, named("p", "m"));
-    session.model_changed("p2", "m2");
-    assert_eq!(session.restored().model, named("p2", "m2"));
+    assert_eq!(session.branch_settings().model, named("p", "m"));
+    session.record_model("p2", "m2");
+    assert_eq!(session.branch_settings().model, named("p2", "m2"));
 }
 
 #[test]
-fn a_fork_has_what_led_to_the_message() {
+fn a_fork_has_the_entries_before_the_message() {
     let mut session = session();
-    session.thinking_changed(ThinkingLevel::Low);
+    session.record_thinking_level(ThinkingLevel::Low);
     let first = session.append(user("one"));
     let answered = session.append(answer(json!([]), "stop"));
     session.label(first.as_str(), Some("begin")).unwrap();
@@ -267,7 +270,7 @@ fn a_fork_goes_around_a_label_that_others_follow() {
 }
 
 #[test]
-fn what_a_compaction_left_is_told_from_what_came_since() {
+fn compacted_messages_exclude_later_messages() {
     let mut session = session();
     for text in ["one", "two"] {
         session.append(user(text));
@@ -275,7 +278,7 @@ fn what_a_compaction_left_is_told_from_what_came_since() {
     }
     assert_eq!(session.compacted_messages(), 0);
     let kept = session.entries()[2].id().clone();
-    session.compacted(Compaction {
+    session.add_compaction(Compaction {
         summary: "s".to_owned(),
         first_kept_entry_id: kept,
         tokens_before: 9,
@@ -290,13 +293,13 @@ fn what_a_compaction_left_is_told_from_what_came_since() {
     assert_eq!((session.messages().len(), session.compacted_messages()), (5, 3));
     session.reload();
     assert_eq!((session.messages().len(), session.compacted_messages()), (5, 3));
-    session.forget_last_answer();
-    session.forget_last_answer();
+    session.hide_last_answer();
+    session.hide_last_answer();
     assert_eq!((session.messages().len(), session.compacted_messages()), (3, 2));
 }
 
 #[test]
-fn messages_are_sent_as_they_stand_and_made_where_they_do_not() {
+fn message_texts_are_verbatim_if_they_have_the_declared_shape() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     let whole = r#"{ "role":"user","content":"\u00e4 1.0","timestamp":1,"mine":{"b":1e2,"a":null}}"#;
@@ -308,9 +311,11 @@ fn messages_are_sent_as_they_stand_and_made_where_they_do_not() {
         r#"{"type":"custom_message","id":"d","parentId":"c","customType":"x","content":"said","display":true}"#.to_owned(),
     ];
     std::fs::write(&path, lines.join("\n") + "\n").unwrap();
-    let mut session =
-        Session::open(&path, Start::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default())))
-            .unwrap();
+    let mut session = Session::open(
+        &path,
+        SessionOptions::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default())),
+    )
+    .unwrap();
     session.append(user("new"));
     let texts = session.message_texts();
     let read = |text: &str| serde_json::from_str::<AgentMessage>(text).unwrap();
@@ -320,6 +325,6 @@ fn messages_are_sent_as_they_stand_and_made_where_they_do_not() {
     for (text, message) in texts.iter().zip(session.messages()) {
         assert_eq!(read(text.as_str()), *message);
     }
-    session.forget_last_answer();
+    session.hide_last_answer();
     assert_eq!(session.message_texts().len(), session.messages().len());
 }

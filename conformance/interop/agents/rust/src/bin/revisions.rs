@@ -1,4 +1,4 @@
-//! Drives any revision of a dialect: `revisions DIALECT PROGRAM ARGUMENTS…`. Prints the result as JSON.
+//! Drives any revision of a dialect: `revisions DIALECT PROGRAM MAX_ARGUMENT_CHARS…`. Prints the result as JSON.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,13 +7,13 @@ use agentese::transport::ChildOptions;
 use agentese::{Error, omp, pi};
 use serde_json::json;
 
-type Failure = Box<dyn std::error::Error + Send + Sync>;
+type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Diagnostics of the client, except for unanswered questions.
 #[derive(Clone, Default)]
-struct Odd(Arc<Mutex<Vec<String>>>);
+struct DiagnosticTap(Arc<Mutex<Vec<String>>>);
 
-impl Tap for Odd {
+impl Tap for DiagnosticTap {
     fn wants_frames(&self) -> bool {
         false
     }
@@ -26,7 +26,7 @@ impl Tap for Odd {
 }
 
 /// Describes the availability of a command that only some revisions have.
-fn newer<T>(answer: Result<T, Error>) -> Result<String, Failure> {
+fn newer<T>(answer: Result<T, Error>) -> Result<String, BoxError> {
     match answer {
         Ok(_) => Ok("answered".to_owned()),
         Err(Error::NotInRevision { revision, .. }) => Ok(format!("not in {revision}")),
@@ -69,7 +69,7 @@ macro_rules! speak {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Failure> {
+async fn main() -> Result<(), BoxError> {
     let mut words = std::env::args().skip(1);
     let told = match words.next().as_deref() {
         Some("pi") => speak!(pi, words, get_tree),

@@ -6,15 +6,15 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::super::client::{Person, outcome};
+use super::super::client::{ClientUi, outcome};
 use super::super::convert::as_text;
 use super::names::ASK_USER;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
 /// Sends a question and waits for the answer without a time limit.
-pub(super) struct AskUser(pub Arc<Person>);
+pub(super) struct AskUserTool(pub Arc<ClientUi>);
 
-impl Tool for AskUser {
+impl Tool for AskUserTool {
     fn name(&self) -> &str {
         ASK_USER
     }
@@ -48,15 +48,15 @@ impl Tool for AskUser {
         async move {
             let question = arguments["question"].as_str().unwrap_or_default();
             let choices = arguments["choices"].as_array().into_iter().flatten().map(as_text).collect();
-            let nobody = || ToolOutput::error("Nobody can answer: the client has left.");
-            let Some(asked) = self.0.ask_user(question, choices) else { return nobody() };
+            let disconnected = || ToolOutput::error("Nobody can answer: the client has left.");
+            let Some(pending) = self.0.ask_user(question, choices) else { return disconnected() };
             let answer = tokio::select! {
                 biased;
                 () = context.abort.cancelled() => return ToolOutput::error("Operation aborted"),
-                answer = asked.answer(None) => answer,
+                answer = pending.answer(None) => answer,
             };
             match answer.map(outcome) {
-                None => nobody(),
+                None => disconnected(),
                 Some(Ok(result)) => match result.get("answer") {
                     Some(answer) => ToolOutput::text(as_text(answer)),
                     None => ToolOutput::text(result.to_string()),

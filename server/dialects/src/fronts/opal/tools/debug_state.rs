@@ -12,12 +12,12 @@ use super::names::{DEBUG_STATE, VALUE};
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
 /// Returns the state and the switches of the agent.
-pub(super) struct DebugState {
+pub(super) struct DebugStateTool {
     pub sink: Arc<Sink>,
     pub features: Arc<Features>,
 }
 
-impl Tool for DebugState {
+impl Tool for DebugStateTool {
     fn name(&self) -> &str {
         DEBUG_STATE
     }
@@ -38,7 +38,7 @@ impl Tool for DebugState {
     fn execute<'a>(&'a self, context: &'a ToolContext, _: Value) -> BoxFuture<'a, ToolOutput> {
         async move {
             let Some(engine) = self.sink.engine() else { return ToolOutput::error("The agent has ended.") };
-            let view = engine.view();
+            let view = engine.status();
             let state = json!({
                 "session_id": view.session_id,
                 "status": self.sink.status(),

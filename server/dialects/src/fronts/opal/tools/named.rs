@@ -8,26 +8,26 @@ use serde_json::Value;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
 /// Another name for a tool.
-pub(super) struct Named {
+pub(super) struct RenamedTool {
     name: &'static str,
     description: String,
     inner: Arc<dyn Tool>,
 }
 
 /// References to other tools in the descriptions, and their replacements.
-const NAMES: [(&str, &str); 3] =
+const NAME_REPLACEMENTS: [(&str, &str); 3] =
     [("use edit.", "use edit_file."), ("use write.", "use write_file."), ("use read.", "use read_file.")];
 
-impl Named {
+impl RenamedTool {
     pub fn new(name: &'static str, inner: Arc<dyn Tool>) -> Self {
-        let description = NAMES
+        let description = NAME_REPLACEMENTS
             .iter()
             .fold(inner.description().to_owned(), |text, (theirs, ours)| text.replace(theirs, ours));
         Self { name, description, inner }
     }
 }
 
-impl Tool for Named {
+impl Tool for RenamedTool {
     fn name(&self) -> &str {
         self.name
     }
@@ -40,8 +40,8 @@ impl Tool for Named {
         self.inner.parameters()
     }
 
-    fn prepared(&self, arguments: Value) -> Value {
-        self.inner.prepared(arguments)
+    fn normalize_arguments(&self, arguments: Value) -> Value {
+        self.inner.normalize_arguments(arguments)
     }
 
     fn read_only(&self) -> bool {

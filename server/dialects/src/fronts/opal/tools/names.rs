@@ -34,14 +34,14 @@ pub(in super::super) const NAMES: [&str; 10] = [
 const LONGEST_LINE: usize = 60;
 
 /// Returns one line about a call, for people.
-pub(in super::super) fn one_line(tool: &str, arguments: &Map<String, Value>) -> String {
+pub(in super::super) fn call_summary(tool: &str, arguments: &Map<String, Value>) -> String {
     let text = |name: &str| arguments.get(name).map(as_text).unwrap_or_default();
     let line = match tool {
         "read_file" => format!("Read {}", text("path")),
         "write_file" => format!("Write {}", text("path")),
         "edit_file" => format!("Edit {}", text("path")),
         "grep" => format!("Search for {}", text("pattern")),
-        "shell" => format!("Run `{}`", short(&text("command"))),
+        "shell" => format!("Run `{}`", shortened(&text("command"))),
         SUB_AGENT => format!("Sub-agent: {}", text("prompt")),
         TASKS => format!("Tasks: {}", text("action")),
         USE_SKILL => format!("Load the skill {}", text("skill_name")),
@@ -49,11 +49,11 @@ pub(in super::super) fn one_line(tool: &str, arguments: &Map<String, Value>) -> 
         DEBUG_STATE => "Look at the agent's state".to_owned(),
         other => other.to_owned(),
     };
-    short(&line)
+    shortened(&line)
 }
 
 /// Returns a text on one line, shortened to the maximum length.
-pub(super) fn short(text: &str) -> String {
+pub(super) fn shortened(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(LONGEST_LINE) {
         Some((end, _)) => format!("{}...", &line[..end]),

@@ -3,14 +3,14 @@
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::tools::{Bash, Tool, ToolContext, ToolOutput};
+use crate::tools::{BashTool, Tool, ToolContext, ToolOutput};
 
 const TIMEOUT: &str = "timeout";
 
 /// Runs commands; a timeout is in milliseconds, as in Opal.
-pub(super) struct Shell;
+pub(super) struct ShellTool;
 
-impl Tool for Shell {
+impl Tool for ShellTool {
     fn name(&self) -> &str {
         "shell"
     }
@@ -21,28 +21,28 @@ impl Tool for Shell {
     }
 
     fn parameters(&self) -> Value {
-        let mut parameters = Bash.parameters();
+        let mut parameters = BashTool.parameters();
         parameters["properties"][TIMEOUT]["description"] =
             "Milliseconds after which the command is ended; none by default".into();
         parameters
     }
 
     fn read_only(&self) -> bool {
-        Bash.read_only()
+        BashTool.read_only()
     }
 
     fn shared(&self) -> bool {
-        Bash.shared()
+        BashTool.shared()
     }
 
     fn is_terminal(&self) -> bool {
-        Bash.is_terminal()
+        BashTool.is_terminal()
     }
 
     fn execute<'a>(&'a self, context: &'a ToolContext, mut arguments: Value) -> BoxFuture<'a, ToolOutput> {
         if let Some(milliseconds) = arguments[TIMEOUT].as_f64() {
             arguments[TIMEOUT] = (milliseconds / 1000.0).into();
         }
-        Bash.execute(context, arguments)
+        BashTool.execute(context, arguments)
     }
 }

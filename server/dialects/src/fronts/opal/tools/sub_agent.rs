@@ -12,24 +12,25 @@ use tokio::sync::Notify;
 
 use super::super::convert::as_text;
 use super::super::features::Features;
-use super::super::sink::{ChildOf, Sink};
-use super::names::{SUB_AGENT, one_line, short};
+use super::super::sink::{Sink, SubagentInfo};
+use super::names::{SUB_AGENT, call_summary, shortened};
 use crate::engine::Hooks as _;
 use crate::providers::{Catalog, is_blank};
 use crate::tools::{
-    Agents, AgentsError, ChildAnswer, ChildStep, Order, Tool, ToolContext, ToolOutput, ToolSet, Watch,
+    ChildAnswer, ChildStep, SpawnRequest, StepCallback, SubagentError, SubagentHost, Tool, ToolContext,
+    ToolOutput, ToolSet,
 };
 use crate::world::Ids;
 
 /// The inactivity after which a subagent has failed. A running tool or an open question is activity.
-const SILENCE: Duration = Duration::from_secs(120);
+const INACTIVITY_TIMEOUT: Duration = Duration::from_secs(120);
 
 const INSTRUCTIONS: &str = "You are an agent that another agent has set to work on one task, in the same directory. Do the \
                             task and nothing else, ask nobody, and end with an answer that stands for itself: what you \
                             found or did, and what is open.";
 
 /// Starts a subagent and returns its answer.
-pub(super) struct SubAgent {
+pub(super) struct SubAgentTool {
     pub sink: Arc<Sink>,
     pub features: Arc<Features>,
     /// The tools available to a subagent.
@@ -38,7 +39,7 @@ pub(super) struct SubAgent {
     pub ids: Arc<dyn Ids>,
 }
 
-impl Tool for SubAgent {
+impl Tool for SubAgentTool {
     fn name(&self) -> &str {
         SUB_AGENT
     }
@@ -70,13 +71,13 @@ impl Tool for SubAgent {
     }
 
     fn execute<'a>(&'a self, context: &'a ToolContext, arguments: Value) -> BoxFuture<'a, ToolOutput> {
-        async move { self.work(context, &arguments).await.into() }.boxed()
+        async move { self.run(context, &arguments).await.into() }.boxed()
     }
 }
 
-impl SubAgent {
-    async fn work(&self, context: &ToolContext, arguments: &Value) -> Result<ToolOutput, String> {
-        let agents = context.agents.as_ref().ok_or("Sub-agents cannot be started here.")?;
+impl SubAgentTool {
+    async fn run(&self, context: &ToolContext, arguments: &Value) -> Result<ToolOutput, String> {
+        let agents = context.subagents.as_ref().ok_or("Sub-agents cannot be started here.")?;
         let prompt = arguments["prompt"].as_str().unwrap_or_default();
         if is_blank(prompt) {
             return Err("`prompt` is missing or blank: say what the sub-agent is to do.".to_owned());
@@ -84,18 +85,18 @@ impl SubAgent {
         let tools = self.tools_of(arguments)?;
         let model = self.model_of(arguments)?;
         let id = format!("sub-{}", self.ids.uuid().replace('-', ""));
-        let (alive, calls) = (Arc::new(Notify::new()), Calls::default());
-        let child = ChildOf {
+        let (activity, calls) = (Arc::new(Notify::new()), OpenCalls::default());
+        let child = SubagentInfo {
             call: context.call_id.clone().unwrap_or_default(),
-            label: short(prompt),
+            label: shortened(prompt),
             model: model
                 .as_deref()
                 .and_then(|name| name.split_once('/'))
                 .map_or_else(|| self.own_model(), |(_, id)| id.to_owned()),
             tools: tools.names().map(str::to_owned).collect(),
-            alive: alive.clone(),
+            activity: activity.clone(),
         };
-        let order = Order {
+        let request = SpawnRequest {
             id: id.clone(),
             agent: child.label.clone(),
             instructions: arguments["system_prompt"].as_str().unwrap_or(INSTRUCTIONS).to_owned(),
@@ -106,24 +107,24 @@ impl SubAgent {
             history: None,
             isolated: false,
             resumes: false,
-            watch: Some(calls.watch()),
+            on_step: Some(calls.watch()),
         };
-        self.sink.expect_child(&id, child);
-        let _forget = Forget(&self.sink, &id);
-        let failed = |error: AgentsError| format!("The sub-agent was not started: {error}");
-        let child = agents.start(order).await.map_err(failed)?;
-        let mut answer = child.say(prompt);
+        self.sink.register_subagent(&id, child);
+        let _forget = RegistrationGuard(&self.sink, &id);
+        let failed = |error: SubagentError| format!("The sub-agent was not started: {error}");
+        let child = agents.start(request).await.map_err(failed)?;
+        let mut answer = child.prompt(prompt);
         let answer = loop {
             tokio::select! {
                 biased;
                 answer = &mut answer => break answer,
-                () = alive.notified() => {}
-                () = calls.silence(agents.as_ref()) => {
-                    return Err(format!("The sub-agent has done nothing for {} s and was stopped.", SILENCE.as_secs()));
+                () = activity.notified() => {}
+                () = calls.inactivity(agents.as_ref()) => {
+                    return Err(format!("The sub-agent has done nothing for {} s and was stopped.", INACTIVITY_TIMEOUT.as_secs()));
                 }
             }
         };
-        told(&answer.map_err(failed)?)
+        tool_output(&answer.map_err(failed)?)
     }
 
     fn tools_of(&self, arguments: &Value) -> Result<ToolSet, String> {
@@ -156,19 +157,19 @@ impl SubAgent {
     }
 
     fn own_model(&self) -> String {
-        let model = self.sink.engine().and_then(|engine| engine.view().model);
+        let model = self.sink.engine().and_then(|engine| engine.status().model);
         model.map(|model| model.id).unwrap_or_default()
     }
 }
 
 /// The number of open tool calls of a subagent.
 #[derive(Clone, Default)]
-struct Calls(Arc<AtomicUsize>);
+struct OpenCalls(Arc<AtomicUsize>);
 
-impl Calls {
+impl OpenCalls {
     /// Returns an observer that counts them. The observer sees each step before the event of the step is
     /// emitted.
-    fn watch(&self) -> Watch {
+    fn watch(&self) -> StepCallback {
         let open = self.0.clone();
         Arc::new(move |step| match step {
             ChildStep::Called(_) => drop(open.fetch_add(1, Ordering::AcqRel)),
@@ -178,25 +179,25 @@ impl Calls {
     }
 
     /// Completes after too long an inactivity without an open call. Never completes if a call is open.
-    fn silence(&self, agents: &dyn Agents) -> BoxFuture<'static, ()> {
+    fn inactivity(&self, agents: &dyn SubagentHost) -> BoxFuture<'static, ()> {
         match self.0.load(Ordering::Acquire) {
-            0 => agents.sleep(SILENCE),
+            0 => agents.sleep(INACTIVITY_TIMEOUT),
             _ => futures::future::pending().boxed(),
         }
     }
 }
 
 /// Unregisters a subagent from the sink on drop.
-struct Forget<'a>(&'a Sink, &'a str);
+struct RegistrationGuard<'a>(&'a Sink, &'a str);
 
-impl Drop for Forget<'_> {
+impl Drop for RegistrationGuard<'_> {
     fn drop(&mut self) {
-        self.0.forget_child(self.1);
+        self.0.remove_subagent(self.1);
     }
 }
 
 /// Returns the output for the parent: the calls, each on one line, then the answer.
-fn told(answer: &ChildAnswer) -> Result<ToolOutput, String> {
+fn tool_output(answer: &ChildAnswer) -> Result<ToolOutput, String> {
     match answer.stop {
         StopReason::Stop | StopReason::Length => {}
         StopReason::Aborted => return Err("The sub-agent was aborted.".to_owned()),
@@ -210,7 +211,7 @@ fn told(answer: &ChildAnswer) -> Result<ToolOutput, String> {
         _ => None,
     });
     let calls = calls.flatten().filter_map(|block| match block {
-        AssistantBlock::ToolCall(call) => Some(format!("- {}\n", one_line(&call.name, &call.arguments))),
+        AssistantBlock::ToolCall(call) => Some(format!("- {}\n", call_summary(&call.name, &call.arguments))),
         _ => None,
     });
     let calls: String = calls.collect();

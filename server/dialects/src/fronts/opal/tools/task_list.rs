@@ -20,7 +20,7 @@ pub(in super::super) struct TaskList {
 impl TaskList {
     /// Loads the tasks of a stored session with that directory. Blocks. If reading fails, the list is empty
     /// and the file stays unchanged.
-    pub fn kept(directory: &Path) -> Self {
+    pub fn load(directory: &Path) -> Self {
         match TaskFile::open(directory) {
             Ok((file, state)) => Self { state: Mutex::new(state), file: Some(file) },
             Err(error) => {
@@ -54,7 +54,7 @@ impl TaskList {
 }
 
 /// The name of the file in the directory of its session.
-const NAME: &str = "tasks.json";
+const FILE_NAME: &str = "tasks.json";
 
 /// The permissions of the file: tasks may be confidential, so only the user may read it.
 const MODE: u32 = 0o600;
@@ -67,7 +67,7 @@ impl TaskFile {
     /// Returns the file of the session with that directory, and its content, which is empty without a file.
     /// Blocks. Fails if the file cannot be read, so that it is not overwritten.
     fn open(directory: &Path) -> io::Result<(Self, State)> {
-        let path = directory.join(NAME);
+        let path = directory.join(FILE_NAME);
         let state = match std::fs::read(&path) {
             Ok(text) => serde_json::from_slice(&text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => State::default(),
@@ -82,13 +82,13 @@ impl TaskFile {
         std::fs::create_dir_all(directory)?;
         let text = serde_json::to_vec_pretty(state)?;
         let options = Options { scratch: directory, mode: MODE, exact_mode: Some(MODE) };
-        replace::replace(&self.0, &[&text], &options, || Ok(())).map_err(replace::Failure::into_io)
+        replace::replace(&self.0, &[&text], &options, || Ok(())).map_err(replace::WriteError::into_io)
     }
 }
 
 /// Removes the tasks of a deleted session, and its directory if that is empty. Blocks.
 pub(in super::super) fn remove(directory: &Path) {
-    let _ = std::fs::remove_file(directory.join(NAME));
+    let _ = std::fs::remove_file(directory.join(FILE_NAME));
     let _ = std::fs::remove_dir(directory);
 }
 
@@ -99,29 +99,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tasks_are_found_again_and_deleted_numbers_stay_taken() {
+    fn stored_tasks_are_loaded_and_deleted_ids_are_not_reused() {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().join("sessions/s1");
-        let list = TaskList::kept(&directory);
+        let list = TaskList::load(&directory);
         assert!(list.apply(&json!({"action": "list"}), 0).is_ok());
         assert!(!directory.exists());
         for label in ["a", "b"] {
             list.apply(&json!({"action": "insert", "label": label}), 0).unwrap();
         }
         list.apply(&json!({"action": "delete", "id": 2}), 0).unwrap();
-        let list = TaskList::kept(&directory);
+        let list = TaskList::load(&directory);
         assert_eq!(list.active()[0].label, "a");
         assert_eq!(list.apply(&json!({"action": "insert", "label": "c"}), 0).unwrap()["changes"][0]["id"], 3);
         remove(&directory);
-        assert!(!directory.exists() && TaskList::kept(&directory).active().is_empty());
+        assert!(!directory.exists() && TaskList::load(&directory).active().is_empty());
     }
 
     #[test]
-    fn a_file_that_cannot_be_read_is_not_written_over() {
+    fn unreadable_file_is_not_overwritten() {
         let place = tempfile::tempdir().unwrap();
-        let file = place.path().join(NAME);
+        let file = place.path().join(FILE_NAME);
         std::fs::write(&file, "{\"tasks\": 5}").unwrap();
-        let list = TaskList::kept(place.path());
+        let list = TaskList::load(place.path());
         list.apply(&json!({"action": "insert", "label": "a"}), 0).unwrap();
         assert_eq!(list.active().len(), 1);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "{\"tasks\": 5}");

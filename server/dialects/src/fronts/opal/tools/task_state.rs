@@ -43,9 +43,9 @@ pub(super) enum TaskError {
     #[error("{0:?} is not an action: insert, list, update, delete or batch")]
     Action(String),
     #[error("task {task} would wait for itself, through {through}")]
-    Waits { task: u64, through: u64 },
+    DependencyCycle { task: u64, through: u64 },
     #[error("task {task} would be a part of itself, through {through}")]
-    Part { task: u64, through: u64 },
+    ParentCycle { task: u64, through: u64 },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -77,7 +77,7 @@ impl State {
         let now = time(now_ms);
         if action != "batch" {
             let changes = self.change(action, arguments, &now)?;
-            return Ok(self.answer(action, changes));
+            return Ok(self.result(action, changes));
         }
         let operations: Vec<Value> = arguments["ops"]
             .as_array()
@@ -93,7 +93,7 @@ impl State {
                 }
             })
             .collect();
-        let mut answer = self.answer(action, Vec::new());
+        let mut answer = self.result(action, Vec::new());
         answer["operations"] = operations.into();
         Ok(answer)
     }
@@ -148,16 +148,16 @@ impl State {
             created: now.to_owned(),
             updated: now.to_owned(),
         };
-        let task = self.changed(id, task, arguments)?;
+        let task = self.with_changes(id, task, arguments)?;
         self.tasks.insert(id, task);
         self.last = id;
         Ok(vec![json!({"id": id, "label": label, "op": "insert"})])
     }
 
     fn update(&mut self, arguments: &Value, now: &str) -> Result<Vec<Value>, TaskError> {
-        let id = self.named("update", arguments)?;
+        let id = self.task_argument("update", arguments)?;
         let before = self.tasks[&id].clone();
-        let mut task = self.changed(id, before.clone(), arguments)?;
+        let mut task = self.with_changes(id, before.clone(), arguments)?;
         let fields = [
             ("label", before.label != task.label),
             ("status", before.status != task.status),
@@ -178,7 +178,7 @@ impl State {
 
     /// Deletes a task. Its subtasks lose their parent, and dependencies on it are removed.
     fn delete(&mut self, arguments: &Value) -> Result<Vec<Value>, TaskError> {
-        let id = self.named("delete", arguments)?;
+        let id = self.task_argument("delete", arguments)?;
         let task = self.tasks.remove(&id);
         for other in self.tasks.values_mut() {
             other.blockers.retain(|blocker| *blocker != id);
@@ -187,18 +187,18 @@ impl State {
         Ok(vec![json!({"id": id, "label": task.map(|task| task.label), "op": "delete"})])
     }
 
-    fn named(&self, action: &str, arguments: &Value) -> Result<u64, TaskError> {
+    fn task_argument(&self, action: &str, arguments: &Value) -> Result<u64, TaskError> {
         let missing = || TaskError::Missing { action: action.to_owned(), name: "id" };
         let id = *ids(&arguments["id"])?.first().ok_or_else(missing)?;
-        self.known(id)
+        self.existing_task(id)
     }
 
-    fn known(&self, id: u64) -> Result<u64, TaskError> {
+    fn existing_task(&self, id: u64) -> Result<u64, TaskError> {
         self.tasks.contains_key(&id).then_some(id).ok_or_else(|| TaskError::Unknown(id.to_string()))
     }
 
     /// Returns the task with the changes from the arguments.
-    fn changed(&self, id: u64, mut task: Task, arguments: &Value) -> Result<Task, TaskError> {
+    fn with_changes(&self, id: u64, mut task: Task, arguments: &Value) -> Result<Task, TaskError> {
         let text = |name: &str| arguments.get(name).filter(|value| !value.is_null()).map(as_text);
         if let Some(label) = text("label") {
             task.label = label;
@@ -213,21 +213,21 @@ impl State {
         task.prompt = text("prompt").or(task.prompt);
         task.result = text("result").or(task.result);
         if let Some(parent) = arguments.get("parent_id") {
-            let parent = ids(parent)?.first().map(|parent| self.known(*parent)).transpose()?;
+            let parent = ids(parent)?.first().map(|parent| self.existing_task(*parent)).transpose()?;
             task.parent = parent;
             if let Some(through) =
                 parent.filter(|parent| self.reaches(*parent, id, |task| task.parent.into_iter().collect()))
             {
-                return Err(TaskError::Part { task: id, through });
+                return Err(TaskError::ParentCycle { task: id, through });
             }
         }
         if let Some(blockers) = arguments.get("blocked_by") {
             let mut wanted = ids(blockers)?;
             wanted.dedup();
             for blocker in &wanted {
-                self.known(*blocker)?;
+                self.existing_task(*blocker)?;
                 if self.reaches(*blocker, id, |task| task.blockers.clone()) {
-                    return Err(TaskError::Waits { task: id, through: *blocker });
+                    return Err(TaskError::DependencyCycle { task: id, through: *blocker });
                 }
             }
             task.blockers = wanted;
@@ -261,7 +261,7 @@ impl State {
         }
     }
 
-    fn answer(&self, action: &str, changes: Vec<Value>) -> Value {
+    fn result(&self, action: &str, changes: Vec<Value>) -> Value {
         let all = self.tasks.iter();
         let tasks: Vec<Value> = all
             .map(|(id, task)| {
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_is_blocked_until_what_it_waits_for_is_done() {
+    fn task_is_blocked_until_its_dependencies_are_done() {
         let mut list = State::default();
         let answer = apply(
             &mut list,
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_waits_for_itself_and_nothing_is_a_part_of_itself() {
+    fn dependency_and_parent_cycles_are_rejected() {
         let mut list = State::default();
         for label in ["a", "b", "c"] {
             apply(&mut list, json!({"action": "insert", "label": label})).unwrap();

@@ -13,12 +13,12 @@ use crate::tools::{Tool, ToolContext, ToolOutput};
 use crate::world::Clock;
 
 /// Maintains a list of tasks, which the client can see.
-pub(super) struct Tasks {
+pub(super) struct TasksTool {
     pub list: Arc<TaskList>,
     pub clock: Arc<dyn Clock>,
 }
 
-impl Tool for Tasks {
+impl Tool for TasksTool {
     fn name(&self) -> &str {
         TASKS
     }

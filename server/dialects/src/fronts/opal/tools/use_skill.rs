@@ -12,13 +12,13 @@ use crate::resources::Resources;
 use crate::tools::{Tool, ToolContext, ToolOutput};
 
 /// Loads a skill once.
-pub(super) struct UseSkill {
+pub(super) struct UseSkillTool {
     resources: Arc<Resources>,
     description: String,
     loaded: Mutex<HashSet<String>>,
 }
 
-impl UseSkill {
+impl UseSkillTool {
     pub fn new(resources: Arc<Resources>) -> Self {
         let (skills, _) = resources.for_model();
         let list: String =
@@ -41,14 +41,14 @@ impl UseSkill {
         }
         let text = self.resources.expand(&format!("/skill:{name}")).map_err(|error| error.to_string())?;
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
-        let told = json!({"name": skill.name, "description": skill.description});
+        let skill_details = json!({"name": skill.name, "description": skill.description});
         let shown = format!("The skill {name} is loaded; the model has its instructions.");
-        let details = json!({SKILL: told, VALUE: shown});
+        let details = json!({SKILL: skill_details, VALUE: shown});
         Ok(ToolOutput::text(text.unwrap_or_default()).with_details(details))
     }
 }
 
-impl Tool for UseSkill {
+impl Tool for UseSkillTool {
     fn name(&self) -> &str {
         USE_SKILL
     }

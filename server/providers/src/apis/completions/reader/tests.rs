@@ -31,7 +31,7 @@ fn everything() -> String {
 }
 
 #[test]
-fn a_completion_is_told_block_by_block() {
+fn a_completion_is_emitted_block_by_block() {
     assert_eq!(
         outline(&Completions, &(everything() + &end("tool_calls"))),
         [
@@ -59,7 +59,7 @@ fn a_completion_is_told_block_by_block() {
 }
 
 #[test]
-fn details_of_the_reasoning_stand_at_its_first_block() {
+fn details_of_the_reasoning_belong_to_its_first_block() {
     let detail = json!({"type": "reasoning.encrypted", "data": "x"});
     let list = json!([detail]).to_string();
     let details = |members: Value| {
@@ -95,7 +95,7 @@ fn fm_f63_a_completion_that_is_cut_anywhere_is_an_error() {
 }
 
 #[test]
-fn a_completion_ends_as_its_finish_reason_says() {
+fn the_finish_reason_decides_the_end_of_a_completion() {
     for (reason, last) in [
         ("stop", "done Stop"),
         ("end", "done Stop"),
@@ -132,7 +132,7 @@ fn a_completion_ends_as_its_finish_reason_says() {
 }
 
 #[test]
-fn what_was_held_back_is_closed_before_the_failure_is_told() {
+fn the_block_of_a_withheld_answer_is_closed_before_the_failure() {
     let body = chunk(json!({"content": "x"})) + &end("content_filter");
     let outline = outline(&Completions, &body);
     assert_eq!(outline[..3], ["text(", "x", "usage 100 20 30 0"]);
@@ -141,7 +141,7 @@ fn what_was_held_back_is_closed_before_the_failure_is_told() {
 }
 
 #[test]
-fn calls_are_told_apart_by_what_the_host_sends() {
+fn calls_are_distinguished_by_id_or_index() {
     let call = |part: Value| chunk(json!({"tool_calls": [part]}));
     let function = json!({"name": "bash", "arguments": "{}"});
     let with_ids = call(json!({"index": 0, "id": "a", "function": function}))
@@ -183,7 +183,7 @@ fn called(body: &str) -> Vec<String> {
 }
 
 #[test]
-fn calls_are_put_together_by_slot_whatever_comes_between() {
+fn calls_are_assembled_by_slot_despite_events_between() {
     let begin = |index: u64, id: &str, text: &str| json!({"index": index, "id": id, "function": {"name": "bash", "arguments": text}});
     let more = |index: u64, text: &str| json!({"index": index, "function": {"arguments": text}});
     let alternate = calls(&[
