@@ -59,10 +59,10 @@ test-attack: build ## A short part of `make attack`: each attack once.
 
 test-other-hands: build ## A sample of `make other-hands`, and requests to models against the types that the APIs' owners publish.
 	$(PART) ./conformance/interop/requests/run
-	$(PART) ./conformance/defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --sample 30 --seed 7 --jobs 4
+	$(PART) ./conformance/defects/independent/run $(BUILT)/agentese-conformance $(BUILT)/agentese --sample 30 --seed 7 --jobs 4
 
 other-hands: build ## Defects of agents that are written from the documents alone, all of them; see docs/conformance-matching.md.
-	./conformance/defects/other-hands/run $(BUILT)/agentese-conformance $(BUILT)/agentese --jobs 6
+	./conformance/defects/independent/run $(BUILT)/agentese-conformance $(BUILT)/agentese --jobs 6
 
 bridge-all: build ## What `make test` plays with a few pairs of dialects, with all 20; see docs/bridge.md.
 	AGENTESE_BRIDGE=all $(CARGO) test --workspace --test bridge

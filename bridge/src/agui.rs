@@ -9,13 +9,13 @@
 //! | `messages` | the conversation as AG-UI messages, without I/O |
 //! | `asked` | the request of a client, without I/O |
 
-mod asked;
+mod active_run;
 mod messages;
 mod questions;
+mod request;
 mod run;
-mod teller;
 mod threads;
-mod work;
+mod translator;
 
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -32,13 +32,13 @@ use axum::response::sse::{Event as Sent, KeepAlive, Sse};
 use serde_json::json;
 use tokio::sync::mpsc::{self, Receiver};
 
+use super::fidelity_report::{FidelityReport, FrameCounts};
 use super::launch::agent_dialect;
-use super::losses::{FidelityReport, FrameCounts};
 use crate::error::BridgeError;
 use crate::options::BridgeOptions;
 use agentese_process::http;
-use agentese_process::http::door::{self, Token};
-use agentese_process::http::listen::{self, BodyError};
+use agentese_process::http::auth::{self, Token};
+use agentese_process::http::connections::{self, BodyError};
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
 use threads::{ThreadError, Threads};
@@ -111,7 +111,7 @@ fn rejection(status: StatusCode, reason: impl std::fmt::Display) -> Response<Bod
 
 async fn respond(state: &AppState, request: Request) -> Response<Body> {
     if let Some(reason) =
-        door::rejection_reason(request.headers(), state.port, &state.threads.options.allow_origin)
+        auth::rejection_reason(request.headers(), state.port, &state.threads.options.allow_origin)
     {
         return rejection(StatusCode::FORBIDDEN, reason);
     }
@@ -119,7 +119,7 @@ async fn respond(state: &AppState, request: Request) -> Response<Body> {
         let reason = "the address lacks its token: use the address that agentese bridge printed";
         return rejection(StatusCode::FORBIDDEN, reason);
     }
-    if let Err(reason) = listen::admit(&request) {
+    if let Err(reason) = connections::admit(&request) {
         return rejection(StatusCode::SERVICE_UNAVAILABLE, reason);
     }
     match *request.method() {
@@ -128,7 +128,7 @@ async fn respond(state: &AppState, request: Request) -> Response<Body> {
         Method::OPTIONS => return StatusCode::NO_CONTENT.into_response(),
         _ => return rejection(StatusCode::METHOD_NOT_ALLOWED, "a run is asked for with POST"),
     }
-    let body = match listen::read_body(request, MAX_REQUEST_BYTES).await {
+    let body = match connections::read_body(request, MAX_REQUEST_BYTES).await {
         Ok(body) => body,
         Err(error @ BodyError::TooLong(_)) => return rejection(StatusCode::PAYLOAD_TOO_LARGE, error),
         Err(error @ BodyError::TimedOut) => return rejection(StatusCode::REQUEST_TIMEOUT, error),
@@ -142,7 +142,7 @@ async fn respond(state: &AppState, request: Request) -> Response<Body> {
         Ok(input) => input,
         Err(error) => return rejection(StatusCode::BAD_REQUEST, format!("not a request of AG-UI: {error}")),
     };
-    let run_request = match asked::parse(&input) {
+    let run_request = match request::parse(&input) {
         Ok(wanted) => wanted,
         Err(reason) => return rejection(StatusCode::BAD_REQUEST, reason),
     };

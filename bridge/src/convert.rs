@@ -9,7 +9,7 @@ use agentese::types::{
     ToolCall, ToolResultMessageBuilder, Usage, UserMessage,
 };
 use agentese::view::{self, Block, Message, MessageState, Role, ToolBlock};
-use agentese_server_base::world::{Clock as _, SystemClock};
+use agentese_server_base::runtime::{Clock as _, SystemClock};
 use agentese_server_engine::engine::{RemoteSession, ReportedUsage};
 use agentese_server_engine::resources::{CommandInfo, CommandSource};
 use agentese_server_models::{TokenCounts, number};

@@ -3,12 +3,12 @@
 use agentese::any::RowFidelity;
 use agentese::dynamic;
 use agentese::spec::Spec;
-use agentese_server_dialects::fronts::ACP;
+use agentese_server_dialects::dialects::ACP;
 
 use crate::agui;
 use crate::error::BridgeError;
+use crate::fidelity_report;
 use crate::launch::is_acp;
-use crate::losses;
 
 /// Fidelity of each row of a client's dialect, with an agent of another one.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub fn explain(front: &str, agent: &str) -> Result<Explanation, BridgeError> {
 impl Explanation {
     /// Returns text for people, with line ends.
     pub fn text(&self) -> String {
-        losses::text(self.front, self.agent, &self.rows)
+        fidelity_report::text(self.front, self.agent, &self.rows)
     }
 
     /// Returns a JSON object with a line end.

@@ -8,7 +8,7 @@ use agentese::dynamic;
 use agentese::spec::Spec;
 use agentese::transport::ChildOptions;
 use agentese_process::stderr::Stderr;
-use agentese_server_dialects::fronts::ACP;
+use agentese_server_dialects::dialects::ACP;
 
 use crate::error::BridgeError;
 use crate::options::BridgeOptions;

@@ -27,31 +27,31 @@
 //! | `launch` | the program of the agent |
 //! | `options`, `error` | options, and failures that end a bridge |
 
+mod acp_client;
+mod acp_server;
 mod agui;
-mod beginning;
-mod behind;
+mod client_ui;
 mod control;
 mod convert;
-mod deeds;
 mod error;
+mod event_loop;
+mod event_queue;
 mod explain;
-mod family;
 #[cfg(test)]
-mod far;
-mod kept;
-mod late;
+mod fake_agent;
+mod fidelity_report;
+mod fork_point;
+mod initial_state;
 mod launch;
-mod losses;
-mod moves;
 mod options;
-mod person;
-mod pieces;
-mod place;
-mod pump;
-mod queue;
+mod partial_json;
 mod relay;
-mod remote;
+mod remote_agent;
+mod session_switch;
 mod settings;
+mod stored_sessions;
+mod tool_call_buffer;
+mod translator;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -64,13 +64,13 @@ use agentese::spec::Spec;
 use agentese::transport::Transport;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;
-use agentese_server_dialects::fronts::DialectEntry;
+use agentese_server_dialects::dialects::DialectEntry;
 
-use beginning::InitialState;
+use client_ui::ClientUi;
+use fidelity_report::{FidelityReport, FrameCounts};
+use initial_state::InitialState;
 use launch::{MAX_COMMANDS, child, current_dir, is_acp};
-use losses::{FidelityReport, FrameCounts};
-use person::ClientUi;
-use remote::DialectRemoteAgent;
+use remote_agent::DialectRemoteAgent;
 
 pub use error::BridgeError;
 pub use explain::{Explanation, explain};
@@ -141,8 +141,8 @@ impl Bridge {
         let Self { options, sides } = self;
         match sides {
             Sides::AgUi => agui::serve(options, stderr).await,
-            Sides::AcpClient => family::serve(options, stderr).await,
-            Sides::AcpAgent(frontend) => behind::serve(frontend, &options, stderr).await,
+            Sides::AcpClient => acp_server::serve(options, stderr).await,
+            Sides::AcpAgent(frontend) => acp_client::serve(frontend, &options, stderr).await,
             Sides::Dialects(frontend) => bridge(frontend, options, stderr).await,
         }
     }

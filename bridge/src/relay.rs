@@ -15,7 +15,7 @@ use agentese::transport::Transport;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
-use super::losses::{FidelityReport, FrameCounts};
+use super::fidelity_report::{FidelityReport, FrameCounts};
 use crate::error::BridgeError;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio;

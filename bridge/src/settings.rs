@@ -8,7 +8,7 @@ use agentese::spec::Spec;
 use agentese::types::QueueMode;
 use agentese_server_base::config::{SettingsChange, SettingsStore};
 
-use super::remote::DialectRemoteAgent;
+use super::remote_agent::DialectRemoteAgent;
 
 /// The time limit for the restoration of a setting.
 const RESTORE_LIMIT: Duration = Duration::from_secs(3);
@@ -107,8 +107,8 @@ mod tests {
     use agentese::transport::memory_pair;
 
     use super::*;
-    use crate::far::FakeAgent;
-    use crate::person::ClientUi;
+    use crate::client_ui::ClientUi;
+    use crate::fake_agent::FakeAgent;
 
     #[tokio::test]
     async fn a_mode_that_the_front_resets_is_set_at_the_agent() {

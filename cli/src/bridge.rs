@@ -6,12 +6,12 @@ use agentese_bridge::{Bridge, BridgeOptions};
 use agentese_process::output;
 use agentese_process::stderr::Stderr;
 
-use crate::arguments;
+use crate::command_line;
 use crate::error::CliError;
 use crate::rpc;
 
 /// Serves a client until it disconnects, with the agent behind it, or explains a pair of dialects.
-pub(super) fn run(options: arguments::Bridge, stderr: &Stderr) -> Result<ExitCode, CliError> {
+pub(super) fn run(options: command_line::Bridge, stderr: &Stderr) -> Result<ExitCode, CliError> {
     if let Some(pair) = &options.explain {
         return explain(pair, options.json);
     }

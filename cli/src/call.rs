@@ -9,11 +9,11 @@
 //! | `show` | responses, events and text for people and programs |
 //! | `error` | failures |
 
+mod command_line;
 mod error;
+mod execute;
 mod grammar;
-mod line;
-mod show;
-mod talk;
+mod print;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -21,8 +21,8 @@ mod value;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+pub(super) use command_line::all_dialects;
 use error::CallError;
-pub(super) use line::all_dialects;
 
 use agentese_process::stderr::Stderr;
 
@@ -33,17 +33,17 @@ const USAGE: u8 = 2;
 /// succeeded. Returns 1 if the agent rejected the command, failed in its run or disconnected, and 2 for an
 /// invalid command line.
 pub(super) fn main(arguments: &[OsString], stderr: &Stderr) -> ExitCode {
-    let parsed = match line::parse(arguments) {
+    let parsed = match command_line::parse(arguments) {
         Ok(parsed) => parsed,
-        Err(line::ParseError::Help(help)) => {
+        Err(command_line::ParseError::Help(help)) => {
             return agentese_process::output::print(&help).unwrap_or(ExitCode::FAILURE);
         }
-        Err(line::ParseError::Invalid(reason)) => {
+        Err(command_line::ParseError::Invalid(reason)) => {
             stderr.write_line(format_args!("Error: {reason}"));
             return ExitCode::from(USAGE);
         }
     };
-    match talk::run(parsed, stderr) {
+    match execute::run(parsed, stderr) {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that closes the pipe early (`… | head`) is not a failure.
         Err(CallError::Stdout(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,

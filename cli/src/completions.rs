@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::CommandFactory;
 
-use super::arguments::{Arguments, Completions};
+use super::command_line::{Arguments, Completions};
 use super::error::CliError;
 use agentese_process::output;
 

@@ -13,25 +13,25 @@
 //! | `error` | failures that end the program |
 
 mod api_key;
-mod arguments;
 mod bridge;
 mod call;
+mod command_line;
+mod command_line_parser;
 mod completions;
+mod components;
 mod error;
 mod export;
 mod limits;
 mod list_models;
-mod parse;
-mod parts;
 mod plan;
 mod rpc;
 mod schema;
 mod script_check;
 mod sessions;
-mod surroundings;
 mod table;
 mod trust;
 mod web;
+mod workspace;
 
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
@@ -39,9 +39,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use arguments::Command;
+use command_line::Command;
+use command_line_parser::ParsedArguments;
 use error::CliError;
-use parse::ParsedArguments;
 use plan::{Plan, Task};
 
 use agentese_process::environment;
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
     let heeded = Arc::new(AtomicBool::new(false));
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, heeded);
     let stderr = Stderr::of_process();
-    let code = match parse::parse(std::env::args_os()) {
+    let code = match command_line_parser::parse(std::env::args_os()) {
         Ok(parsed) => run(parsed, &stderr).unwrap_or_else(|failure| {
             match failure {
                 CliError::NoSuchModel(_) => stderr.write_line(failure),
@@ -148,11 +148,11 @@ fn run(parsed: ParsedArguments, stderr: &Stderr) -> Result<ExitCode, CliError> {
     match plan.task.clone() {
         Task::Serve => rpc::run(plan, stderr),
         Task::ListModels(search) => {
-            let catalog = parts::catalog(&plan, stderr)?;
+            let catalog = components::catalog(&plan, stderr)?;
             list_models::print(catalog.available().into_iter(), search.as_deref(), stderr)
         }
         Task::Export { session, page } => {
-            let catalog = parts::catalog(&plan, stderr)?;
+            let catalog = components::catalog(&plan, stderr)?;
             export::write_page(plan.cwd(), &session, page.as_deref(), &catalog, stderr)
         }
     }

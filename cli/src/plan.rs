@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use agentese::types::ThinkingLevel;
 
 use super::api_key::ApiKey;
-use super::arguments::Run;
+use super::command_line::Run;
 use super::error::CliError;
-use super::surroundings::{Workspace, file_names};
+use super::workspace::{Workspace, file_names};
 use agentese_server::config::{Environment, Settings, Trust, expand_home};
-use agentese_server::desk::UpdateContent;
+use agentese_server::conversation::UpdateContent;
+use agentese_server::dialects::{self, DIALECTS, DialectEntry};
 use agentese_server::extensions;
-use agentese_server::fronts::{self, DIALECTS, DialectEntry};
 use agentese_server::mcp;
 use agentese_server::prompt::SystemPrompt;
 use agentese_server::resources::Resources;
@@ -109,7 +109,7 @@ impl Plan {
         check(&run, &task)?;
         let is_acp = run.mode.as_deref() == Some(ACP);
         let dialect = match is_acp {
-            true => &fronts::ACP,
+            true => &dialects::ACP,
             false => DialectEntry::find(&run.dialect).map_err(|error| CliError::Usage(error.to_string()))?,
         };
         let session_options = is_acp.then(|| Box::new(run.clone()));

@@ -7,16 +7,18 @@ use std::sync::Arc;
 use agentese::serve::Options;
 use tracing_subscriber::EnvFilter;
 
-use super::arguments::Run;
+use super::command_line::Run;
+use super::components::{
+    catalog, discover, extensions, mcp_servers, persist, policies, session, shell, tools,
+};
 use super::error::CliError;
-use super::parts::{catalog, discover, extensions, mcp_servers, persist, policies, session, shell, tools};
 use super::plan::Plan;
 use super::trust;
 use agentese_process::environment::variable;
 use agentese_process::stderr::Stderr;
 use agentese_process::stdio::serve;
 use agentese_server::config::SettingsStore;
-use agentese_server::desk::AgentComponents;
+use agentese_server::conversation::AgentComponents;
 use agentese_server::extensions;
 use agentese_server::providers::{Catalog, SecretString};
 use agentese_server::server::{Builder, Server};
@@ -157,7 +159,7 @@ struct CliComponentsFactory {
     stderr: Stderr,
 }
 
-impl agentese_server::desk::ComponentsFactory for CliComponentsFactory {
+impl agentese_server::conversation::ComponentsFactory for CliComponentsFactory {
     fn components(&self, cwd: &Path) -> Result<AgentComponents, String> {
         let plan =
             Plan::read(self.run.clone(), &variable, cwd.to_owned()).map_err(|error| error.to_string())?;

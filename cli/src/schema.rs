@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use agentese::schema;
 
-use super::arguments::{Schema, Side};
+use super::command_line::{Schema, Side};
 use super::error::CliError;
 use agentese_process::output;
 

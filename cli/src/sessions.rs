@@ -5,15 +5,15 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::arguments::Sessions;
+use super::command_line::Sessions;
+use super::components::NO_STORE;
 use super::error::CliError;
-use super::parts::NO_STORE;
 use super::table::{shortened, table};
 use agentese_process::environment::variable;
 use agentese_process::output;
 use agentese_process::session_store::store;
 use agentese_server::config::agent_dir;
-use agentese_server::fronts::DialectEntry;
+use agentese_server::dialects::DialectEntry;
 use agentese_server::session::{Record, Scope};
 
 /// Length of a session's first message in the table, in characters.

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use agentese_process::neutral::sanitize_line;
+use agentese_process::sanitize::sanitize_line;
 
 /// Returns lines with a heading and columns two spaces apart. Control characters are escaped. The last column
 /// has no width limit.

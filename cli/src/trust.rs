@@ -4,13 +4,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::parts::{discover, shell};
+use super::components::{discover, shell};
 use super::plan::Plan;
-use super::surroundings::{Workspace, file_names};
-use agentese_process::neutral::sanitize_line;
+use super::workspace::{Workspace, file_names};
+use agentese_process::sanitize::sanitize_line;
 use agentese_process::stderr::Stderr;
 use agentese_server::config::{SettingsChange, Trust, write_settings};
-use agentese_server::desk::{PendingTrust, TrustQuestion, TrustedComponents};
+use agentese_server::conversation::{PendingTrust, TrustQuestion, TrustedComponents};
 use agentese_server::engine::TrustedConfig;
 use agentese_server::extensions::DiscoveredExtension;
 use agentese_server::subagents::SharedPolicy;

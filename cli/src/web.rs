@@ -9,17 +9,17 @@
 //! | `agent` | the child process |
 //! | `listed`, `recorded` | the sessions that can be opened; a file that holds one |
 
-mod access;
-mod agent;
+mod agent_process;
 mod assets;
+mod authorization;
 mod hub;
-mod listed;
-mod log;
+mod message_log;
 mod questions;
-mod recorded;
-mod serve;
+mod server;
+mod session_list;
 mod splice;
 mod tabs;
+mod transcript_file;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -29,12 +29,12 @@ use agentese_process::output;
 use agentese_process::stderr::Stderr;
 use tokio_util::sync::CancellationToken;
 
-use crate::arguments::{Inspect, Web};
+use crate::command_line::{Inspect, Web};
 use crate::error::CliError;
-use access::AccessPolicy;
-use agent::SharedHub;
+use agent_process::SharedHub;
+use authorization::AccessPolicy;
 use hub::{AgentInfo, Hub};
-use serve::PageSource;
+use server::PageSource;
 
 /// Serves the page until a signal. Fails if the dialect is unknown or the port is in use.
 pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, CliError> {
@@ -62,7 +62,7 @@ pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, CliError> {
     let shared = SharedHub::new(hub);
     let shutdown = CancellationToken::new();
     runtime()?.block_on(async {
-        let agent = tokio::spawn(agent::run(command, shared.clone(), shutdown.clone()));
+        let agent = tokio::spawn(agent_process::run(command, shared.clone(), shutdown.clone()));
         let served = serve(options.port, !options.no_open, PageSource::Live(shared), "", stderr).await;
         shutdown.cancel();
         let _ = agent.await;
@@ -74,7 +74,7 @@ pub(super) fn run(options: Web, stderr: &Stderr) -> Result<ExitCode, CliError> {
 pub(super) fn inspect(options: &Inspect, stderr: &Stderr) -> Result<ExitCode, CliError> {
     let (spec, _) =
         agentese::dynamic::client(&options.dialect).map_err(|error| CliError::Usage(error.to_string()))?;
-    let text = recorded::read(&options.file)
+    let text = transcript_file::read(&options.file)
         .map_err(|source| CliError::Io { context: options.file.display().to_string(), source })?;
     let name = options.file.file_name().unwrap_or_default().to_string_lossy();
     let name = name.chars().map(|it| if it.is_ascii_graphic() { it } else { '_' }).collect();
@@ -100,12 +100,12 @@ async fn serve(
 ) -> Result<ExitCode, CliError> {
     let server = LocalServer::bind(port).await?;
     let address = format!("{}{fragment}", server.address());
-    let state = serve::AppState { token: server.token.clone(), port: server.port, source };
+    let state = server::AppState { token: server.token.clone(), port: server.port, source };
     output::print(&format!("{address}\n"))?;
     if opens && let Err(error) = open::that_detached(&address) {
         stderr.warn(format_args!("no browser could be opened: {error}"));
     }
-    Ok(server.serve(move |request| serve::handle(state.clone(), request)).await)
+    Ok(server.serve(move |request| server::handle(state.clone(), request)).await)
 }
 
 /// Returns the command line of this program as an agent.

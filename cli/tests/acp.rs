@@ -3,16 +3,16 @@
 //!
 //! `npm ci` in `cli/tests/acp` installs the schema; `make test` runs it.
 
-#[path = "acp/behind.rs"]
-mod behind;
+#[path = "acp/bridge.rs"]
+mod bridge;
 #[path = "acp/edges.rs"]
 mod edges;
+#[path = "acp/editor.rs"]
+mod editor;
 #[path = "acp/questions.rs"]
 mod questions;
 #[path = "acp/sessions.rs"]
 mod sessions;
-#[path = "acp/stage.rs"]
-mod stage;
 #[path = "../../server/tests/support/mod.rs"]
 mod support;
 #[path = "acp/turns.rs"]

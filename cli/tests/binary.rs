@@ -8,18 +8,16 @@ mod any;
 mod call;
 #[path = "binary/command_line.rs"]
 mod command_line;
-#[path = "binary/life.rs"]
-mod life;
+#[path = "binary/lifecycle.rs"]
+mod lifecycle;
 #[path = "binary/live.rs"]
 mod live;
 #[path = "../../bridge/tests/program/live.rs"]
 mod live_operator;
-#[path = "binary/printed.rs"]
-mod printed;
-#[path = "binary/prompt.rs"]
-mod prompt;
-#[path = "binary/reach.rs"]
-mod reach;
+#[path = "binary/print_commands.rs"]
+mod print_commands;
+#[path = "binary/resource_access.rs"]
+mod resource_access;
 #[path = "binary/resources.rs"]
 mod resources;
 #[path = "binary/settings.rs"]
@@ -34,6 +32,8 @@ mod stdout;
 mod storage;
 #[path = "../../server/tests/support/mod.rs"]
 mod support;
+#[path = "binary/system_prompt.rs"]
+mod system_prompt;
 #[path = "binary/terminal.rs"]
 mod terminal;
 #[path = "binary/trust.rs"]

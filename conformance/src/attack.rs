@@ -5,7 +5,9 @@
 
 mod abort;
 mod acp;
+mod agent;
 mod bridge;
+mod codec;
 mod commands;
 mod disk;
 mod kills;
@@ -15,14 +17,12 @@ mod opal;
 mod pipeline;
 mod random;
 mod slow;
-mod speech;
 pub mod stand_in;
 mod starts;
 mod subagents;
 mod surfaces;
 mod tools;
 mod usage;
-mod victim;
 mod web;
 
 use std::future::Future;
@@ -34,8 +34,8 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 
 use crate::player::PlayError;
+use agent::AgentConfig;
 pub use surfaces::Surfaces;
-use victim::AgentConfig;
 
 /// Parameters of the attacks.
 #[derive(Debug, Clone)]

@@ -9,22 +9,22 @@
 //! that a library rejects. Such a case is not applicable. The suite sees this from the steps and the
 //! transcript of the case, not from its name.
 
+mod agent_output;
+mod batch;
+mod case_runner;
 mod checks;
+mod client_lines;
+mod client_only_cases;
 mod compare;
+mod covered_items;
 mod driver;
-mod heard;
+mod driver_reports;
 mod input;
-mod ledger;
-mod manner;
-mod many;
+mod line_encoder;
+mod pending_reports;
 mod plan;
-mod probes;
 mod relay;
-mod settle;
-mod shown;
-mod spoken;
-mod stage;
-mod told;
+mod report_tracker;
 pub mod torture;
 
 use std::collections::HashMap;
@@ -34,19 +34,19 @@ use agentese::spec::Spec;
 use agentese::types::{CheckLevel, DriverStart, Scenario, TranscriptHeader};
 use tokio::sync::mpsc::unbounded_channel;
 
+pub use self::batch::{ClientRun, run_client};
+use self::case_runner::{ClientCaseRunner, EarlyEnd};
 pub use self::checks::CHECKS;
 use self::checks::Checks;
+pub use self::client_only_cases::{ClientOnlyCase, client_only_cases};
+pub(crate) use self::covered_items::covered_items;
 use self::driver::Driver;
 use self::input::Input;
-use self::ledger::ReportTracker;
-use self::manner::LineEncoder;
-pub use self::many::{ClientRun, run_client};
+use self::line_encoder::LineEncoder;
 use self::plan::{PlannedAction, plan};
-pub use self::probes::{ClientOnlyCase, client_only_cases};
 use self::relay::Listener;
 pub use self::relay::{COMMAND, relay};
-pub(crate) use self::shown::covered_items;
-use self::stage::{ClientCaseRunner, EarlyEnd};
+use self::report_tracker::ReportTracker;
 use crate::judge::Judgement;
 use crate::recording::{Recorder, Recording};
 use crate::replay::ends_during_run;

@@ -7,7 +7,7 @@
 
 mod evidence;
 mod live;
-mod stranger;
+mod not_an_agent;
 
 use agentese::dynamic::REVISIONS;
 use agentese::framing::FrameText;
@@ -17,7 +17,7 @@ use crate::transcript::{Record, Transcript};
 use evidence::Evidence;
 
 pub use live::{DetectError, detect_case, detect_live};
-pub use stranger::NotAnAgentError;
+pub use not_an_agent::NotAnAgentError;
 
 /// Largest number of lines to weigh: more lines only repeat the evidence.
 const LINES: usize = 300;
@@ -67,7 +67,7 @@ pub fn detect(transcript: &Transcript) -> Result<Vec<DialectGuess>, NotAnAgentEr
 
 /// Weighs lines: the ones to the agent (`true`) and the ones from the agent.
 fn weigh(lines: &[(bool, &FrameText)]) -> Result<Vec<DialectGuess>, NotAnAgentError> {
-    stranger::check_agent(lines)?;
+    not_an_agent::check_agent(lines)?;
     let mut guesses: Vec<DialectGuess> = REVISIONS
         .iter()
         .enumerate()

@@ -3,25 +3,25 @@
 //! A check has a name that is stable from version to version, a level, and an outcome. The checks here look
 //! at the run as a whole; [`matching`](crate::matching) compares its frames with the golden transcript.
 
-mod broken;
 mod exit;
 mod frames;
+mod incomplete;
 mod latency;
 mod lines;
-mod played;
+mod not_played;
 mod scenario;
 
 use agentese::types::{CheckLevel, ModelRequest, Profile, Scenario};
 
 use crate::Transcript;
 use crate::matching::checks::EXIT;
-use crate::matching::{Choices, Comparison, Rules, compare, expectations, shown};
+use crate::matching::{Choices, Comparison, Rules, compare, excerpts, expectations};
 use crate::player::{PlayResult, check_requests};
 use crate::recording::Recording;
 use crate::suite::{Suite, SuiteError};
 use crate::verdict::{Finding, Mismatch, Outcome, Verdict};
 
-pub use played::{could_not_play, not_applicable_case};
+pub use not_played::{could_not_play, not_applicable_case};
 
 /// Judgement of a case.
 #[derive(Debug, Clone)]
@@ -104,7 +104,7 @@ pub fn judge(
                 choices: &choices,
             };
             let compared = match played.unsent {
-                true => broken::compare(rules, &comparison),
+                true => incomplete::compare(rules, &comparison),
                 false => compare(rules, &comparison),
             };
             findings
@@ -121,7 +121,8 @@ pub fn judge(
     }
     let expected = expectations::check(case, &observed).into_iter();
     findings.extend(
-        expected.map(|finding| if played.unsent { broken::excuse_missing_frames(finding) } else { finding }),
+        expected
+            .map(|finding| if played.unsent { incomplete::excuse_missing_frames(finding) } else { finding }),
     );
     findings.push(frames::frames(&case.dialect, golden.as_ref(), &observed));
     findings.push(lines::lines(&played.recording));
@@ -156,7 +157,7 @@ fn requests(case: &Scenario, profile: &Profile, played: &PlayResult) -> impl Ite
     findings.into_iter().map(|finding| {
         let outcome = match finding.failure {
             None => Outcome::Held,
-            Some(_) if finding.missing && played.unsent => broken::not_checked(),
+            Some(_) if finding.missing && played.unsent => incomplete::not_checked(),
             Some(failure) => Outcome::Failed(Mismatch {
                 message: format!("{}: {failure}", finding.description),
                 path: finding.path,
@@ -176,8 +177,8 @@ fn failed(message: impl Into<String>) -> Outcome {
 fn wrong_line(transcript: &Transcript, at: usize, message: String) -> Outcome {
     Outcome::Failed(Mismatch {
         message,
-        found: shown::line(transcript, at),
-        before: shown::before(transcript, at),
+        found: excerpts::line(transcript, at),
+        before: excerpts::before(transcript, at),
         ..Mismatch::default()
     })
 }

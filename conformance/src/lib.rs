@@ -21,6 +21,7 @@ pub mod detect;
 pub mod file;
 #[rustfmt::skip]
 mod generated;
+pub mod json_spelling;
 pub mod judge;
 pub mod leaks;
 pub mod matching;
@@ -31,12 +32,11 @@ pub mod recording;
 pub mod replay;
 pub mod report;
 pub mod run;
+pub mod suggestions;
 pub mod suite;
 pub mod transcript;
 pub mod variables;
 pub mod verdict;
-pub mod words;
-pub mod writing;
 
 pub use replay::replay;
 pub use suite::Suite;

@@ -11,12 +11,12 @@
 //! [`path`]s, and [`shown`] formats lines for reports.
 
 mod difference;
+pub(crate) mod excerpts;
 pub mod expectations;
 pub mod golden;
 pub(crate) mod near;
 pub mod path;
 pub mod pattern;
-pub(crate) mod shown;
 
 pub use golden::{Choices, Comparison, ComparisonResult, Rules, checks, compare, tables};
 pub use pattern::{Pattern, PatternError};

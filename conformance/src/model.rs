@@ -15,8 +15,8 @@
 mod device;
 mod history;
 mod http;
-mod performance;
-mod received;
+mod playback;
+mod request_content;
 mod serve;
 mod wire;
 
@@ -97,18 +97,18 @@ impl Shared {
     /// Selects the answer to a request, and records the request.
     fn select_answer(&self, mut request: ModelRequest, body: &str) -> (Turn, ModelRequest) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let user = received::last_user(&request);
+        let user = request_content::last_user(&request);
         let turn = state.playlist.next(&agentese_script::RequestProperties {
             user: &user,
             system: request.system.as_deref().unwrap_or_default(),
             model: request.model.as_deref().unwrap_or_default(),
-            tool_results: received::has_results(&request),
+            tool_results: request_content::has_results(&request),
             body: &|| body.to_owned(),
         });
         request.n = turn.number;
         request.answer = turn.place.map(|place| place as u64);
         if let Some(log) = &mut state.log {
-            let line = serde_json::to_string(&received::shortened(&request)).unwrap_or_default();
+            let line = serde_json::to_string(&request_content::shortened(&request)).unwrap_or_default();
             if let Err(error) = writeln!(log, "{line}") {
                 tracing::warn!(%error, "the log of the model cannot be written");
             }

@@ -7,11 +7,11 @@
 mod agent;
 mod applies;
 mod error;
+mod job_slots;
 mod layout;
 mod needs;
 mod redact;
 mod requests;
-mod room;
 mod shell;
 mod steps;
 mod waits;
@@ -33,12 +33,12 @@ pub(crate) use agent::{child_options, read_lines};
 pub use agent::{find_program, relative_argument};
 pub use applies::not_applicable;
 pub use error::PlayError;
+pub use job_slots::JobSlot;
+pub(crate) use job_slots::JobSlots;
 pub(crate) use layout::RunDirectory;
 pub use needs::{commands, needs};
 pub use redact::Redactions;
 pub use requests::{RequestFinding, check_requests};
-pub use room::JobSlot;
-pub(crate) use room::JobSlots;
 
 use agent::Agent;
 

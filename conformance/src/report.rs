@@ -4,10 +4,10 @@
 //! derived from it: [`text`], [`junit`], [`html`].
 
 pub mod causes;
+pub mod frame_listing;
 pub mod html;
+mod json_spans;
 pub mod junit;
-mod place;
-pub mod said;
 pub mod summary;
 pub mod text;
 

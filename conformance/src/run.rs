@@ -5,8 +5,8 @@
 
 mod defaults;
 mod expected;
+mod preflight;
 mod probe;
-mod scouts;
 mod select;
 
 use std::path::PathBuf;
@@ -125,8 +125,8 @@ pub async fn run(
         async move { run_case(&case, room, &shared).await }
     };
     let (mut all_in_vain, mut played) = (true, 0);
-    for _ in 0..scouts::ROUNDS {
-        let scouts = scouts::preflight_cases(cases, &outcome);
+    for _ in 0..preflight::ROUNDS {
+        let scouts = preflight::preflight_cases(cases, &outcome);
         let first: Vec<Scenario> = scouts.iter().map(|at| cases[*at].clone()).collect();
         let ran =
             play_all(&first, first.iter().map(|_| None).collect(), options.jobs, &play, on_progress).await;

@@ -1,7 +1,7 @@
 //! The cases, profiles and golden transcripts: from the binary, or from a folder.
 
-mod beside;
 mod claims;
+mod profile_paths;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -10,8 +10,8 @@ use agentese::types::{ExpectedFailures, Profile, Scenario};
 use include_dir::{Dir, include_dir};
 
 use crate::file::{self, FileError};
+use crate::suggestions::suggest;
 use crate::transcript::{Transcript, TranscriptError};
-use crate::words::suggest;
 
 static CASES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/cases");
 static PROFILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/profiles");
@@ -127,7 +127,7 @@ impl Suite {
     fn read_profile(&self, name: &str) -> Result<Profile, SuiteError> {
         if name.ends_with(".json") {
             let path = Path::new(name);
-            return Ok(beside::resolve(file::load(path, "profile")?, path)?);
+            return Ok(profile_paths::resolve(file::load(path, "profile")?, path)?);
         }
         let names = self.profiles();
         if !names.iter().any(|known| known == name) {
@@ -137,7 +137,7 @@ impl Suite {
         match &self.folder {
             None => Ok(profile),
             Some(folder) => {
-                Ok(beside::resolve(profile, &folder.join("profiles").join(format!("{name}.json")))?)
+                Ok(profile_paths::resolve(profile, &folder.join("profiles").join(format!("{name}.json")))?)
             }
         }
     }

@@ -194,7 +194,7 @@ fn detect_distinguishes_revisions_of_operator() {
             *) said "$name" "false,\"error\":\"Unknown command: '$name'\"" ;;
           esac
         done"#;
-    let live = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/strangers/agents/operator_live.py");
+    let live = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/independent_agents/agents/operator_live.py");
     for (agent, wanted) in [(["python3", live, ""], "operator@live"), (["sh", "-c", seed], "operator@seed")] {
         let words = agent.into_iter().filter(|word| !word.is_empty());
         let output = run(&["detect", "--"].into_iter().chain(words).collect::<Vec<_>>());

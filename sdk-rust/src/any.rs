@@ -27,28 +27,28 @@
 //! ```
 
 mod agent;
-mod ask;
 mod commands;
+mod convert;
 mod detect;
-mod differ;
+mod diff;
 mod effects;
 mod event;
 mod explain;
-mod folded;
 mod members;
+mod question;
 mod results;
 mod run;
 mod table;
-mod write;
+mod tracker;
 
 pub use crate::generated::intents::Intent;
 pub use agent::{Agent, Options};
-pub use ask::{Answer, Question, QuestionHandler};
 pub use detect::{Detection, detect};
-pub use differ::differences;
+pub use diff::differences;
 pub use event::Event;
 pub use explain::{Difference, Fidelity, RowFidelity, RowKind, explain};
 pub use members::Member;
+pub use question::{Answer, Question, QuestionHandler};
 pub use results::{ClearedQueue, ForkResult, Image, ShellResult, State, Stats, StoredSession, UserInput};
 pub use run::{Events, Run, RunResult};
 pub use table::{accepts_param, supports};

@@ -39,7 +39,7 @@ pub use crate::core::{
     chunks, correlate, dialog, error, frame, framing, outcome, queue, redact, renames, revision, route,
     run_limits, run_tracker, scan, schema, spec, strict, tap, termination, transport, wire,
 };
-pub(crate) use crate::core::{connection, failure, glance, numbers, recognition};
+pub(crate) use crate::core::{connection, failure, frame_header, numbers, recognition};
 pub use error::{Error, ErrorKind, RefusedError};
 #[cfg(feature = "acp")]
 pub use generated::acp;

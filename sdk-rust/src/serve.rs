@@ -33,13 +33,13 @@
 //! # }
 //! ```
 
+mod command_error;
 mod emitter;
 mod gate;
-mod lanes;
 mod lines;
 mod outbox;
-mod pieces;
-mod refusal;
+mod scheduler;
+mod segments;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -48,13 +48,13 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use tokio_util::sync::CancellationToken;
 
+pub use command_error::CommandError;
 use emitter::OpenQuestions;
 pub use emitter::{Call, Emitter, PendingQuestion, QuestionParams};
 pub use gate::Gate;
-use lanes::{FinishedCommand, QueuedCommand, Scheduler};
 use outbox::Outbox;
-pub use pieces::Segments;
-pub use refusal::CommandError;
+use scheduler::{FinishedCommand, QueuedCommand, Scheduler};
+pub use segments::Segments;
 
 use crate::framing::{Bom, DEFAULT_MAX_LINE, FrameReader, FramerOptions, FramingError, Incoming};
 use crate::spec::{AnswerTiming, Dialect, EndOfInput, Lane, RunRole, Spec};
@@ -352,7 +352,7 @@ impl<D: Dialect, S: Dispatch<D>> Server<D, S> {
                 let passes = match spec.run {
                     RunRole::Stops => true,
                     RunRole::None => {
-                        lane == Lane::Immediate && outbox.longest_answer(spec.wire) <= lanes::SHORT_ANSWER
+                        lane == Lane::Immediate && outbox.longest_answer(spec.wire) <= scheduler::SHORT_ANSWER
                     }
                     RunRole::Starts | RunRole::Acts | RunRole::Replaces => false,
                 };

@@ -17,7 +17,6 @@
 //! ```
 
 mod activity;
-mod acts;
 mod conversation;
 mod fold;
 pub(crate) mod meaning;
@@ -25,6 +24,7 @@ mod message;
 mod panel;
 pub(crate) mod read;
 mod record;
+mod reducers;
 
 use std::sync::Arc;
 
@@ -118,7 +118,7 @@ impl View {
 
     /// Ends all open work after the end of the connection, with that reason.
     pub fn close(&mut self, reason: &str) {
-        acts::close(Arc::make_mut(&mut self.conversation), reason);
+        reducers::close(Arc::make_mut(&mut self.conversation), reason);
     }
 
     /// Folds a frame.

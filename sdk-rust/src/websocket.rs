@@ -20,10 +20,10 @@
 //! state. With other servers, the connection ends with its socket.
 
 mod address;
-mod book;
 mod error;
 mod link;
 mod options;
+mod resume;
 
 use address::Address;
 pub use error::ConnectError;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use agentese::types::{AgentMessage, Model};
 use agentese_server::Server;
-use agentese_server::fronts::DialectEntry;
+use agentese_server::dialects::DialectEntry;
 use agentese_server::providers::scripted::ScriptedProvider;
 use agentese_server::providers::{Provider, Request, StreamEvent};
 use agentese_server::session::Store;

@@ -35,9 +35,9 @@
 //! | [`world`] | time and chance |
 
 #[doc(inline)]
-pub use agentese_server_base::{config, ui, world};
+pub use agentese_server_base::{config, runtime, ui};
 #[doc(inline)]
-pub use agentese_server_dialects::{desk, fronts, server};
+pub use agentese_server_dialects::{conversation, dialects, server};
 #[doc(inline)]
 pub use agentese_server_engine::{engine, prompt, resources};
 #[doc(inline)]
@@ -66,5 +66,5 @@ pub mod providers {
 
 /// Replacement of the content of files.
 pub mod atomic_write {
-    pub use agentese_server_base::replace::log_abandoned_backups;
+    pub use agentese_server_base::atomic_write::log_abandoned_backups;
 }

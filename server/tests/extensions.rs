@@ -5,8 +5,6 @@
 
 #[path = "extensions/aborts.rs"]
 mod aborts;
-#[path = "extensions/before.rs"]
-mod before;
 #[path = "extensions/children.rs"]
 mod children;
 #[path = "extensions/commands.rs"]
@@ -27,10 +25,14 @@ mod hooks;
 mod host;
 #[path = "extensions/languages.rs"]
 mod languages;
-#[path = "extensions/life.rs"]
-mod life;
+#[path = "extensions/lifecycle.rs"]
+mod lifecycle;
 #[path = "extensions/pi.rs"]
 mod pi;
+#[path = "extensions/questions.rs"]
+mod questions;
+#[path = "extensions/random_failures.rs"]
+mod random_failures;
 #[path = "extensions/recorded.rs"]
 mod recorded;
 #[path = "extensions/resources.rs"]
@@ -39,7 +41,5 @@ mod resources;
 mod revisions;
 #[path = "extensions/shared.rs"]
 mod shared;
-#[path = "extensions/storm.rs"]
-mod storm;
 #[path = "support/mod.rs"]
 mod support;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use agentese_server::runtime::{RandomIds, SystemClock};
 use agentese_server::session::{Session, SessionOptions};
-use agentese_server::world::{RandomIds, SystemClock};
 use rustix::process::{Pid, Signal};
 use serde_json::{Value, json};
 

@@ -6,15 +6,15 @@
 mod dialects;
 #[path = "mcp/faults.rs"]
 mod faults;
-#[path = "mcp/offered.rs"]
-mod offered;
-#[path = "mcp/others.rs"]
-mod others;
+#[path = "mcp/harness.rs"]
+mod harness;
 #[path = "mcp/shared.rs"]
 mod shared;
-#[path = "mcp/stage.rs"]
-mod stage;
 #[path = "support/mod.rs"]
 mod support;
+#[path = "mcp/third_party.rs"]
+mod third_party;
+#[path = "mcp/tools_and_prompts.rs"]
+mod tools_and_prompts;
 #[path = "mcp/trust.rs"]
 mod trust;

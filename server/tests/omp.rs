@@ -1,21 +1,21 @@
 //! Tests of the omp dialect within this process: its differences from pi.
 
+#[path = "omp/behavior.rs"]
+mod behavior;
 #[path = "omp/commands.rs"]
 mod commands;
 #[path = "omp/files.rs"]
 mod files;
-#[path = "omp/pieces.rs"]
-mod pieces;
 #[path = "omp/rules.rs"]
 mod rules;
 #[path = "omp/runs.rs"]
 mod runs;
+#[path = "omp/streaming.rs"]
+mod streaming;
 #[path = "support/mod.rs"]
 mod support;
 #[path = "omp/todos.rs"]
 mod todos;
-#[path = "omp/ways.rs"]
-mod ways;
 
 use agentese::omp::Omp;
 use serde_json::Value;

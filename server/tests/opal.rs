@@ -10,16 +10,16 @@ mod errors;
 mod limits;
 #[path = "opal/login.rs"]
 mod login;
-#[path = "opal/many.rs"]
-mod many;
+#[path = "opal/processes.rs"]
+mod processes;
 #[path = "opal/questions.rs"]
 mod questions;
+#[path = "opal/rows.rs"]
+mod rows;
 #[path = "opal/rpc.rs"]
 mod rpc;
 #[path = "opal/runs.rs"]
 mod runs;
-#[path = "opal/served.rs"]
-mod served;
 #[path = "opal/sessions.rs"]
 mod sessions;
 #[path = "support/mod.rs"]

@@ -6,8 +6,8 @@ mod client;
 mod commands;
 #[path = "operator/limits.rs"]
 mod limits;
-#[path = "operator/served.rs"]
-mod served;
+#[path = "operator/rows.rs"]
+mod rows;
 #[path = "support/mod.rs"]
 mod support;
 #[path = "operator/turns.rs"]

@@ -12,8 +12,6 @@ mod bad_input;
 mod bash;
 #[path = "pi/batches.rs"]
 mod batches;
-#[path = "pi/behind.rs"]
-mod behind;
 #[path = "pi/blank.rs"]
 mod blank;
 #[path = "pi/children.rs"]
@@ -26,29 +24,31 @@ mod commands;
 mod compaction;
 #[path = "pi/emitters.rs"]
 mod emitters;
-#[path = "pi/led.rs"]
-mod led;
 #[path = "pi/limits.rs"]
 mod limits;
 #[path = "pi/made_up_session.rs"]
 mod made_up_session;
 #[path = "pi/misbehaved.rs"]
 mod misbehaved;
-#[path = "pi/newest.rs"]
-mod newest;
+#[path = "pi/pi_1_5.rs"]
+mod pi_1_5;
+#[path = "pi/pi_1_6.rs"]
+mod pi_1_6;
 #[path = "pi/queues.rs"]
 mod queues;
+#[path = "pi/remote_agent.rs"]
+mod remote_agent;
 #[path = "pi/retry.rs"]
 mod retry;
 #[path = "pi/revisions.rs"]
 mod revisions;
 #[path = "pi/runs.rs"]
 mod runs;
-#[path = "pi/same_frames.rs"]
-mod same_frames;
-#[path = "pi/seat.rs"]
-mod seat;
 #[path = "pi/sessions.rs"]
 mod sessions;
+#[path = "pi/slow_client.rs"]
+mod slow_client;
 #[path = "support/mod.rs"]
 mod support;
+#[path = "pi/take_over.rs"]
+mod take_over;

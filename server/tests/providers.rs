@@ -10,12 +10,12 @@ mod catalog;
 mod failures;
 #[path = "providers/forms.rs"]
 mod forms;
-#[path = "providers/given_back.rs"]
-mod given_back;
-#[path = "providers/long.rs"]
-mod long;
+#[path = "providers/long_conversations.rs"]
+mod long_conversations;
 #[path = "providers/network.rs"]
 mod network;
+#[path = "providers/round_trip.rs"]
+mod round_trip;
 #[path = "providers/secrets.rs"]
 mod secrets;
 #[path = "support/mod.rs"]

@@ -15,8 +15,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentese::types::AgentMessage;
+use agentese_server::runtime::{NumberedIds, RandomIds, SystemClock};
 use agentese_server::session::{Session, SessionOptions};
-use agentese_server::world::{NumberedIds, RandomIds, SystemClock};
 use serde_json::json;
 
 /// Returns start parameters with numbered ids.

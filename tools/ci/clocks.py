@@ -18,23 +18,23 @@ SHARED = {"rs": "LONG", "py": "LIMIT", "js": "PATIENCE", "sh": None}
 
 # The file, words of the line that reads the clock, and why it may.
 ALLOWED = [
-    ("cli/src/web/agent.rs", "hub.join(&tab, Instant::now())", "the hub is given its times, and none is compared"),
-    ("cli/src/web/hub_tests.rs", "Instant::now()", "the hub is given its times, and none is compared"),
+    ("cli/src/web/agent_process.rs", "hub.join(&tab, Instant::now())", "the hub is given its times, and none is compared"),
+    ("cli/src/web/hub/tests.rs", "Instant::now()", "the hub is given its times, and none is compared"),
     ("cli/tests/binary/storage.rs", "SystemTime::now() -", "makes a file that is an hour old"),
     ("conformance/tests/attack/agent.py", "time.time_ns()", "the timestamp of a message"),
     ("conformance/tests/model/breaks.rs", "begin", "the pauses of the model are real; it is the one that waits which measures, and there is no upper bound"),
-    ("conformance/tests/strangers/agents/agent.mjs", "timestamp: Date.now()", "the timestamp of a message"),
-    ("conformance/tests/strangers/agents/agent.py", "time.time() * 1000", "the timestamp of a message"),
+    ("conformance/tests/independent_agents/agents/agent.mjs", "timestamp: Date.now()", "the timestamp of a message"),
+    ("conformance/tests/independent_agents/agents/agent.py", "time.time() * 1000", "the timestamp of a message"),
     ("conformance/interop/pi-codes/examples/reading.rs", "begin", "a measurement for docs/benchmarks.md, and no test"),
     ("conformance/interop/sessions.mjs", "toolu_", "makes an id that is used once"),
     ("sdk-rust/tests/client/process.rs", "killed", "shows a figure for docs/benchmarks.md and compares it with nothing"),
     ("server/base/src/config/file_lock.rs", "SystemTime::now() -", "makes a lock file that is old"),
-    ("server/models/src/auth_seen.rs", "SystemTime::now() -", "makes a file that is an hour old"),
-    ("server/models/src/auth_seen.rs", "began", "the wait for a stuck disk is real; it is the one that waits which measures, and there is no upper bound"),
-    ("server/base/src/replace/tests.rs", "SystemTime::now()", "makes files that are an hour old, and one that is young"),
+    ("server/models/src/auth_cache.rs", "SystemTime::now() -", "makes a file that is an hour old"),
+    ("server/models/src/auth_cache.rs", "began", "the wait for a stuck disk is real; it is the one that waits which measures, and there is no upper bound"),
+    ("server/base/src/atomic_write/tests.rs", "SystemTime::now()", "makes files that are an hour old, and one that is young"),
     ("server/tests/export/content.rs", "self.since.elapsed()", "words of an exported page"),
     ("server/tests/extensions/ui.py", "time.monotonic()", "the extension that asks measures its own wait; there is no upper bound"),
-    ("server/tests/omp/pieces.rs", "Instant", "the clock of the runtime stands still but for the times of the test"),
+    ("server/tests/omp/streaming.rs", "Instant", "the clock of the runtime stands still but for the times of the test"),
     ("server/tests/pisces/verification.rs", "durationMs", "the agent's own figure: at least the time limit, and less than the command takes"),
     ("server/tests/sessions/store.rs", "SystemTime::now() -", "makes a file that is as old as the test says"),
     ("server/tests/support/dice.rs", "SystemTime::now()", "the seed of a test that draws at random"),
@@ -145,7 +145,7 @@ def is_test(path):
     return (
         bool({"tests", "test"} & set(parts[:-1]))
         or parts[:2] == ("conformance", "interop")
-        or parts[:3] == ("conformance", "defects", "other-hands")
+        or parts[:3] == ("conformance", "defects", "independent")
         or re.search(r"^test_|_tests?\.|^tests?\.|\.test\.", name) is not None
         or path == "sdk-python/test"
     )

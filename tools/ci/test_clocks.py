@@ -106,7 +106,7 @@ class Clocks(unittest.TestCase):
         self.assertIn("gives no reason", list(judged(files, [(*entry[:2], "because")]))[-1])
 
     def test_which_files_are_tests(self):
-        for path in ["cli/src/web/hub_tests.rs", "a/src/b/tests.rs", "cli/web/test/support/page.mjs", "conformance/interop/walk.mjs", "sdk-python/test"]:
+        for path in ["cli/src/web/hub/tests.rs", "a/src/b/tests.rs", "cli/web/test/support/page.mjs", "conformance/interop/walk.mjs", "sdk-python/test"]:
             self.assertTrue(is_test(path), path)
         for path in ["a/src/attestation.rs", "conformance/src/run/cases.rs", "sdk-ts/src/testing.ts", "tools/bench/peers.py"]:
             self.assertFalse(is_test(path), path)

@@ -16,11 +16,11 @@ use serde_json::json;
 use tokio::sync::mpsc::Sender;
 
 use super::super::convert::IMAGES_ALONE;
-use super::super::pump::reason;
-use super::asked::{RunRequest, ignored_parts};
-use super::teller::bridge_event;
+use super::super::event_loop::reason;
+use super::active_run::ActiveRun;
+use super::request::{RunRequest, ignored_parts};
 use super::threads::{ReservedThread, Thread, Threads};
-use super::work::ActiveRun;
+use super::translator::bridge_event;
 
 /// The time limit for an agent to end a run without a client.
 const STOP_LIMIT: Duration = Duration::from_secs(10);

@@ -9,11 +9,11 @@ use agentese::spec::Spec;
 use futures::future::join_all;
 use tokio::sync::OwnedMutexGuard;
 
+use super::super::fidelity_report::{FidelityReport, FrameCounts};
 use super::super::launch::child;
-use super::super::losses::{FidelityReport, FrameCounts};
+use super::active_run::ActiveRun;
 use super::questions::Questions;
-use super::teller::AguiEventTranslator;
-use super::work::ActiveRun;
+use super::translator::AguiEventTranslator;
 use crate::options::BridgeOptions;
 use agentese_process::stderr::Stderr;
 

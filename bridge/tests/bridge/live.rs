@@ -8,7 +8,7 @@ use futures::FutureExt;
 use serde_json::{Value, json};
 
 use super::live_operator::{COMMAND, KEY};
-use super::raw::RawClient;
+use super::raw_client::RawClient;
 use super::{Pair, dismiss_all, run_prompt, soon};
 
 /// Returns the arguments of a bridge to the agent, with or without its dialect.

@@ -1,19 +1,19 @@
 //! Tests of `agentese bridge` for every pair of dialects, with the client for any dialect.
 
+mod agent_input;
 mod dialogs;
-mod flood;
-mod late;
+mod forks;
 mod live;
 #[path = "../program/live.rs"]
 mod live_operator;
-mod moves;
+mod pending_prompts;
 #[path = "../program/mod.rs"]
 mod program;
-mod raw;
+mod raw_client;
 mod relay;
 mod sessions;
 mod state;
-mod words;
+mod tool_calls;
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -2,7 +2,7 @@
 
 /// Program for Python.
 pub const PROGRAM: &str =
-    concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/tests/strangers/agents/operator_live.py");
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../conformance/tests/independent_agents/agents/operator_live.py");
 
 /// Provider key that the agent sends.
 pub const KEY: &str = "made-up-provider-key-0123";

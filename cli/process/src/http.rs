@@ -5,9 +5,8 @@
 //! | `door` | authentication: token, origin, host |
 //! | `listen` | connections and their limits |
 
-pub mod door;
-pub mod listen;
-
+pub mod auth;
+pub mod connections;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
@@ -18,7 +17,7 @@ use tokio::net::TcpListener;
 
 use super::error::Error;
 use super::signals;
-use door::Token;
+use auth::Token;
 
 /// Listener of this machine, with the token for its clients.
 pub struct LocalServer {
@@ -54,7 +53,7 @@ impl LocalServer {
         R: Future<Output = Response<Body>> + Send + 'static,
     {
         tokio::select! {
-            never = listen::serve(self.listener, answer) => match never {},
+            never = connections::serve(self.listener, answer) => match never {},
             () = signals::shutdown_signal() => ExitCode::SUCCESS,
         }
     }

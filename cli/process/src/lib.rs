@@ -11,8 +11,8 @@
 pub mod environment;
 pub mod error;
 pub mod http;
-pub mod neutral;
 pub mod output;
+pub mod sanitize;
 pub mod session_store;
 pub mod signals;
 pub mod stderr;

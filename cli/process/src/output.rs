@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use std::process::ExitCode;
 
 use super::error::Error;
-use super::neutral::{sanitize, sanitize_json};
+use super::sanitize::{sanitize, sanitize_json};
 
 /// Prints a text with its own line ends. On a terminal, control characters are escaped. A reader that closes
 /// the pipe early (`… | head`) is not a failure.

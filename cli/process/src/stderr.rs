@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use tracing_subscriber::fmt::MakeWriter;
 
-use super::neutral::sanitize;
+use super::sanitize::sanitize;
 
 /// Limit of queued bytes.
 const LIMIT: usize = 1 << 20;

@@ -2,8 +2,8 @@ use std::ffi::OsString;
 
 use serde_json::{Value, json};
 
-use super::line::{ParseError, ParsedCall, all_dialects, parse};
-use super::show;
+use super::command_line::{ParseError, ParsedCall, all_dialects, parse};
+use super::print;
 
 fn parse_call(words: &[&str]) -> Result<ParsedCall, ParseError> {
     parse(&words.iter().map(OsString::from).collect::<Vec<_>>())
@@ -103,7 +103,7 @@ fn arguments_after_two_hyphens_are_the_agent() {
 
 #[test]
 fn a_value_for_people_has_a_line_for_each_member() {
-    assert_eq!(show::text(&json!({"a": "x", "b": [1]})), "a: x\nb: [1]\n");
-    assert_eq!(show::text(&json!("x")), "x\n");
-    assert_eq!(show::text(&Value::Null), "");
+    assert_eq!(print::text(&json!({"a": "x", "b": [1]})), "a: x\nb: [1]\n");
+    assert_eq!(print::text(&json!("x")), "x\n");
+    assert_eq!(print::text(&Value::Null), "");
 }

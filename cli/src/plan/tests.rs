@@ -21,7 +21,7 @@ impl TestDirs {
     fn plan(&self, line: &str) -> Result<Plan, CliError> {
         let words = line.split_whitespace();
         let arguments = ["agentese", "--mode", "rpc"].into_iter().chain(words).map(OsString::from);
-        let run = crate::parse::parse(arguments).unwrap().arguments.run;
+        let run = crate::command_line_parser::parse(arguments).unwrap().arguments.run;
         let home = self.path("home").into_os_string();
         Plan::read(run, &move |name: &str| (name == "HOME").then(|| home.clone()), self.path("work"))
     }
@@ -49,8 +49,9 @@ fn a_session_name_is_one_line() {
         (name(""), name("--name work"), name("-n work")),
         (None, Some("work".into()), Some("work".into()))
     );
-    let parsed =
-        crate::parse::parse(["agentese", "--mode", "rpc", "--name", " two\nlines "].map(OsString::from));
+    let parsed = crate::command_line_parser::parse(
+        ["agentese", "--mode", "rpc", "--name", " two\nlines "].map(OsString::from),
+    );
     assert_eq!(session_name(parsed.unwrap().arguments.run.name.as_deref()).unwrap().unwrap(), "two lines");
     assert!(matches!(session_name(Some(" \n")), Err(CliError::Usage(said)) if said.contains("--name")));
 }

@@ -16,8 +16,8 @@ use agentese::strict::{self, StrictKind};
 use axum::extract::ws::Utf8Bytes;
 use serde_json::{Value, json};
 
-use super::access::AccessPolicy;
-use super::log::{Entry, MAX_LOG_BYTES, MessageKind, Recipients, TabHistory, TabId};
+use super::authorization::AccessPolicy;
+use super::message_log::{Entry, MAX_LOG_BYTES, MessageKind, Recipients, TabHistory, TabId};
 use super::questions::{LONGEST_ID, Questions};
 use super::splice;
 use super::tabs::{TabPosition, TabQuery, Tabs};
@@ -325,15 +325,11 @@ fn named_session(line: &str, name: &'static str) -> Option<String> {
     scan::scan(line, &wanted).ok()?.string(0).filter(|id| !id.is_empty()).map(std::borrow::Cow::into_owned)
 }
 
-#[path = "hub_told.rs"]
-mod told;
+mod outbound;
 
-#[path = "hub_lines.rs"]
-mod lines;
+mod inbound;
 
-#[path = "hub_life.rs"]
-mod life;
+mod lifecycle;
 
 #[cfg(test)]
-#[path = "hub_tests.rs"]
 mod tests;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::ws::Utf8Bytes;
 
-use super::log::{Entry, MessageLog, TabId};
+use super::message_log::{Entry, MessageLog, TabId};
 
 /// Limit of remembered tabs, including disconnected ones.
 const MAX_TABS: usize = 64;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::Editor;
+use crate::editor::Editor;
 use crate::support::process::Place;
 
 fn uninitialized_editor() -> Editor {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{Editor, all_capabilities, call, text, updates};
+use crate::editor::{Editor, all_capabilities, call, text, updates};
 use crate::support::process::Place;
 
 /// Starts an agent with approval for commands.

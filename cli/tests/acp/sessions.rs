@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::stage::{Editor, all_capabilities, call, text, updates};
+use crate::editor::{Editor, all_capabilities, call, text, updates};
 use crate::support::process::Place;
 use crate::turns::hanging_script;
 

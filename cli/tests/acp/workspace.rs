@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::stage::{Editor, call, text, updates};
+use crate::editor::{Editor, call, text, updates};
 use crate::support::process::Place;
 
 fn script_with_calls(calls: Vec<Value>) -> Value {

@@ -7,7 +7,7 @@ use agentese::types::Scenario;
 use agentese_conformance::suite::{Suite, SuiteError};
 use serde_json::{Value, json};
 
-use crate::trial::Baseline;
+use crate::baseline::Baseline;
 use crate::{Application, Mutator, mutators, neutrals};
 
 /// Scope of the experiment.

@@ -9,18 +9,18 @@
 //! mutator knows a name on the wire. [`change`] applies a change to all lines at once; [`proxy`] is a program
 //! between the suite and a live agent.
 
-mod as_good;
+pub mod baseline;
 pub mod change;
+mod exclusions;
 pub mod experiment;
-mod knowledge;
 pub mod live;
 mod mutators;
 mod neutral;
+mod permitted_changes;
 pub mod place;
 pub mod proxy;
 pub mod site;
 pub mod stream;
-pub mod trial;
 mod waits;
 
 pub use change::{Application, Effect};

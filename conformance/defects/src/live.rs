@@ -12,9 +12,9 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use crate::Application;
+use crate::baseline::{Baseline, BaselineError, failed_checks};
 use crate::experiment::{Outcome, WrongOutcome};
 use crate::proxy::works_live;
-use crate::trial::{Baseline, BaselineError, failed_checks};
 use crate::{Mutator, mutators};
 
 /// Name of the neutral change for a proxy that changes nothing.

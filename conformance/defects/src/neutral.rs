@@ -4,8 +4,8 @@ mod pieces;
 mod tokens;
 
 use agentese::types::{Direction, TranscriptRecord};
+use agentese_conformance::json_spelling;
 use agentese_conformance::transcript::whole_line;
-use agentese_conformance::writing;
 use serde_json::Value;
 
 use crate::site::Kind;
@@ -44,7 +44,7 @@ pub fn neutrals() -> Vec<NeutralChange> {
             "the members of objects stand in another order",
             Change::Line(|stream, at, rng| {
                 let mut frame = frame(stream, at)?.clone();
-                writing::shuffle(&mut frame, rng);
+                json_spelling::shuffle(&mut frame, rng);
                 Some(frame.to_string())
             }),
         ),
@@ -53,7 +53,7 @@ pub fn neutrals() -> Vec<NeutralChange> {
             "white space stands between members and items",
             Change::Line(|stream, at, rng| {
                 frame(stream, at)?;
-                Some(writing::spaced(&stream.lines[at].text, rng))
+                Some(json_spelling::spaced(&stream.lines[at].text, rng))
             }),
         ),
         neutral(
@@ -61,7 +61,7 @@ pub fn neutrals() -> Vec<NeutralChange> {
             "characters of texts and names are written as escapes",
             Change::Line(|stream, at, rng| {
                 frame(stream, at)?;
-                Some(writing::escaped(&stream.lines[at].text, rng))
+                Some(json_spelling::escaped(&stream.lines[at].text, rng))
             }),
         ),
         neutral(
@@ -74,7 +74,7 @@ pub fn neutrals() -> Vec<NeutralChange> {
             "a fraction has a zero more",
             Change::Line(|stream, at, _| {
                 frame(stream, at)?;
-                Some(writing::digits(&stream.lines[at].text))
+                Some(json_spelling::digits(&stream.lines[at].text))
             }),
         ),
         neutral(

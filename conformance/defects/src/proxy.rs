@@ -2,13 +2,12 @@
 //!
 //! [`Filter`] is the state machine, without I/O; [`run`] is the program around it.
 
+mod program;
 use crate::change::{AgentEnd, Effect};
 use crate::stream::Stream;
 use crate::{Application, Lookahead, Mutator};
 
-mod shell;
-
-pub use shell::{ProxyError, ProxyOptions, Report, run};
+pub use program::{ProxyError, ProxyOptions, Report, run};
 
 /// Passes on the output of an agent with one change: the n-th application of a mutator.
 #[derive(Debug)]

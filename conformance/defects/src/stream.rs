@@ -9,7 +9,7 @@ use agentese_conformance::matching::tables::Snapshots;
 use serde_json::Value;
 
 use crate::change::Application;
-use crate::knowledge::{Exclusions, Freedom, below, piece};
+use crate::exclusions::{Exclusions, Freedom, below, piece};
 use crate::place::Place;
 use crate::site::{Shapes, Site};
 

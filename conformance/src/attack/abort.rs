@@ -5,8 +5,8 @@ use std::time::Duration;
 use agentese::spec::{AnswerTiming, RunRole};
 use serde_json::{Map, Value, json};
 
-use super::speech::LineKind;
-use super::victim::{AgentUnderTest, AttackEnv, LONG};
+use super::agent::{AgentUnderTest, AttackEnv, LONG};
+use super::codec::LineKind;
 use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
@@ -34,7 +34,7 @@ fn script(shell: &str) -> Value {
 }
 
 async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
-    let shell = super::speech::DialectCodec::of(&context.config.profile.dialect)
+    let shell = super::codec::DialectCodec::of(&context.config.profile.dialect)
         .map_or("bash", |speech| speech.shell_tool());
     let mut aborts = 0;
     let mut events = 0;

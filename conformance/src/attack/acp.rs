@@ -6,7 +6,7 @@ use agentese::acp::SPEC;
 use agentese::spec::{AnswerTiming, CommandSpec, Framing, RunRole};
 use serde_json::{Value, json};
 
-use super::victim::{AgentUnderTest, AttackEnv, LONG};
+use super::agent::{AgentUnderTest, AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, AttackFindings, Counts};
 
 /// The attack.

@@ -6,9 +6,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
 use super::abort::run;
-use super::speech::DialectCodec;
+use super::agent::{AgentUnderTest, AttackEnv, LONG};
+use super::codec::DialectCodec;
 use super::stand_in::StandIn;
-use super::victim::{AgentUnderTest, AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 use crate::generated::DIALECTS;
 

@@ -3,8 +3,8 @@
 use agentese::spec::{AnswerTiming, RunRole};
 use serde_json::json;
 
+use super::agent::{AgentUnderTest, AttackEnv, LONG};
 use super::random;
-use super::victim::{AgentUnderTest, AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::speech::{DialectCodec, LineKind};
-use super::victim::{AttackEnv, LONG, ReceivedLine};
+use super::agent::{AttackEnv, LONG, ReceivedLine};
+use super::codec::{DialectCodec, LineKind};
 use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
@@ -73,7 +73,7 @@ async fn kill_after(context: &AttackContext, moment: Duration) -> Result<u64, At
 }
 
 /// Returns the place of the session, or `None` if the dialect cannot report the place or open it again.
-async fn session_path(agent: &mut super::victim::AgentUnderTest) -> Result<Option<String>, AttackError> {
+async fn session_path(agent: &mut super::agent::AgentUnderTest) -> Result<Option<String>, AttackError> {
     let Some(question) = agent.codec.session_path_request("state") else { return Ok(None) };
     let answer = serde_json::from_slice(&agent.request("state", question).await?).unwrap_or_default();
     Ok(agent.codec.session_path(&answer))

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::victim::{AttackEnv, LONG};
+use super::agent::{AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::abort::run;
+use super::agent::{AttackEnv, LONG};
 use super::stand_in::{MANY, StandIn, TOOL};
-use super::victim::{AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 
 /// The attack.
@@ -109,7 +109,7 @@ async fn test_defect(context: &AttackContext, file: &str, defect: &str) -> Resul
 
 /// Starts a call that never gets an answer, and aborts it.
 async fn abort_hanging_call(
-    agent: &mut super::victim::AgentUnderTest,
+    agent: &mut super::agent::AgentUnderTest,
     called: impl Fn() -> bool,
 ) -> Result<(), AttackError> {
     let prompt = agent.codec.prompt("hanging", "go");
@@ -128,7 +128,7 @@ async fn abort_hanging_call(
 
 /// Observes an idle agent. Returns its processor time.
 async fn observe_idle(
-    agent: &super::victim::AgentUnderTest,
+    agent: &super::agent::AgentUnderTest,
     lists: impl Fn() -> u64,
 ) -> Result<u64, AttackError> {
     let (before, ticks, begun) = (lists(), usage::cpu_ticks(agent.id()), Instant::now());

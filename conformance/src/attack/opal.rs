@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::abort::run;
-use super::speech::{DialectCodec, fields};
-use super::victim::{AgentUnderTest, AttackEnv, LONG};
+use super::agent::{AgentUnderTest, AttackEnv, LONG};
+use super::codec::{DialectCodec, fields};
 use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 use crate::matching::Rules;
 use crate::matching::tables::{Command, Ty};

@@ -3,7 +3,7 @@
 use fastrand::Rng;
 use serde_json::{Map, Value, json};
 
-use super::speech::{DialectCodec, record};
+use super::codec::{DialectCodec, record};
 use crate::matching::Rules;
 use crate::matching::tables::{Command, Constant, Field, Shape, Ty};
 

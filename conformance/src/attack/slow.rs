@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::victim::{AttackEnv, LONG};
+use super::agent::{AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
@@ -30,7 +30,7 @@ async fn attack(context: &mut AttackContext) -> Result<Counts, AttackError> {
         agent.send(prompt);
         agent
             .read_until("the beginning of the answer", |_, line| {
-                matches!(&line.kind, super::speech::LineKind::Event(_))
+                matches!(&line.kind, super::codec::LineKind::Event(_))
             })
             .await?;
         // The client reads nothing for a random time.

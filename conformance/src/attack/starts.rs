@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::victim::{AttackEnv, LONG};
+use super::agent::{AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::speech::LineKind;
-use super::victim::{AgentUnderTest, AttackEnv, LONG};
+use super::agent::{AgentUnderTest, AttackEnv, LONG};
+use super::codec::LineKind;
 use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
@@ -101,7 +101,7 @@ impl TestRepository {
         let meddling = MEDDLING[attack_context.rng.usize(..MEDDLING.len())];
         let mut last = failing_responses()[attack_context.rng.usize(..4)].clone();
         last["when"] = json!({"user": "SUBJOB", "tool_results": true});
-        let codec = super::speech::DialectCodec::of(&attack_context.config.profile.dialect);
+        let codec = super::codec::DialectCodec::of(&attack_context.config.profile.dialect);
         let shell = codec.map_or("", |speech| speech.shell_tool());
         let tasks = json!([{"id": "Sub", "description": "d", "assignment": "SUBJOB go"}]);
         let task = json!({"agent": TOOL, "context": "c", "tasks": tasks, "isolated": true});

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::abort::run;
-use super::victim::{AttackEnv, LONG};
+use super::agent::{AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, Counts};
 
 /// The attack.
@@ -143,7 +143,7 @@ async fn run_calls(context: &AttackContext, calls: &[Value]) -> Result<u64, Atta
         let ends = agent.codec.spec.run_end.answer_ends;
         agent
             .read_until("the end of the run", |codec, line| match &line.kind {
-                super::speech::LineKind::Event(name) => !ends && codec.may_end(name),
+                super::codec::LineKind::Event(name) => !ends && codec.may_end(name),
                 _ => ends && line.answers("go"),
             })
             .await?;

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use serde_json::json;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::speech::DialectCodec;
+use super::agent::{AgentConfig, AgentUnderTest, AttackEnv, LONG};
+use super::codec::DialectCodec;
 use super::stand_in::StandIn;
-use super::victim::{AgentConfig, AgentUnderTest, AttackEnv, LONG};
 use super::{Attack, AttackContext, AttackError, AttackFindings, Counts, usage};
 use socket::{Address, Tab};
 

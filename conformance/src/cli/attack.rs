@@ -8,7 +8,7 @@ use agentese::types::Profile;
 use agentese_conformance::Suite;
 use agentese_conformance::attack::{Attack as Kind, AttackOptions, Surfaces, attack, exit_code, json};
 use agentese_conformance::run::profile_for;
-use agentese_conformance::words::suggest;
+use agentese_conformance::suggestions::suggest;
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 

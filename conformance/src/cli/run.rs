@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use agentese::types::{CheckLevel, Profile, Scenario};
 use agentese_conformance::Suite;
-use agentese_conformance::report::{Facts, Report, said::frame_listing, text::text};
+use agentese_conformance::report::frame_listing::frame_listing;
+use agentese_conformance::report::text::text;
+use agentese_conformance::report::{Facts, Report};
 use agentese_conformance::run::{
     CaseResult, ExpectedFailuresFile, ProbeResult, RunOptions, default_jobs, none_played, probe, profile_for,
     run, select,

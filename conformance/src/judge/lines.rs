@@ -7,9 +7,9 @@ use super::{failed, wrong_line};
 use crate::Transcript;
 use crate::leaks::leaks as leaks_in;
 use crate::recording::{NOT_UTF8, Recording};
+use crate::suggestions::counted;
 use crate::transcript::{Record, whole_line};
 use crate::verdict::{Finding, Outcome};
-use crate::words::counted;
 
 /// Checks that lines are UTF-8 and end with a line feed. The last line may lack it if a signal ended the
 /// agent.

@@ -7,30 +7,30 @@
 //! here names a dialect. See docs/conformance-matching.md.
 
 mod align;
+mod allowance_finder;
 mod answers;
 mod bindings;
 mod choices;
 mod declared;
 mod dialog_marks;
 mod dialogs;
+mod equivalence;
 mod events;
-mod excuse;
 mod exit;
 mod findings;
 mod json_rpc;
-mod left;
 mod order;
 mod pairing;
 mod place;
-mod reading;
 mod rules;
-mod same;
 mod snapshots;
 mod state;
-mod stream;
+mod stream_comparer;
 pub mod tables;
 mod text;
 mod tools;
+mod transcript_streams;
+mod unmatched;
 mod walk;
 
 use agentese::types::Scenario;
@@ -85,12 +85,12 @@ impl ComparisonResult {
 /// Compares two transcripts of a case. Of several golden ones, uses the one with the fewest differences; if
 /// several are equal, the first.
 pub fn compare(rules: &Rules, comparison: &Comparison<'_>) -> ComparisonResult {
-    let first = stream::compare(rules, comparison, comparison.golden);
+    let first = stream_comparer::compare(rules, comparison, comparison.golden);
     comparison.alternatives.iter().fold(first, |best, golden| {
         if best.failures() == 0 {
             return best;
         }
-        let other = stream::compare(rules, comparison, golden);
+        let other = stream_comparer::compare(rules, comparison, golden);
         if other.failures() < best.failures() { other } else { best }
     })
 }

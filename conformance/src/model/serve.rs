@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 
 use super::http::{Connection, HttpRequest};
-use super::{Shared, device, performance, received};
+use super::{Shared, device, playback, request_content};
 
 /// Time without a request after which a connection is closed.
 const IDLE: Duration = Duration::from_secs(300);
@@ -47,8 +47,8 @@ async fn answer(connection: &mut Connection, shared: &Shared, request: &HttpRequ
             return Ok(true);
         }
     };
-    let (turn, received) = shared.select_answer(received::read(api, request.path(), &body), &text);
-    performance::play(connection, &turn, &received).await
+    let (turn, received) = shared.select_answer(request_content::read(api, request.path(), &body), &text);
+    playback::play(connection, &turn, &received).await
 }
 
 fn api_of(request: &HttpRequest) -> Option<ModelApi> {

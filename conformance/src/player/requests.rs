@@ -8,7 +8,7 @@ use super::needs::plays_the_script;
 use crate::matching::Pattern;
 use crate::matching::near::first_difference;
 use crate::model::history_faults;
-use crate::words::counted;
+use crate::suggestions::counted;
 
 /// Finding of a check of the model's requests.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use crate::matching::Pattern;
 use crate::matching::near::near_miss;
 use crate::matching::path;
 use crate::recording::Recorder;
-use crate::words::counted;
+use crate::suggestions::counted;
 
 /// Quiet time after which an answer with a wrong id ends a wait, and after which a waiting case gives up its
 /// place.

@@ -15,7 +15,7 @@ use super::Report;
 use super::causes::causes;
 use super::text::covered;
 use crate::recording::Recording;
-use crate::words::counted;
+use crate::suggestions::counted;
 
 const STYLE: &str = include_str!("html/assets/page.css");
 const SCRIPT: &str = include_str!("html/assets/page.js");

@@ -8,9 +8,9 @@ use agentese::types::{
 };
 
 use super::causes::{Cause, causes};
-use super::place::{excerpt, span_of};
+use super::json_spans::{excerpt, span_of};
 use crate::judge::{can_fail, is_visible};
-use crate::words::counted;
+use crate::suggestions::counted;
 
 /// Longest part of a line to show, in characters.
 const LINE: usize = 400;

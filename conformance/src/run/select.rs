@@ -3,7 +3,7 @@
 use agentese::types::Scenario;
 use globset::{Glob, GlobMatcher};
 
-use crate::words::{either, nearest};
+use crate::suggestions::{either, nearest};
 
 /// Patterns for names and covered items of cases.
 #[derive(Debug, Clone, Default)]

@@ -6,8 +6,8 @@ use agentese_conformance::transcript::Transcript;
 use agentese_script::{Kind, Playlist, RequestProperties};
 use serde_json::Value;
 
-use crate::excuse::UnexplainedDifference;
-use crate::told::{FrontFrame, front_frames};
+use crate::front_output::{FrontFrame, front_frames};
+use crate::loss_report::UnexplainedDifference;
 
 /// Name of the check that each answer arrives whole, in order, and in the history.
 const ANSWERED: &str = "answered";
@@ -167,7 +167,7 @@ mod tests {
         let left = missing_answers(
             &case(),
             &[model_request(Some(0), &["bash"]), model_request(Some(1), &["bash"])],
-            &crate::told::session_of(frames),
+            &crate::front_output::session_of(frames),
         );
         left.into_iter().map(|left| left.row).collect()
     }

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use agentese_conformance::transcript::Transcript;
 use serde_json::Value;
 
-use crate::excuse::UnexplainedDifference;
-use crate::told::{FrontFrame, front_frames, matching};
+use crate::front_output::{FrontFrame, front_frames, matching};
+use crate::loss_report::UnexplainedDifference;
 
 /// Name of the check that calls begin and end once.
 const CALLS: &str = "calls";
@@ -65,7 +65,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::told::session_of;
+    use crate::front_output::session_of;
 
     #[test]
     fn each_call_begins_and_ends_once() {

@@ -5,22 +5,22 @@
 mod answered;
 mod arguments;
 mod calls;
-mod excuse;
+mod front_output;
+mod loss_report;
 mod pairs;
 mod pieces;
 mod runs;
-mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::pin::pin;
 
 use agentese::types::{CheckLevel, TranscriptHeader};
-use agentese_conformance::report::said::frame_listing;
+use agentese_conformance::report::frame_listing::frame_listing;
 use agentese_conformance::run::{CaseResult, ProbeResult, RunOptions, probe, run};
 use agentese_conformance::verdict::{self, Finding, Verdict};
 use agentese_conformance::{Suite, Transcript};
-use excuse::{LossReport, SCENARIO, UnexplainedDifference};
 use futures::{StreamExt, stream};
+use loss_report::{LossReport, SCENARIO, UnexplainedDifference};
 use pairs::{Pair, all};
 
 /// Environment variable with the selection: `all`, one pair as in `pi-opal`, or one of its cases as in
@@ -53,9 +53,9 @@ struct Outcome {
 /// undeclared frames.
 fn breaks(finding: &Finding) -> Option<String> {
     let verdict::Outcome::Failed(mismatch) = &finding.outcome else { return None };
-    let is_live = excuse::is_wait_of_a_live_agent(&mismatch.message);
-    let is_broken =
-        excuse::PROCESS_CHECKS.contains(&finding.check.as_str()) || (finding.check == SCENARIO && !is_live);
+    let is_live = loss_report::is_wait_of_a_live_agent(&mismatch.message);
+    let is_broken = loss_report::PROCESS_CHECKS.contains(&finding.check.as_str())
+        || (finding.check == SCENARIO && !is_live);
     is_broken.then(|| format!("{}: {}", finding.check, mismatch.message))
 }
 
@@ -212,7 +212,7 @@ fn known_failures_of_fronts_name_a_path_or_a_row() {
         let front = Pair { front: spec.name, agent: spec.name };
         let report = LossReport::of(&front.front_id(&suite), spec.name);
         for line in front.known(&suite) {
-            let is_of_frames = excuse::FRAME_CHECKS.contains(&line.check.as_str());
+            let is_of_frames = loss_report::FRAME_CHECKS.contains(&line.check.as_str());
             let row = line.row.as_ref();
             assert!(!is_of_frames || line.path.is_some() || row.is_some(), "{}: {line:?}", spec.name);
             assert!(row.is_none_or(|row| report.has(row)), "{}: {line:?}", spec.name);

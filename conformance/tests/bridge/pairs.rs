@@ -9,7 +9,7 @@ use agentese_conformance::Suite;
 use serde_json::Value;
 
 use crate::arguments;
-use crate::excuse::{CONTINUED_RUN, ORDER, USER_INPUT_CHECK, command, sends, sends_any};
+use crate::loss_report::{CONTINUED_RUN, ORDER, USER_INPUT_CHECK, command, sends, sends_any};
 
 /// The dialect of a front, and the dialect of the agent behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentese_conformance::transcript::Transcript;
 use serde_json::Value;
 
-use crate::excuse::UnexplainedDifference;
-use crate::told::{FrontFrame, front_frames};
+use crate::front_output::{FrontFrame, front_frames};
+use crate::loss_report::UnexplainedDifference;
 
 /// Name of the check that the pieces of an answer make up its text.
 const PIECES: &str = "pieces";
@@ -155,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::told::session_of;
+    use crate::front_output::session_of;
 
     /// Creates the frames of an answer in these pieces, for each kind of dialect.
     fn answers(pieces: &[&str]) -> [Vec<Value>; 4] {

@@ -4,8 +4,8 @@
 use agentese_conformance::transcript::Transcript;
 use serde_json::Value;
 
-use crate::excuse::UnexplainedDifference;
-use crate::told::{FrontFrame, front_frames};
+use crate::front_output::{FrontFrame, front_frames};
+use crate::loss_report::UnexplainedDifference;
 
 /// Name of the check that runs are in order and repeat messages correctly.
 const RUNS: &str = "runs";
@@ -154,7 +154,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::told::session_of;
+    use crate::front_output::session_of;
 
     fn run() -> Vec<Value> {
         let said = json!({"role": "user", "content": "go"});

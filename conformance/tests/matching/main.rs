@@ -2,6 +2,8 @@
 
 mod allowances;
 mod choices;
+mod concurrent_streams;
+mod derived;
 mod document;
 mod goldens;
 #[path = "../../../sdk-rust/tests/support/long.rs"]
@@ -14,7 +16,5 @@ mod rows;
 mod rows_others;
 mod rows_pi;
 mod semantics;
-mod strands;
 mod support;
 mod unfinished;
-mod written;

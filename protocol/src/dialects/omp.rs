@@ -8,8 +8,8 @@ pub mod host;
 pub mod intents;
 pub mod matching;
 pub mod meaning;
+pub mod revision_18_2;
 pub mod subagents;
-pub mod today;
 
 use crate::dialect::{
     Behavior, Chunks, Dialect, DialogFrames, Edges, EndOfInput, Fingerprint, Framing, HandlerFailure,
@@ -24,7 +24,7 @@ use crate::types::content::{ImageContent, InputContent};
 use crate::types::model::{Model, ThinkingLevel};
 use crate::types::session::{ContextUsage, ForkPoints, ForkResult, QueueMode};
 
-use today::TodoPhase;
+use revision_18_2::TodoPhase;
 
 use pi::commands::{CompactParams, ExportHtmlParams, PromptParams};
 
@@ -419,7 +419,7 @@ pub const OMP: Dialect = Dialect {
     ],
     text: pi::TEXT,
     probe_command: "get_state",
-    rows: &[ROWS, host::ROWS, subagents::ROWS, today::ROWS],
+    rows: &[ROWS, host::ROWS, subagents::ROWS, revision_18_2::ROWS],
     settings: &[],
     matching: matching::MATCHING,
     meaning: meaning::MEANING,

@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::ask::{QuestionAdapter, QuestionHandler};
-use super::folded::ConversationTracker;
+use super::question::{QuestionAdapter, QuestionHandler};
 use super::table::{CommandMapping, IntentTable, intent_spec, table_of};
-use super::{detect, write};
+use super::tracker::ConversationTracker;
+use super::{convert, detect};
 use crate::client::{Limit, RpcClient};
 use crate::connection::Settings;
 use crate::dynamic;
@@ -308,7 +308,7 @@ impl Agent {
         let _beginning = self.shared.opening_lock.lock().await;
         if self.conversation().session.id.is_none() {
             let members = match self.mapping(Intent::NewSession, &Map::new()) {
-                Ok(carrier) if carrier.command == opens => write::members(carrier, &Map::new()),
+                Ok(carrier) if carrier.command == opens => convert::members(carrier, &Map::new()),
                 _ => Map::new(),
             };
             let _opening = self.shared.tracker.mark_opening(opens);
@@ -337,7 +337,7 @@ impl Agent {
             && self.spec().session_member.is_some();
         let _opening = opens.then(|| self.shared.tracker.mark_opening(&carrier.command));
         let data = self.request(&carrier.command, members.clone()).await?;
-        Ok(write::results(self.shared.table, carrier, members, data))
+        Ok(convert::results(self.shared.table, carrier, members, data))
     }
 
     /// Calls [`Agent::call`] and decodes the results into a record.
@@ -383,7 +383,7 @@ impl Agent {
         carrier: &CommandMapping,
         params: &Map<String, Value>,
     ) -> Result<Map<String, Value>, Error> {
-        let mut members = write::members(carrier, params);
+        let mut members = convert::members(carrier, params);
         let row = self.spec().command(&carrier.command);
         if let (Some(member), Some(row)) = (self.spec().session_member, row)
             && row.required.contains(&member)

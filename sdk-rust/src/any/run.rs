@@ -8,9 +8,9 @@ use futures::Stream;
 use serde_json::{Map, Value};
 
 use super::agent::{Agent, read};
+use super::convert;
 use super::event::Event;
-use super::folded::EventReceiver;
-use super::write;
+use super::tracker::EventReceiver;
 use crate::client::Limit;
 use crate::dynamic::{self, EndedRun, EventStream};
 use crate::error::Error;
@@ -204,7 +204,7 @@ impl Agent {
         let (events, accepted) =
             client.start_limited(&carrier.command, &text, Limit::Default, self.limits)?;
         let data = read(&carrier.command, accepted.await?)?;
-        let results = write::results(self.shared.table, carrier, members, data);
+        let results = convert::results(self.shared.table, carrier, members, data);
         Ok(Run::new(self.clone(), events, heard, results))
     }
 }

@@ -3,21 +3,21 @@
 //! The reader scans each line once, settles calls, feeds the runs and puts events into their queues. This
 //! module is not generic over the dialect; tables contain the differences.
 
+mod active_run;
 mod answers;
 mod dialogs;
+mod dispatch;
 mod event_queue;
 mod events;
-mod lost;
 mod open_dialogs;
 mod other_dialect;
 mod reader;
 mod revision_evidence;
 mod revisions;
-mod run_slot;
 mod runs;
 mod shared;
-mod taking;
 mod taps;
+mod unreadable;
 mod writer;
 
 use std::sync::Arc;

@@ -2,12 +2,11 @@
 //!
 //! The shapes of keys are declared: [`generated::secrets`](crate::generated::secrets).
 
-mod sealing;
-
+mod payload;
 use std::borrow::Cow;
 
-pub use sealing::strip_payload;
-pub(crate) use sealing::{may_have_secret_payload, strip_payload_by_outline};
+pub use payload::strip_payload;
+pub(crate) use payload::{may_have_secret_payload, strip_payload_by_outline};
 
 pub use crate::generated::secrets::REDACTED;
 use crate::generated::secrets::{KEYS, MEMBERS, SUFFIX_LENGTH};

@@ -2,9 +2,9 @@
 
 mod child;
 mod exit;
-mod ladder;
 mod options;
 mod pair;
+mod shutdown;
 mod spawn_error;
 mod stderr;
 mod stdin;

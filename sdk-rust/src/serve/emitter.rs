@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+use super::command_error::CommandError;
 use super::lines;
 use super::outbox::Outbox;
-use super::pieces::Segments;
-use super::refusal::CommandError;
+use super::segments::Segments;
 use crate::frame::{dialog_line, event_ends, success_ends};
-use crate::glance::read_header;
+use crate::frame_header::read_header;
 use crate::scan;
 use crate::spec::{AnswerTiming, CommandSpec, Dialect, Spec};
 use crate::wire::{NamedUnion, ReplyUnion};

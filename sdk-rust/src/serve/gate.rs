@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::refusal::CommandError;
+use super::command_error::CommandError;
 use crate::spec::CommandSpec;
 
 /// Filter of commands before their execution. A rejected command is answered with the reason, in its lane.

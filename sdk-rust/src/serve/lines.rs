@@ -3,7 +3,7 @@
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
-use super::refusal::CommandError;
+use super::command_error::CommandError;
 use crate::frame::{client_line, command_envelope, failure_line};
 use crate::scan::{self, ScanError};
 use crate::spec::{AnswerTiming, CommandSpec, Dialect, HandlerFailure, Spec};

@@ -10,7 +10,7 @@ use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 
-use super::pieces::{DeferredText, Segment, Segments};
+use super::segments::{DeferredText, Segment, Segments};
 use crate::transport::BoxWriter;
 
 /// Length of the parts of copied text, so that memory is freed as the parts are written.

@@ -2,13 +2,13 @@
 
 use serde_json::{Map, Value, json};
 
-use super::acts::messages::change_tool;
-use super::acts::panels::{notify, remove_expired, remove_question};
-use super::acts::slots::{ReducerContext, Slots, id_text};
-use super::acts::{history, messages, panels, run};
 use super::conversation::{Conversation, SentCommand};
 use super::meaning::{Framing, Meaning, Reducer, Rules};
 use super::read::{at, holds, read_all};
+use super::reducers::messages::change_tool;
+use super::reducers::panels::{notify, remove_expired, remove_question};
+use super::reducers::slots::{ReducerContext, Slots, id_text};
+use super::reducers::{history, messages, panels, run};
 
 /// Sender of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

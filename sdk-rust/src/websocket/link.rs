@@ -17,9 +17,9 @@ use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::address::Address;
-use super::book::{MessageEffect, ResumeState};
 use super::error::ConnectError;
 use super::options::{Options, Stream};
+use super::resume::{MessageEffect, ResumeState};
 use crate::framing::{Bom, FrameReader, FrameText, FramerOptions, Incoming};
 use crate::transport::Transport;
 

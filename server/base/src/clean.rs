@@ -1,6 +1,6 @@
 //! Removal of escape sequences from a terminal's output, for clients that need only the text.
 
-use super::sequences::{EscapeHandler, EscapeParser};
+use super::escape_sequences::{EscapeHandler, EscapeParser};
 
 /// Returns the text without escape sequences and control characters, except tab and newline. See [`Cleaner`].
 pub fn clean(text: &str) -> String {

@@ -12,13 +12,13 @@
 //! | `text_file` | bounded reading of small files of users |
 
 mod agent_dir;
-mod complaint;
+mod config_warning;
 mod file_lock;
 mod jsonc;
-mod persist;
 mod read_settings;
 mod setting;
 mod settings;
+mod settings_store;
 mod task_settings;
 mod text_file;
 mod trust;
@@ -26,17 +26,17 @@ mod user_file;
 pub mod yaml;
 
 pub use agent_dir::{AgentPaths, Environment, Login, ResourceFolders, agent_dir, expand_home, resolve};
-pub use complaint::ConfigWarning;
+pub use config_warning::ConfigWarning;
 pub use file_lock::{FileLock, LockError};
 pub use jsonc::{JsoncError, from_jsonc};
-pub use persist::{
-    NullSettingsStore, SettingsChange, SettingsFile, SettingsFileError, SettingsStore, write_settings,
-};
 pub use read_settings::{LoadedSettings, load_settings};
 pub use settings::{
     ApprovalSettings, BranchSummarySettings, CompactionSettings, ImageSettings, NetworkSettings, ProxyUrl,
     RetrySettings, RuleContext, RuleInterrupt, RuleRepeat, RuleSettings, RunLimits, Settings,
     ThinkingBudgets, TimeLimit, TodoSettings,
+};
+pub use settings_store::{
+    NullSettingsStore, SettingsChange, SettingsFile, SettingsFileError, SettingsStore, write_settings,
 };
 pub use task_settings::{BudgetLimits, IsolationMode, MergeMode, TaskSettings, VerificationSettings};
 #[doc(hidden)]

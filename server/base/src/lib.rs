@@ -13,13 +13,13 @@
 //!
 //! Applications use the crate `agentese-server`, which re-exports what they need. Hidden items are for its other crates.
 
+pub mod atomic_write;
 pub mod clean;
 pub mod config;
+pub mod dialect_messages;
 pub mod encoding;
+pub mod escape_sequences;
 pub mod os_error;
 pub mod processes;
-pub mod replace;
-pub mod roles;
-pub mod sequences;
+pub mod runtime;
 pub mod ui;
-pub mod world;

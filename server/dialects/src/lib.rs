@@ -8,11 +8,11 @@
 //!
 //! Applications use the crate `agentese-server`, which re-exports this one.
 
-pub mod desk;
-pub mod fronts;
+pub mod conversation;
+pub mod dialects;
 pub mod server;
 
-use agentese_server_base::{config, replace, ui, world};
+use agentese_server_base::{atomic_write, config, runtime, ui};
 use agentese_server_engine::{engine, prompt, resources};
 use agentese_server_extensions::{extensions, mcp};
 use agentese_server_models as providers;

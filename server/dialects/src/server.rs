@@ -5,8 +5,8 @@ use std::time::Duration;
 use agentese::serve::{Options as ServeOptions, ServeEnd};
 use agentese::transport::Transport;
 
-use crate::desk::AgentComponents;
-use crate::fronts::DialectEntry;
+use crate::conversation::AgentComponents;
+use crate::dialects::DialectEntry;
 use crate::providers::SecretString;
 
 mod builder;

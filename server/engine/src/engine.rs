@@ -1,112 +1,73 @@
 //! The core of the agent: prompts, runs, queues and commands. The engine knows models, tools and a session, but no
 //! wire format: it emits [`Event`]s to an [`EventSink`].
 //!
-//! | file | concept |
+//! | module | concept |
 //! |---|---|
-//! | `customs` | differences between agents |
-//! | `agent_loop` | the next step of a run; a state machine without I/O |
-//! | `queue` | messages that wait for a run; without I/O |
-//! | `retry`, `overflow`, `compaction`, `afterwards` | decisions about the work after a run; without I/O |
-//! | `work`, `run`, `ask`, `incoming`, `call`, `compact`, `summary` | the thin shell that carries out these decisions |
-//! | `state` | state outside a run: session, model, modes |
-//! | `hooks`, `chain`, `extend` | hooks, and the interface for extensions |
-//! | `approvals`, `rules`, `todos`, `continues` | optional hooks and policies |
-//! | `lead`, `led`, `led_run`, `led_sessions`, `led_tell` | a remote agent that does the work of the engine |
-//! | `children`, `ledger`, `budget` | subagents, the usage of all agents, and its limits |
-//! | `limits` | limits that end a run: turns, cost, time, repeated failures of a call |
-//! | `prompt`, `mentions`, `marks`, `seat`, `invoke`, `control`, `sessions`, `export`, `bash`, `models`, `resources`, `trust` | requests to an engine |
+//! | `api` | requests to an engine: prompts, control, sessions, models, export, shell commands, extensions |
+//! | `run` | the run of a prompt: `agent_loop` decides about the next step without I/O, the other modules carry it out |
+//! | `policies` | decisions about the work after a run, without I/O: retry, compaction, continuation; rules and reminders |
+//! | `remote` | a remote agent that does the work of the engine |
+//! | `accounting` | usage of all agents, budgets, and the limits of a run |
+//! | `hooks` | the hooks, their chain, and approvals |
+//! | `subagents` | engines that a tool call starts |
+//! | `behavior_profile` | differences between agents |
+//! | `input_queues` | messages that wait for a run; without I/O |
+//! | `state`, `storage` | state outside a run: session, model, modes; failures to store it |
 
-mod afterwards;
-mod agent_loop;
-mod approvals;
-mod ask;
-mod bash;
-mod bounds;
-mod branch;
-mod budget;
-mod call;
-mod chain;
-mod children;
-mod compact;
-mod compaction;
-mod continues;
-mod control;
-mod customs;
+mod accounting;
+mod api;
+mod behavior_profile;
+mod config_overlay;
 mod error;
 mod event;
-mod export;
-mod extend;
-mod extra;
-mod fair;
+mod fairness;
 mod hooks;
-mod incoming;
-mod input;
-mod invoke;
-mod lead;
-mod led;
-mod led_run;
-mod led_sessions;
-mod led_tell;
-mod ledger;
-mod limits;
-mod marks;
-mod mentions;
-mod models;
+mod input_queues;
 mod options;
-mod overflow;
-mod overlay;
-mod prompt;
-mod queue;
-mod resources;
-mod retry;
-mod rules;
+mod policies;
+mod remote;
 mod run;
-mod seat;
-mod sessions;
 mod shared;
 mod state;
 mod storage;
-mod summary;
-mod todos;
-mod trust;
-mod unsaved;
-mod work;
+mod subagents;
+mod unsaved_state;
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-pub use afterwards::{FollowUpRun, PostRunPolicy, RunSummary};
-pub use approvals::Approvals;
-pub use bounds::SubagentLimits;
-pub use budget::CumulativeUsage;
-#[doc(hidden)]
-pub use call::{content_blocks, milliseconds};
-pub use chain::HookChain;
-pub use continues::ContinueAfterCompaction;
-pub use control::EngineStatus;
-pub use customs::{BehaviorProfile, BranchEffect, CallOrder, InterruptedAnswer};
+pub use accounting::budget::CumulativeUsage;
+pub use accounting::usage_tracker::UsageTracker;
+pub use api::control::EngineStatus;
+pub use api::export::ExportPageError;
+pub use api::extension_api::{EntryList, ExtensionDelivery, WeakEngine};
+pub use api::prompt::{AcceptedPrompt, RunHandle};
+pub use api::reservation::EngineReservation;
+pub use api::trust::TrustedConfig;
+pub use api::user_input::{InputQueue, UserInput};
+pub use behavior_profile::{BehaviorProfile, BranchEffect, CallOrder, InterruptedAnswer};
 pub use error::{CompactError, PromptError};
 pub use event::{ChildEvent, Event, EventSink};
-pub use export::ExportPageError;
-pub use extend::{EntryList, ExtensionDelivery, WeakEngine};
-pub use fair::Fairness;
+pub use fairness::Fairness;
+pub use hooks::approvals::Approvals;
+pub use hooks::chain::HookChain;
 pub use hooks::{CompactionDecision, Hooks, RunAdditions, SelectionReason, SessionSwitch};
-pub use input::{InputQueue, UserInput};
-pub use lead::{
+pub use input_queues::QueueFullError;
+pub use options::Options;
+pub use policies::continuation::ContinueAfterCompaction;
+pub use policies::post_run::{FollowUpRun, PostRunPolicy, RunSummary};
+pub use policies::rules::RuleWatcher;
+pub use policies::todo_reminders::TodoReminders;
+pub use remote::agent::{
     Delivery, RemoteAgent, RemoteCompaction, RemoteError, RemoteEvent, RemoteSession, ReportedUsage,
 };
-pub use led::DeliveryGuard;
-pub use ledger::UsageTracker;
-pub use options::Options;
-pub use prompt::{AcceptedPrompt, RunHandle};
-pub use queue::QueueFullError;
-pub use rules::RuleWatcher;
-pub use seat::EngineReservation;
+pub use remote::delivery::DeliveryGuard;
+#[doc(hidden)]
+pub use run::tool_calls::{content_blocks, milliseconds};
 pub use shared::Engine;
-pub use todos::TodoReminders;
-pub use trust::TrustedConfig;
-pub use unsaved::UnsavedState;
+pub use subagents::limits::SubagentLimits;
+pub use unsaved_state::UnsavedState;
 
-use extra::ExtensionResources;
+use api::extension_resources::ExtensionResources;
 use shared::{RemoteState, Shared};
 use state::EngineState;
 

@@ -12,7 +12,7 @@ pub mod engine;
 pub mod prompt;
 pub mod resources;
 
-use agentese_server_base::{config, roles, ui, world};
+use agentese_server_base::{config, dialect_messages, runtime, ui};
 use agentese_server_models as providers;
 use agentese_server_sessions::{export, session};
 use agentese_server_tools as tools;

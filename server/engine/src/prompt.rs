@@ -11,17 +11,19 @@
 //! | `skill` | the description of a skill for a model |
 //! | `date` | a day |
 
-mod base;
+mod base_texts;
 mod built_in;
-mod context;
+mod context_files;
 mod date;
 mod one_line;
 mod rules;
 mod skill;
 mod system_prompt;
 
-pub use base::{BaseError, BaseOptions, BaseTexts, find_base_texts};
-pub use context::{ContextFile, ContextFileNames, ContextFileWarning, context_files, named_context_files};
+pub use base_texts::{BaseError, BaseOptions, BaseTexts, find_base_texts};
+pub use context_files::{
+    ContextFile, ContextFileNames, ContextFileWarning, context_files, named_context_files,
+};
 pub use date::Date;
 pub use rules::{AvailableRule, PromptRules};
 pub use skill::{Skill, SkillError};

@@ -13,28 +13,28 @@
 //! | `expand` | expansion of `/name arguments` to the text for a model |
 //! | `commands` | the list for clients |
 
-mod arguments;
 mod commands;
-mod complaint;
 mod expand;
+mod file_search;
 mod front_matter;
 mod load;
-mod place;
 mod rule;
+mod search_roots;
 mod skill;
 mod stream_pattern;
 mod template;
-mod walk;
+mod template_arguments;
+mod warning;
 
-#[doc(hidden)]
-pub use arguments::split as split_arguments;
 pub use commands::{CommandInfo, CommandSource, ExtensionCommands, NoExtensions};
-pub use complaint::ResourceWarning;
 pub use expand::ExpandError;
 pub use front_matter::{FrontMatterError, members};
 pub use load::{MissingPathError, Resources};
-pub use place::{Location, ResourceSelection, Sources};
 pub use rule::Rule;
+pub use search_roots::{Location, ResourceSelection, Sources};
 pub use skill::SkillFile;
 pub use stream_pattern::{SearchState, StreamPattern};
 pub use template::Template;
+#[doc(hidden)]
+pub use template_arguments::split as split_arguments;
+pub use warning::ResourceWarning;

@@ -15,44 +15,44 @@
 //! | `watch`, `watchers` | notification of subscribers about every change |
 
 mod actions;
-mod before;
 mod calls;
+mod cancelled_dialogs;
+mod command_line_flag;
 mod commands;
 mod dialogs;
 mod discover;
+mod dispatch;
+mod event_forwarder;
 mod flags;
-mod flood;
-mod given_flag;
 mod guards;
 mod hooks;
 mod host;
 mod manifest;
 mod node_host;
 mod outbox;
-mod pending;
+mod pending_prompts;
+mod pending_starts;
+mod pre_hooks;
 mod process;
-mod requests;
+mod rate_limiter;
 mod resources;
 mod response;
 mod restart;
 mod settings;
 mod start;
-mod told;
+mod state_subscribers;
+mod state_updates;
 mod tool;
-mod underway;
-mod watch;
-mod watchers;
 mod wire;
-mod withdrawn;
 
+pub use command_line_flag::CommandLineFlag;
 pub use commands::CommandInvocation;
 pub use discover::{
     DiscoveredExtension, DiscoveryError, ExtensionPaths, LaunchMethod, contains_extensions, discover,
 };
+pub use event_forwarder::EventForwarder;
 pub use flags::{MESSAGES_IGNORED, flag_warnings};
-pub use given_flag::CommandLineFlag;
 pub use hooks::{CANCELLED, InputHookResult};
 pub use host::{Host, HostOptions};
 pub use node_host::{NODE_HOST, NodeHost};
 pub use settings::ExtensionLimits;
-pub use told::EventForwarder;

@@ -5,7 +5,7 @@
 pub mod extensions;
 pub mod mcp;
 
-use agentese_server_base::{config, ui, world};
+use agentese_server_base::{config, runtime, ui};
 use agentese_server_engine::{engine, resources};
 use agentese_server_models as providers;
 use agentese_server_tools as tools;

@@ -13,22 +13,22 @@
 //!
 //! The SDK (`rmcp`) implements the protocol. A front requests the states of servers from `Desk::mcp`.
 
-mod around;
 mod connection;
+mod context;
 mod definition;
-mod failure;
-mod fault;
+mod disconnect;
+mod error_messages;
 mod files;
 mod handler;
 mod http;
-mod life;
+mod lenient;
 mod limits;
 mod names;
 mod options;
-mod parts;
 mod pool;
 mod prompts;
 mod result;
+mod running_server;
 mod secrets;
 mod server;
 mod servers;

@@ -9,9 +9,9 @@ use rustix::fs::{FlockOperation, flock};
 use secrecy::{ExposeSecret, SecretString};
 use serde_json::{Map, Value, json};
 
+use super::auth_cache::{self, AuthFileCache, AuthReadError};
 use super::auth_entry::StoredCredential;
-use super::auth_seen::{self, AuthFileCache, AuthReadError};
-use crate::replace;
+use crate::atomic_write;
 
 /// The longest wait for a lock that another process holds.
 const LOCK_LIMIT: Duration = Duration::from_secs(10);
@@ -111,7 +111,7 @@ impl AuthFile {
     }
 
     fn read(&self) -> Result<Map<String, Value>, AuthError> {
-        auth_seen::read(&self.path).map_err(|problem| self.auth_error(problem))
+        auth_cache::read(&self.path).map_err(|problem| self.auth_error(problem))
     }
 
     fn auth_error(&self, problem: AuthReadError) -> AuthError {
@@ -136,10 +136,10 @@ impl AuthFile {
         let mut text = serde_json::to_vec_pretty(&entries).map_err(|error| self.io(error.into()))?;
         text.push(b'\n');
         // The file may be a link to another place; keys are written to the target alone.
-        let target = replace::resolve_symlinks(&self.path).map_err(|error| self.io(error))?;
+        let target = atomic_write::resolve_symlinks(&self.path).map_err(|error| self.io(error))?;
         let scratch = target.parent().unwrap_or(directory);
-        let options = replace::Options { scratch, mode: 0o600, exact_mode: Some(0o600) };
-        replace::replace(&target, &[&text], &options, || Ok(()))
+        let options = atomic_write::Options { scratch, mode: 0o600, exact_mode: Some(0o600) };
+        atomic_write::replace(&target, &[&text], &options, || Ok(()))
             .map_err(|failure| self.io(failure.into_io()))?;
         self.cache.record_write(entries);
         Ok(())

@@ -17,7 +17,7 @@ use super::auth_file::{AuthError, AuthFile};
 use super::http::Client;
 use super::key::secret_header;
 use crate::config::{Environment, Login};
-use crate::world::Clock;
+use crate::runtime::Clock;
 
 /// Remaining validity, in seconds, below which a token is exchanged for a new one.
 const RENEW_BEFORE: i64 = 300;

@@ -17,7 +17,7 @@ use agentese::types::{
 };
 
 use super::is_blank;
-use crate::roles;
+use crate::dialect_messages;
 
 /// The result of a call if no result was recorded.
 const NO_RESULT: &str = "No result was recorded for this call.";
@@ -104,7 +104,7 @@ impl History {
                 self.messages.push_back(Arc::new(message.into()));
             }
             AgentMessage::Unknown(unknown) => {
-                let Some((content, timestamp)) = roles::content_of(unknown) else { return };
+                let Some((content, timestamp)) = dialect_messages::content_of(unknown) else { return };
                 self.answer_open_calls();
                 self.messages.push_back(Arc::new(UserMessage::new(content, timestamp).into()));
             }

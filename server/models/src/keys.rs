@@ -7,12 +7,12 @@ use secrecy::SecretString;
 
 use super::auth_entry::StoredCredential;
 use super::auth_file::{AuthError, AuthFile};
+use super::config_value::{CommandRunner, ConfigValue};
 use super::key::Key;
-use super::value::{CommandRunner, ConfigValue};
 use super::{ProviderError, ProviderErrorKind};
 use crate::config::Environment;
 use crate::processes::Spawner;
-use crate::world::Clock;
+use crate::runtime::Clock;
 
 /// Variables with keys, by provider; the first variable that is set applies.
 const VARIABLES: &[(&str, &[&str])] = &[
@@ -249,7 +249,7 @@ mod tests {
 
     use super::*;
     use crate::processes::LocalSpawner;
-    use crate::world::SystemClock;
+    use crate::runtime::SystemClock;
 
     #[tokio::test]
     async fn keys_have_an_order() {

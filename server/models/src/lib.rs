@@ -19,21 +19,20 @@
 //! Applications use the crate `agentese-server`, which re-exports this one. Hidden items are for its other crates.
 
 mod assemble;
+mod auth_cache;
 #[doc(hidden)]
 pub mod auth_entry;
 #[doc(hidden)]
 pub mod auth_file;
-mod auth_seen;
 mod blank;
 mod catalog;
-mod complaint;
 #[doc(hidden)]
-pub mod declarations;
+pub mod config_value;
+mod config_warning;
 #[doc(hidden)]
 pub mod device_login;
 mod event;
 mod excerpt;
-mod failure;
 pub mod history;
 #[doc(hidden)]
 pub mod http;
@@ -48,28 +47,26 @@ mod messages;
 mod partial_json;
 mod price;
 mod provider;
+mod provider_error;
 mod request;
 pub mod scripted;
 mod select;
 #[doc(hidden)]
 pub mod settings;
 #[doc(hidden)]
-pub mod value;
+pub mod tool_schema;
 
-use agentese_server_base::{config, processes, replace, roles, world};
+use agentese_server_base::{atomic_write, config, dialect_messages, processes, runtime};
 
 pub use assemble::{Answer, Assembler, UnusableCall, Update};
 pub use auth_file::{AuthError, AuthFile};
 pub use blank::is_blank;
 pub use catalog::{Catalog, ModelSelection, StoreKeyError};
-pub use complaint::ConfigWarning;
-#[doc(hidden)]
-pub use declarations::problem as schema_problem;
+pub use config_warning::ConfigWarning;
 pub use device_login::{DeviceCode, DeviceLogin, LoginError};
 pub use event::{FinishReason, StreamEvent, TokenCounts};
 #[doc(hidden)]
 pub use excerpt::excerpt;
-pub use failure::{ProviderError, ProviderErrorKind};
 pub use http::Client as HttpClient;
 pub use keys::{ModelUnavailableError, key_variables};
 #[doc(hidden)]
@@ -79,7 +76,10 @@ pub use messages::{MessageIter, Messages};
 pub use partial_json::JsonDelta;
 pub use price::{number, sum_of, tokens};
 pub use provider::Provider;
+pub use provider_error::{ProviderError, ProviderErrorKind};
 pub use request::{Request, ToolDescription, default_max_tokens};
 pub use secrecy::{ExposeSecret, SecretString};
 pub use select::{InitialModel, SelectError, SelectOptions};
 pub use settings::{CacheRetention, Settings, ThinkingTokens};
+#[doc(hidden)]
+pub use tool_schema::problem as schema_problem;

@@ -3,11 +3,11 @@
 //! It plays a [`ModelScript`], the format of model answers in the project's scenarios. Without a script,
 //! it plays a small plan that surveys the working directory with the tools and reports the result.
 
-mod cue;
 mod files;
 mod plan;
 mod report;
-mod survey;
+mod steps;
+mod workspace;
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,8 +22,8 @@ use futures::StreamExt;
 use futures::stream::{self, BoxStream};
 
 use super::{Provider, Request, StreamEvent, number};
-use crate::world::{Clock, SystemClock};
-use cue::ScriptStep;
+use crate::runtime::{Clock, SystemClock};
+use steps::ScriptStep;
 
 /// Size of the context of the embedded model in tokens.
 pub const CONTEXT_WINDOW: u64 = 200_000;
@@ -136,7 +136,7 @@ impl Provider for ScriptedProvider {
 
     fn stream(&self, request: Request) -> BoxStream<'static, StreamEvent> {
         let (answer, position) = self.answer(&request);
-        let cues: VecDeque<ScriptStep> = cue::script_steps(&answer, position).into();
+        let cues: VecDeque<ScriptStep> = steps::script_steps(&answer, position).into();
         let clock = self.clock.clone();
         stream::unfold((cues, clock), |(mut cues, clock)| async move {
             loop {

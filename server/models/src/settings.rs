@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentese::types::ThinkingLevel;
 
-use super::complaint::ConfigWarning;
+use super::config_warning::ConfigWarning;
 use crate::config::{Environment, NetworkSettings, ProxyUrl, TimeLimit};
 
 /// Settings of requests and their timeouts. The defaults are those of pi.

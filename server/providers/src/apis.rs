@@ -5,19 +5,19 @@
 
 mod anthropic;
 mod api;
+mod block_sequencer;
 mod body;
 mod completions;
 mod content;
 mod errors;
-mod forms;
+mod fallbacks;
 mod google;
 mod hosts;
-mod refusals;
+mod http_errors;
 mod responses;
-mod said;
 #[cfg(test)]
 mod seeded;
-mod slots;
+mod stream_event_builder;
 #[cfg(test)]
 mod testing;
 mod verbatim;
@@ -25,8 +25,8 @@ mod verbatim;
 pub(super) use api::{Api, Reader, RequestContext, WireRequest, read_error_event};
 pub(super) use body::Body;
 pub(super) use errors::{error_in_json, error_in_text};
-pub(super) use forms::{ActiveFallbacks, FallbackCache};
-pub(super) use said::StreamEventBuilder;
+pub(super) use fallbacks::{ActiveFallbacks, FallbackCache};
+pub(super) use stream_event_builder::StreamEventBuilder;
 
 const APIS: &[&dyn Api] =
     &[&anthropic::Anthropic, &completions::Completions, &responses::Responses, &google::Google];
@@ -46,7 +46,7 @@ mod tests {
     use agentese::types::ThinkingLevel;
     use serde_json::Value;
 
-    use super::refusals::{body_error, message_error};
+    use super::http_errors::{body_error, message_error};
     use super::*;
 
     #[test]

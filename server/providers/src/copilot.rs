@@ -10,7 +10,7 @@ use super::device_login::DeviceLogin;
 use super::http::Sender;
 use super::keys::{Keys, ModelUnavailableError};
 use super::levels::{Efforts, implies_xhigh, levels_with};
-use super::remote::RemoteProvider;
+use super::remote_provider::RemoteProvider;
 use super::{Provider, ProviderError, ProviderErrorKind, Request, StreamEvent, number};
 
 /// Models as of 2026-11-22: id, name, context window in tokens, `true` if the model thinks, `true` if it has

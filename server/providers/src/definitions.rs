@@ -7,9 +7,9 @@ use reqwest::header::HeaderName;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::config_value::ConfigValue;
 use super::levels::Efforts;
 use super::number;
-use super::value::ConfigValue;
 use crate::config::{Environment, from_jsonc};
 
 /// An error with its location, as in `providers.x.models[0].id: is missing`. The message shows no value.

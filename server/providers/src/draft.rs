@@ -3,12 +3,12 @@
 use reqwest::header::HeaderMap;
 
 use super::apis::{ActiveFallbacks, Api, Reader, RequestContext, WireRequest};
-use super::declarations::Renames;
+use super::config_value::ConfigValue;
 use super::definitions::ModelDetails;
 use super::http::Sender;
 use super::key::Key;
 use super::keys::Keys;
-use super::value::ConfigValue;
+use super::tool_schema::Renames;
 use super::{ProviderError, Request};
 
 /// The answer of a server that refuses a request.

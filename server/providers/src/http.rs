@@ -2,7 +2,7 @@
 
 mod body;
 mod exchange;
-mod repeat;
+mod retry;
 mod sender;
 mod sse;
 

@@ -16,9 +16,9 @@ mod definitions;
 mod draft;
 mod http;
 mod load;
-mod remote;
+mod remote_provider;
 
-use agentese_server_base::{config, world};
+use agentese_server_base::{config, runtime};
 use agentese_server_models::*;
 
 pub use load::{Sources, load};

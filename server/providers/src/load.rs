@@ -6,18 +6,18 @@ use std::sync::Arc;
 
 use super::apis;
 use super::auth_file::AuthFile;
+use super::config_value::ConfigValue;
 use super::copilot::Copilot;
 use super::definitions::{self, ModelDefinition, ModelDetails, ProviderDefinition};
 use super::device_login::DeviceLogin;
 use super::http::{Client, Sender};
 use super::keys::Keys;
-use super::remote::RemoteProvider;
+use super::remote_provider::RemoteProvider;
 use super::settings::{CacheRetention, Settings};
-use super::value::ConfigValue;
 use super::{Catalog, ConfigWarning, Provider, ThinkingLevelRules};
 use crate::config::yaml::{from_yaml, is_yaml};
 use crate::config::{AgentPaths, Environment, Login, read_regular};
-use crate::world::{Clock, SystemClock};
+use crate::runtime::{Clock, SystemClock};
 use agentese::types::ModelKind;
 use agentese_server_base::processes::{LocalSpawner, Spawner};
 

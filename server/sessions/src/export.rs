@@ -26,7 +26,6 @@
 //! | `redact`, `disguise` | secrets, and their encodings |
 
 mod content;
-mod disguise;
 mod entries;
 mod entry;
 mod fields;
@@ -40,11 +39,12 @@ mod outline;
 mod page;
 mod redact;
 mod results;
+mod secret_encodings;
 mod sidebar;
-mod stored;
+mod stats;
+mod stored_entries;
 mod title;
 mod tool;
-mod totals;
 mod tree;
 
 use std::io::{self, Write};
@@ -53,7 +53,7 @@ use serde_json::Value;
 
 pub use entries::Entries;
 pub use file::{ExportError, SessionContent, default_name, from_file, write};
-pub use stored::StoredEntries;
+pub use stored_entries::StoredEntries;
 
 /// The marker in the second line of every export. A newer export may replace a file with this marker.
 const MARKER: &str = "<!-- agentese session export -->";

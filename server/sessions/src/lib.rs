@@ -5,4 +5,4 @@
 pub mod export;
 pub mod session;
 
-use agentese_server_base::{replace, world};
+use agentese_server_base::{atomic_write, runtime};

@@ -1,7 +1,7 @@
 //! The work of one call: concurrent subagents, then their changes.
 
 use super::call::Batch;
-use super::isolate::{Commit, MergeResult, WorktreeLease};
+use super::isolation::{Commit, MergeResult, WorktreeLease};
 use super::outcome::{Label, Outcome};
 use super::worker;
 use crate::config::MergeMode;

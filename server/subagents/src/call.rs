@@ -7,10 +7,10 @@ use serde_json::Value;
 use tokio::sync::{Mutex, Semaphore};
 
 use super::agent::{AgentDefinition, SpawnPolicy};
-use super::isolate::WorktreeLease;
+use super::isolation::WorktreeLease;
 use super::policy::{SharedPolicy, SubagentPolicy};
 use super::progress::Progress;
-use super::verify::VerificationPlan;
+use super::verification::VerificationPlan;
 use crate::tools::{SubagentHost, Tool, ToolContext};
 
 /// Creates the tool with which a subagent starts subagents of its own.

@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::agent::{AgentDefinition, SpawnPolicy};
 use super::arguments::NAME;
-use super::assignment::{MAX_REMINDERS, reminder_prompt};
 use super::call::NestedTool;
-use super::isolate::Worktree;
+use super::isolation::Worktree;
 use super::policy::SharedPolicy;
+use super::prompts::{MAX_REMINDERS, reminder_prompt};
 use super::submit::{Submission, SubmitTool};
 use crate::tools::{Child, ChildAnswer, NOT_STARTED, Parent, Tool, ToolContext, ToolOutput, ToolSet};
 

@@ -21,21 +21,21 @@
 
 mod agent;
 mod arguments;
-mod assignment;
 mod batch;
 mod bundled;
 mod call;
 mod child;
 mod definition;
-mod isolate;
+mod isolation;
 mod outcome;
 mod policy;
 mod progress;
+mod prompts;
 mod report;
 mod schema;
 mod submit;
 mod task;
-mod verify;
+mod verification;
 mod worker;
 
 use agentese_server_base::config;
@@ -43,6 +43,6 @@ use agentese_server_engine::resources;
 use agentese_server_models as providers;
 use agentese_server_tools as tools;
 
-pub use isolate::sweep;
+pub use isolation::sweep;
 pub use policy::{SharedPolicy, SubagentPolicy};
 pub use task::{TaskTool, select_tools};

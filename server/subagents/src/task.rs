@@ -13,15 +13,15 @@ use tokio::sync::Semaphore;
 
 use super::agent::{AgentDefinition, SpawnPolicy};
 use super::arguments::{self, Arguments, NAME, TaskItem};
-use super::assignment::first_prompt;
 use super::batch::Changes;
 use super::call::Batch;
-use super::isolate::WorktreeLease;
+use super::isolation::WorktreeLease;
 use super::outcome::{Label, Outcome};
 use super::policy::{SharedPolicy, SubagentPolicy};
 use super::progress::Progress;
+use super::prompts::first_prompt;
 use super::report;
-use super::verify::{check_permission, resolve};
+use super::verification::{check_permission, resolve};
 use crate::config::IsolationMode;
 use crate::tools::{Parent, Selection, SubagentHost, Tool, ToolContext, ToolOutput, ToolSet};
 

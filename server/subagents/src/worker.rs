@@ -9,16 +9,16 @@ use agentese::types::{
 };
 use futures::FutureExt;
 
-use super::assignment::{instructions, repair_prompt};
 use super::call::Batch;
 use super::child::{self, RunResult};
-use super::isolate::Worktree;
+use super::isolation::Worktree;
 use super::outcome::{
     Label, Outcome, assistant_text, no_usage, sum_usage, truncated_for_model, write_private,
 };
 use super::progress::{Status, intent};
+use super::prompts::{instructions, repair_prompt};
 use super::submit::{Submission, SubmitTool};
-use super::verify::{Verifier, passed, skipped};
+use super::verification::{Verifier, passed, skipped};
 use crate::tools::{Child, Parent, SpawnRequest, SubagentError, SubagentEvent};
 
 /// Reason for a subagent that was not started.

@@ -7,8 +7,8 @@ use agentese::scan::{MemberSet, inner, member, scan};
 use agentese::transport::memory_pair;
 use agentese::types::{AgentMessage, ModelScript};
 use agentese_server::Server;
+use agentese_server::runtime::{NumberedIds, SystemClock};
 use agentese_server::session::{Session, SessionOptions};
-use agentese_server::world::{NumberedIds, SystemClock};
 use serde::de::DeserializeOwned;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 

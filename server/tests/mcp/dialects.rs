@@ -10,7 +10,7 @@ use agentese_server::config::{ApprovalSettings, Settings};
 use agentese_server::mcp::{self, McpLimits};
 use serde_json::{Value, json};
 
-use crate::stage::{calling, result_text, results, zoo};
+use crate::harness::{calling, result_text, results, zoo};
 use crate::support::LONG;
 use crate::support::link::{Link, builder};
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::stage::{
+use crate::harness::{
     agent, calling, command, finish, log, one_by_one, result_text, results, run, texts,
     until_prompt_is_listed, zoo,
 };
@@ -275,7 +275,7 @@ fn fm_f91_no_server_and_no_child_of_one_outlives_the_agent() {
 fn a_bad_file_is_reported_once_and_the_agent_serves() {
     let place = Place::new();
     let mut command = command(&place, json!({}), json!({}), calling(&[]), &[]);
-    place.put(crate::stage::USER_CONFIG, "{\"mcpServers\": ");
+    place.put(crate::harness::USER_CONFIG, "{\"mcpServers\": ");
     command.env("AGENTESE_LOG", "warn");
     let mut agent = Agent::start(command);
     run(&mut agent);

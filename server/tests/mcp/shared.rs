@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use agentese_server::Server;
-use agentese_server::desk::{AgentComponents, ConversationService, UpdateContent};
+use agentese_server::conversation::{AgentComponents, ConversationService, UpdateContent};
 use agentese_server::engine::{Event, EventSink};
 use agentese_server::mcp::{self, McpLimits, McpPaths, ServerState};
 use agentese_server::ui::{Answer, Dialog, Notice, Ui};
@@ -12,7 +12,7 @@ use futures::future::BoxFuture;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::stage::{USER_CONFIG, log, zoo};
+use crate::harness::{USER_CONFIG, log, zoo};
 use crate::support::clock::TickingClock;
 use crate::support::process::{Place, assert_gone, is_alive, pid_in};
 use crate::support::soon;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::stage::{calling, command, finish, run, texts, zoo};
+use crate::harness::{calling, command, finish, run, texts, zoo};
 use crate::support::process::{Agent, Place};
 
 const QUESTION: &str = "extension_ui_request";

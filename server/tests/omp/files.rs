@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use agentese_server::config::{AgentPaths, Trust, agent_dir, load_settings};
-use agentese_server::fronts::DialectEntry;
+use agentese_server::dialects::DialectEntry;
 use agentese_server::providers::{Sources, load};
 
 #[test]

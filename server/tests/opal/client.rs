@@ -4,7 +4,7 @@ use agentese::opal::{Client, Event, Opal, OpalStatus};
 use agentese::serve::ServeEnd;
 use agentese::spec::Dialect;
 use agentese::transport::memory_pair;
-use agentese_server::fronts::DialectEntry;
+use agentese_server::dialects::DialectEntry;
 use serde_json::json;
 
 use crate::support::link::builder;

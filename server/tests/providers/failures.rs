@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentese_server::providers::{ProviderErrorKind, Sources, StreamEvent, load};
-use agentese_server::world::Clock;
+use agentese_server::runtime::Clock;
 use base64::Engine;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};

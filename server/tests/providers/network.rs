@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agentese_server::config::{NetworkSettings, ProxyUrl, TimeLimit};
 use agentese_server::providers::{Catalog, ProviderErrorKind, Settings};
-use agentese_server::world::{Clock, SystemClock};
+use agentese_server::runtime::{Clock, SystemClock};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};

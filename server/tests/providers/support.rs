@@ -10,7 +10,7 @@ use agentese::types::{AgentMessage, Model, TextContent, ThinkingLevel, UserMessa
 use agentese_server::providers::{
     Catalog, ConfigWarning, ProviderError, Request, Sources, StreamEvent, ToolDescription, load,
 };
-use agentese_server::world::Clock;
+use agentese_server::runtime::Clock;
 use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use serde_json::{Value, json};

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use agentese::types::ThinkingLevel;
+use agentese_server::runtime::{Clock, RandomIds};
 use agentese_server::session::{OpenError, Scope, Session, SessionOptions, Store};
-use agentese_server::world::{Clock, RandomIds};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use agentese_server::runtime::{Clock, Ids};
 use agentese_server::session::{Body, Repairs, Session, SessionOptions};
-use agentese_server::world::{Clock, Ids};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::Value;

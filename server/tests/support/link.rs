@@ -4,7 +4,7 @@ use agentese::serve::{Options, ServeEnd};
 use agentese::spec::Dialect;
 use agentese::transport::{BoxReader, BoxWriter, memory_pair};
 use agentese_server::config::RetrySettings;
-use agentese_server::fronts::DialectEntry;
+use agentese_server::dialects::DialectEntry;
 use agentese_server::{Builder, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};

@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::locks::ABORTED;
-use super::os_error;
+use crate::os_error;
 
 /// Runs `job` to its end and returns its result. Fails with a text for the model if no thread can be started
 /// or if the job panics. Dropping the future does not stop the job.

@@ -7,8 +7,9 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::diff::Diff;
-use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
-use agentese_server_base::replace as files;
+use super::{Tool, ToolContext, ToolOutput, blocking, locks, paths};
+use crate::os_error;
+use agentese_server_base::atomic_write as files;
 use job::{EditJob, Replacement};
 
 /// Replaces parts of a text file.

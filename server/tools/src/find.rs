@@ -13,7 +13,8 @@ use tokio_util::sync::CancellationToken;
 use super::listing::Listing;
 use super::truncate::format_size;
 use super::walk::{Walk, WalkEntry};
-use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
+use super::{Tool, ToolContext, ToolOutput, blocking, locks, paths};
+use crate::os_error;
 
 /// Default number of paths in a result.
 const DEFAULT_LIMIT: u64 = 1000;

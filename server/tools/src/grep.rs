@@ -13,7 +13,8 @@ use super::locks::{self, ABORTED};
 use super::search::{Pattern, Search};
 use super::truncate::MAX_LINES;
 use super::walk::Walk;
-use super::{Tool, ToolContext, ToolOutput, blocking, os_error, paths};
+use super::{Tool, ToolContext, ToolOutput, blocking, paths};
+use crate::os_error;
 
 /// Default number of lines in a result.
 const DEFAULT_LIMIT: u64 = 100;

@@ -29,76 +29,76 @@
 
 mod agents;
 pub mod arguments;
-mod artifact;
 mod bash;
 mod blocking;
-mod capture;
+mod builtin_tools;
 mod context;
-mod decode;
 mod diff;
 mod edit;
+mod editor_files;
 mod find;
 mod grep;
 mod image;
-mod kept_shell;
 mod listing;
 mod locks;
 mod ls;
 mod matching;
-mod noise;
 mod normalize;
 mod output;
+mod output_capture;
+mod output_file;
+mod output_full;
+mod output_writer;
 mod paths;
 pub mod process;
-mod pusher;
 mod read;
 mod replace;
 mod rpc_bash;
 mod search;
-mod set;
 mod shell;
+mod shell_session;
 mod signals;
+mod stderr_forwarder;
 mod terminal;
-mod text_files;
 mod todo;
 mod todo_list;
 mod tool;
+mod tool_kind;
 pub mod truncate;
+mod utf8_decoder;
 mod walk;
-mod whole;
-mod work;
 mod write;
 
-use agentese_server_base::{os_error, sequences};
+use agentese_server_base::{escape_sequences, os_error};
 
 pub use agentese_server_base::clean::{Cleaner, clean};
 pub use agentese_server_base::processes::{
     CommandLine, Exit, LocalSpawner, PipedProcess, ProcessHandle, Spawner, guard, open_files,
 };
 pub use agents::{Child, ChildAnswer, ChildStep, StepCallback, SubagentError, SubagentEvent};
-pub use artifact::DEFAULT_OUTPUT_FILE_LIMIT;
-#[doc(hidden)]
-pub use artifact::OutputFile;
 pub use bash::BashTool;
+pub use builtin_tools::Selection;
 pub use context::{Conversation, EditorFiles, ToolUpdate, Updates};
 pub use edit::EditTool;
 pub use find::FindTool;
 pub use grep::GrepTool;
 pub use image::{ImageError, PreparedImage, ResizeInfo, prepare_image};
-pub use kept_shell::ShellSession;
 pub use ls::LsTool;
-#[doc(hidden)]
-pub use noise::{NoFilter, StderrFilter, StderrForwarder};
 pub use output::{StructuredOutput, ToolContent, ToolOutput};
+pub use output_file::DEFAULT_OUTPUT_FILE_LIMIT;
+#[doc(hidden)]
+pub use output_file::OutputFile;
 #[doc(hidden)]
 pub use paths::{resolve as resolve_path, resolve_existing as resolve_existing_path};
 pub use read::ReadTool;
 #[doc(hidden)]
 pub use read::lines_of_file;
 pub use rpc_bash::{RpcBashError, RpcBashOutput, run_rpc_bash};
-pub use set::Selection;
 pub use shell::ShellSettings;
+pub use shell_session::ShellSession;
 pub use signals::signal_name;
+#[doc(hidden)]
+pub use stderr_forwarder::{NoFilter, StderrFilter, StderrForwarder};
 #[doc(hidden)]
 pub use terminal::render as as_terminal_shows;
 pub use todo::TodoTool;
@@ -107,5 +107,5 @@ pub use todo_list::TodoList;
 pub use tool::NOT_STARTED;
 pub use tool::{Parent, SpawnRequest, SubagentHost, Tool, ToolContext, ToolSet};
 #[doc(hidden)]
-pub use work::{ToolKind, tool_kind};
+pub use tool_kind::{ToolKind, tool_kind};
 pub use write::WriteTool;

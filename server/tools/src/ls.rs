@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::find::check_is_directory;
 use super::listing::Listing;
-use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths};
+use super::{Tool, ToolContext, ToolOutput, blocking, locks, paths};
+use crate::os_error;
 
 /// Default number of names in a result.
 const DEFAULT_LIMIT: u64 = 500;

@@ -10,14 +10,14 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
-use super::os_error;
-use super::pusher::{CaptureBuffer, DiskWriter};
+use super::output_writer::{CaptureBuffer, DiskWriter};
 use super::signals::signal_name;
 use super::tool::ToolContext;
 use super::truncate::Limits;
 use super::{Exit, ProcessHandle};
+use crate::os_error;
 
-pub use super::capture::OutputCapture;
+pub use super::output_capture::OutputCapture;
 
 /// Waiting time for the output of background processes after the end of the shell. A daemon that keeps the
 /// pipe open would otherwise keep the call open.

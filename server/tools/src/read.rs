@@ -10,11 +10,12 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::editor_files::LARGEST_FILE;
 use super::image::{self, ImageError, Kind, MAGIC_LENGTH};
 use super::locks::ABORTED;
-use super::text_files::LARGEST_FILE;
 use super::truncate::{Limits, TextSize, TruncatedBy, Truncation, format_size, truncate_head_of};
-use super::{StructuredOutput, Tool, ToolContent, ToolContext, ToolOutput, blocking, os_error, paths};
+use super::{StructuredOutput, Tool, ToolContent, ToolContext, ToolOutput, blocking, paths};
+use crate::os_error;
 use agentese_server_base::encoding::{Encoding, Utf8Converter};
 
 const CHUNK: usize = 64 * 1024;

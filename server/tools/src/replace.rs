@@ -4,8 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use super::os_error;
-use agentese_server_base::replace::{self, Options, WriteError};
+use crate::os_error;
+use agentese_server_base::atomic_write::{self, Options, WriteError};
 
 /// Replaces the content of `target`, which is not a symlink, by the given pieces. Missing directories are
 /// created. `scratch` may contain a copy of the old content meanwhile. `still_wanted` is called directly
@@ -34,7 +34,7 @@ pub(crate) fn replace(
     let directory = target.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(directory).map_err(|error| os_error::describe(&error, "mkdir", directory))?;
     let options = Options { scratch, mode: 0o666, exact_mode: None };
-    replace::replace(target, content, &options, still_wanted).map_err(|failure| match failure {
+    atomic_write::replace(target, content, &options, still_wanted).map_err(|failure| match failure {
         WriteError::System { call, path, source } => os_error::describe(&source, call, &path),
         WriteError::Unwanted(text) => text,
         WriteError::Torn { backup: kept, source } => format!(

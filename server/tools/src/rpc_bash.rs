@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::Exit;
 use super::ToolContext;
-use super::capture::OutputCapture;
+use super::output_capture::OutputCapture;
 use super::process::{CommandOutcome, CommandResult, Request, StartError, run};
 use super::signals::signal_name;
 

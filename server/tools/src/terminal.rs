@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::sequences::{EscapeHandler, EscapeParser};
 use super::truncate::{TextSize, char_boundary_from};
+use crate::escape_sequences::{EscapeHandler, EscapeParser};
 
 /// Number of lines that a cursor reaches: as many as a tall terminal shows. Lines above them have scrolled away and
 /// stay.

@@ -14,9 +14,9 @@ use tokio_util::task::TaskTracker;
 use super::Spawner;
 use super::agents::{Child, StepCallback, SubagentError, SubagentEvent};
 use super::arguments;
-use super::artifact::DEFAULT_OUTPUT_FILE_LIMIT;
 use super::context::{Conversation, EditorFiles, Updates};
 use super::output::ToolOutput;
+use super::output_file::DEFAULT_OUTPUT_FILE_LIMIT;
 use super::shell::ShellSettings;
 
 /// The result of a call that did not start because the run was aborted.

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use ignore::{DirEntry, WalkBuilder};
 
-use super::{os_error, paths};
+use super::paths;
+use crate::os_error;
 
 /// Internal directories of version control, which searches exclude. As a starting point such a directory is
 /// traversed like any other.

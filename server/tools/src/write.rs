@@ -4,9 +4,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
-use super::{Tool, ToolContext, ToolOutput, blocking, locks, os_error, paths, replace};
+use super::{Tool, ToolContext, ToolOutput, blocking, locks, paths, replace};
+use crate::os_error;
+use agentese_server_base::atomic_write as files;
 use agentese_server_base::encoding::Encoding;
-use agentese_server_base::replace as files;
 
 /// Writes a file, and replaces any existing content.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use agentese_conformance::Suite;
+use agentese_conformance_defects::baseline::Baseline;
 use agentese_conformance_defects::experiment::{Outcome, Plan, run};
-use agentese_conformance_defects::trial::Baseline;
 use agentese_conformance_defects::{mutators, neutrals};
 
 /// Number of changes to try for each dialect, for a test of some seconds without optimization.

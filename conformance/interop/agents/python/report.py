@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 from agentese import Record
-from agentese.unknown import Unknown
+from agentese.unknown import UnknownVariant
 
 
 def decode(value: Any) -> list[str]:
     """Reads every declared member recursively, and returns the undeclared tags."""
-    if isinstance(value, Unknown):
+    if isinstance(value, UnknownVariant):
         return [str(value.tag)]
     if isinstance(value, Record):
         members = getattr(type(value), "__match_args__", ())
@@ -40,7 +40,7 @@ class Report:
             tell({"command": command, "ok": False, "got": repr(error)})
 
     def event(self, event: Record) -> None:
-        if isinstance(event, Unknown):
+        if isinstance(event, UnknownVariant):
             self._unknown.append(f"event {event.tag}")
             return
         self._events[event.type] += 1

@@ -8,7 +8,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::super::speech::DialectCodec;
+use super::super::codec::DialectCodec;
 use super::super::stand_in::QUESTION;
 
 /// Returns the member that names a command.

@@ -9,8 +9,8 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
 use super::super::AttackError;
-use super::super::speech::{DialectCodec, LineKind};
-use super::super::victim::LONG;
+use super::super::agent::LONG;
+use super::super::codec::{DialectCodec, LineKind};
 
 /// Time limit of one connection attempt.
 const ATTEMPT: Duration = Duration::from_secs(5);

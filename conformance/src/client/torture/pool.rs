@@ -5,8 +5,8 @@ use agentese::route::{RoutedFrame, route};
 use agentese::spec::Spec;
 use serde_json::{Map, Value};
 
+use super::super::client_only_cases::{RecordedQuery, recorded_queries};
 use super::super::plan::{PlannedAction, PlannedAnswer, plan};
-use super::super::probes::{RecordedQuery, recorded_queries};
 use super::TortureError;
 use crate::suite::Suite;
 

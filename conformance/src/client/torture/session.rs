@@ -5,9 +5,9 @@ use agentese::route::{RoutedFrame, route};
 use agentese::spec::{AnswerTiming, RunEffect, RunRole, Spec};
 use serde_json::Value;
 
-use super::super::manner::{LineEncoder, WriteBoundaries};
+use super::super::client_only_cases::run_effect;
+use super::super::line_encoder::{LineEncoder, WriteBoundaries};
 use super::super::plan::{PlannedAction, PlannedCall};
-use super::super::probes::run_effect;
 use super::pool::Pool;
 use super::values;
 

@@ -5,7 +5,7 @@ use agentese::route::{RoutedFrame, route};
 use agentese::spec::Spec;
 use serde_json::{Map, Value, json};
 
-use super::super::probes::event_body;
+use super::super::client_only_cases::event_body;
 
 /// Types of undeclared events. Some are names with a meaning in a programming language.
 const EVENTS: &[&str] = &[

@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::lines::{AgentLine, AgentLines};
 use crate::matching::difference::Difference;
+use crate::matching::excerpts::excerpt;
 use crate::matching::near::{first_difference, near_miss};
 use crate::matching::path;
 use crate::matching::pattern::{Pattern, PatternError};
-use crate::matching::shown::excerpt;
+use crate::suggestions::counted;
 use crate::verdict::{Mismatch, Outcome};
-use crate::words::counted;
 
 /// Checks that the frames are the expected ones, in order, and no others.
 pub(super) fn check(wanted: &FramesExpectation, lines: &AgentLines<'_>) -> Result<Outcome, PatternError> {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::matching::excerpts::before;
 use crate::matching::pattern::Pattern;
-use crate::matching::shown::before;
 use crate::transcript::{Record, Transcript};
 use crate::verdict::LineExcerpt;
 

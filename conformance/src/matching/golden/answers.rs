@@ -5,11 +5,11 @@ use serde_json::{Map, Value};
 
 use super::declared;
 use super::pairing::{allowance_with_form, command_of, is_success};
-use super::reading::{Frame, SentLine, TranscriptStreams};
 use super::rules::Rules;
 use super::state::ComparisonState;
 use super::tables::{AllowanceScope, Form};
 use super::text::unequal;
+use super::transcript_streams::{Frame, SentLine, TranscriptStreams};
 use super::walk::FrameWalker;
 use crate::matching::difference::{Difference, Weight, brief};
 

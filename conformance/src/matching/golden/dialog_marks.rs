@@ -1,8 +1,8 @@
 //! Alignment of dialogs by their marks.
 
 use super::align::Alignment;
-use super::reading::Frame;
 use super::rules::Rules;
+use super::transcript_streams::Frame;
 
 /// Aligns the dialogs of two transcripts.
 pub(super) fn align(rules: &Rules, expected: &[Frame], actual: &[Frame]) -> Alignment {

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::reading::Frame;
-use super::stream::StreamComparer;
+use super::stream_comparer::StreamComparer;
+use super::transcript_streams::Frame;
 use super::walk::FrameWalker;
 use crate::matching::difference::{Difference, Weight};
 use crate::matching::path;

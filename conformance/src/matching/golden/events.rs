@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::align::Alignment;
-use super::reading::Frame;
 use super::rules::Rules;
 use super::tools;
+use super::transcript_streams::Frame;
 use crate::matching::path;
 
 /// An event, or several joined ones.

@@ -2,9 +2,9 @@
 
 use agentese::wire::Maybe;
 
-use super::reading::TranscriptStreams;
 use super::rules::Rules;
 use super::tables::Form;
+use super::transcript_streams::TranscriptStreams;
 use crate::matching::difference::{Difference, Weight};
 
 /// The end of an agent in a transcript.

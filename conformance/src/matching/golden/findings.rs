@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use agentese::types::{CheckLevel, Scenario};
 use regex::Regex;
 
-use super::reading::TranscriptStreams;
 use super::rules::Rules;
 use super::tables::Form;
+use super::transcript_streams::TranscriptStreams;
 use crate::matching::difference::{Difference, Weight};
-use crate::matching::shown::{before, line};
+use crate::matching::excerpts::{before, line};
 use crate::verdict::{Finding, Mismatch, Outcome};
 
 /// Names of checks, as in files of expected failures.

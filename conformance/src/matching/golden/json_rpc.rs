@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::answers::{AnswerComparer, compare_error_texts};
 use super::pairing::{allowance_with_form, command_of};
-use super::reading::Frame;
 use super::tables::Form;
+use super::transcript_streams::Frame;
 use super::walk::FrameWalker;
 use crate::matching::difference::{Difference, Weight, brief};
 

@@ -5,8 +5,8 @@ use agentese::spec::{AnswerTiming, RunEffect, RunRole};
 use super::events::JoinedEvent;
 use super::findings::{Findings, RecordPair, checks};
 use super::pairing::{self, AnswerPairing};
-use super::reading::{Frame, TranscriptStreams};
 use super::rules::Rules;
+use super::transcript_streams::{Frame, TranscriptStreams};
 use crate::matching::difference::{Difference, Weight};
 
 /// Pairs of events: the records of both, and the event's effect on a run.

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::align::align;
 use super::declared;
-use super::reading::{Frame, SentLine, TranscriptStreams};
 use super::rules::Rules;
 use super::tables::{Allowance, AllowanceScope, Form};
+use super::transcript_streams::{Frame, SentLine, TranscriptStreams};
 use crate::matching::difference::{Difference, Weight};
 
 /// Indexes of the paired answers, and of the others.

@@ -6,9 +6,9 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::declared;
-use super::reading::Frame;
 use super::rules::Rules;
 use super::tables::{Snapshots, Ty};
+use super::transcript_streams::Frame;
 use crate::matching::difference::{Difference, Weight, brief};
 use crate::matching::path;
 

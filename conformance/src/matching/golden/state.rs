@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use super::allowance_finder::AllowanceFinder;
 use super::choices::CaseChoices;
-use super::excuse::AllowanceFinder;
 use super::rules::Rules;
 use super::text::TextComparer;
 

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::reading::Frame;
 use super::rules::Rules;
 use super::tables::{ToolUpdate, Tools};
+use super::transcript_streams::Frame;
 use crate::matching::difference::{Difference, Weight, brief};
 use crate::matching::path;
 

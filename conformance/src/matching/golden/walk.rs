@@ -6,9 +6,9 @@ mod lists;
 use serde_json::{Map, Value};
 
 use super::choices::ExpectedChoice;
+use super::equivalence;
 use super::place::{DifferenceKind, Place};
 use super::rules::Rules;
-use super::same;
 use super::state::ComparisonState;
 use super::tables::{Field, Shape, Ty, TypeDef};
 use crate::matching::difference::{Difference, Weight, brief};
@@ -220,7 +220,7 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
             .sameness(place.record, place.member)
             .or_else(|| rules.sameness("*", place.member).filter(|_| field.is_none()));
         if let Some(same) = same
-            && let Some(found) = same::compare(self.state, same, golden, observed, place)
+            && let Some(found) = equivalence::compare(self.state, same, golden, observed, place)
         {
             let path = self.at();
             self.found.extend(found.map(|difference| Difference { path: path.clone(), ..difference }));
@@ -231,7 +231,7 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
         {
             for (at, (expected, actual)) in expected.iter().zip(actual).enumerate() {
                 let path = format!("{}[{at}]", self.at());
-                if let Some(found) = same::compare(self.state, same, expected, actual, place) {
+                if let Some(found) = equivalence::compare(self.state, same, expected, actual, place) {
                     self.found.extend(found.map(|it| Difference { path: path.clone(), ..it }));
                 }
             }
@@ -272,7 +272,7 @@ impl<'s, 'a> FrameWalker<'s, 'a> {
             }
             (Value::Array(was), Value::Array(came)) => self.list(ty, was, came, place),
             (Value::String(was), Value::String(came)) => self.text(ty, was, came, place),
-            (Value::Number(was), Value::Number(came)) if same::numbers(was, came) => {}
+            (Value::Number(was), Value::Number(came)) if equivalence::numbers(was, came) => {}
             _ if golden == observed => {}
             _ => self.changed(ty, golden, observed, place),
         }

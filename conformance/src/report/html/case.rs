@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agentese::types::{CheckOutcome, ReportCase, ReportCheck, ReportFrame};
 use maud::{Markup, html};
 
-use super::super::place::{excerpt, span_of};
+use super::super::json_spans::{excerpt, span_of};
 use super::frames::{LONGEST, anchor, clip, frames};
 use super::{kind, seconds};
 use crate::recording::Recording;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::lost::AnswerId;
 use super::shared::{RawAnswer, Shared, Waiter};
+use super::unreadable::AnswerId;
 use crate::error::{Error, RefusedError};
 use crate::failure;
 use crate::framing::FrameText;

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use super::active_run::ActiveRun;
 use super::event_queue::{EventFrame, EventQueue, EventSender, Subscriber};
-use super::run_slot::ActiveRun;
 use super::shared::{Shared, State};
 use crate::error::Error;
 use crate::queue::{self, CoalesceKey, Overflow, PushResult, Sender};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::dispatch::InboundDispatcher;
 use super::events::Backpressure;
 use super::shared::{PanicGuard, Shared};
-use super::taking::InboundDispatcher;
 use crate::framing::FrameReader;
 use crate::redact;
 use crate::termination::{Cause, Termination};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
+use super::active_run::ActiveRun;
 use super::event_queue::EventQueue;
-use super::run_slot::ActiveRun;
 use super::shared::{RawAnswer, Shared, Waiter};
 use crate::error::Error;
 use crate::outcome::{OutcomeTracker, RunFailure};

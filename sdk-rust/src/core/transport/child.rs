@@ -13,8 +13,8 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 
 use super::exit::Exit;
-use super::ladder::{Progress, ShutdownLadder};
 use super::options::ChildOptions;
+use super::shutdown::{Progress, ShutdownLadder};
 use super::spawn_error::SpawnError;
 use super::stderr::{StderrDrain, StderrTail};
 use super::stdin::StdinGate;

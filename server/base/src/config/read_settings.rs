@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::complaint::{ConfigWarning, LIMIT};
+use super::config_warning::{ConfigWarning, LIMIT};
 use super::jsonc::from_jsonc;
 use super::setting::{Setting, describe, kind};
 use super::text_file::read_text;

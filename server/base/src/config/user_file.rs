@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::persist::{SettingsFileError, change_file};
+use super::settings_store::{SettingsFileError, change_file};
 use super::text_file::read_regular;
 
 /// The user's settings file, for dialects whose clients read and write all of its members.
@@ -26,7 +26,7 @@ impl UserFile {
     /// or cannot be read.
     pub fn read(&self) -> Result<Map<String, Value>, SettingsFileError> {
         match read_regular(&self.0) {
-            Ok(text) => super::persist::parse(&text),
+            Ok(text) => super::settings_store::parse(&text),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Map::new()),
             Err(error) => Err(error.into()),
         }

@@ -1,5 +1,6 @@
 //! Builder of a server, part by part.
 
+mod assemble;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -7,21 +8,19 @@ use agentese::types::{ModelScript, ThinkingLevel};
 
 use super::Server;
 use crate::config::{CompactionSettings, NullSettingsStore, RetrySettings, Settings, SettingsStore};
-use crate::desk::{AgentComponents, ComponentsFactory, PendingTrust, RemoteAgents, UpdateContent};
+use crate::conversation::{AgentComponents, ComponentsFactory, PendingTrust, RemoteAgents, UpdateContent};
+use crate::dialects::{DIALECTS, DialectEntry};
 use crate::engine::{Options, RemoteAgent};
 use crate::extensions;
-use crate::fronts::{DIALECTS, DialectEntry};
 use crate::mcp;
 use crate::prompt::SystemPrompt;
 use crate::providers::scripted::ScriptedProvider;
 use crate::providers::{Catalog, Provider, SelectError};
 use crate::resources::{ExtensionCommands, NoExtensions, Resources};
+use crate::runtime::{Clock, Ids, RandomIds, SystemClock};
 use crate::session::{Session, Store};
 use crate::subagents::SharedPolicy;
 use crate::tools::{ShellSettings, Spawner, ToolSet};
-use crate::world::{Clock, Ids, RandomIds, SystemClock};
-
-mod put_together;
 
 impl Server {
     /// Creates a builder with the defaults.

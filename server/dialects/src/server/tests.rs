@@ -12,9 +12,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::Server;
+use crate::runtime::{RandomIds, SystemClock};
 use crate::session::faults::MemoryDisk;
 use crate::session::{Session, SessionOptions};
-use crate::world::{RandomIds, SystemClock};
 
 const PATH: &str = "/sessions/s.jsonl";
 

@@ -1,6 +1,6 @@
 //! Reasons for a rejection by an engine.
 
-use super::compaction::NothingToCompactError;
+use super::policies::compaction::NothingToCompactError;
 
 /// Reason for rejecting a prompt. The prompt has changed nothing, and no event is emitted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +34,7 @@ pub enum PromptError {
     Compacting,
     /// The prompt would be queued, and the queues are full.
     #[error(transparent)]
-    QueueFull(#[from] super::queue::QueueFullError),
+    QueueFull(#[from] super::input_queues::QueueFullError),
     /// A limit of the session's budget is reached.
     // The text is the one that pisces gives.
     #[error("Session budget exceeded ({0})")]

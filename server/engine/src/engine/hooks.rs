@@ -1,6 +1,8 @@
 //! The interface for hooks, which observe and change the actions of the engine. The engine knows only this trait, not
 //! its implementations. A [`super::HookChain`] holds them.
 
+pub(in crate::engine) mod approvals;
+pub(in crate::engine) mod chain;
 use std::path::Path;
 use std::sync::Arc;
 

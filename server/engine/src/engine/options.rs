@@ -12,9 +12,9 @@ use crate::config::{Settings, SettingsStore};
 use crate::prompt::SystemPrompt;
 use crate::providers::{Catalog, ModelSelection};
 use crate::resources::{ExtensionCommands, Resources};
+use crate::runtime::{Clock, Ids};
 use crate::session::Store;
 use crate::tools::{ToolContext, ToolSet};
-use crate::world::{Clock, Ids};
 
 /// The parts of an engine. They do not change during its life.
 #[derive(Clone)]

@@ -8,13 +8,13 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::accounting::usage_tracker::Listener;
+use super::api::extension_resources::ExtensionResources;
+use super::config_overlay::ConfigOverlay;
 use super::event::{Event, EventSink};
-use super::extra::ExtensionResources;
 use super::hooks::Hooks as _;
-use super::lead::RemoteAgent;
-use super::ledger::Listener;
 use super::options::Options;
-use super::overlay::ConfigOverlay;
+use super::remote::agent::RemoteAgent;
 use super::state::{ActiveWork, EngineState};
 use crate::tools::{ShellSession, ToolSet};
 

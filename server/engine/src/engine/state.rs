@@ -7,7 +7,7 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::Options;
-use super::queue::Queues;
+use super::input_queues::Queues;
 use crate::config::{CompactionSettings, RetrySettings};
 use crate::session::Session;
 

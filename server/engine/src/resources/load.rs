@@ -3,12 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::complaint::ResourceWarning;
-use super::place::{Location, SearchRoot, Sources, explicit_root};
+use super::file_search::{rule_files, skill_files, template_files};
 use super::rule::Rule;
+use super::search_roots::{Location, SearchRoot, Sources, explicit_root};
 use super::skill::SkillFile;
 use super::template::Template;
-use super::walk::{rule_files, skill_files, template_files};
+use super::warning::ResourceWarning;
 use crate::prompt::{AvailableRule, PromptRules, Skill};
 
 /// The available skills, prompt templates and rules.

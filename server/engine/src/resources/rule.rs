@@ -7,10 +7,10 @@ use agentese::types::StreamRule;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::complaint::ResourceWarning;
 use super::front_matter::parse_as;
-use super::place::Location;
+use super::search_roots::Location;
 use super::stream_pattern::StreamPattern;
+use super::warning::ResourceWarning;
 use crate::config::{RuleInterrupt, read_text};
 
 /// The maximum length of a file, in bytes.

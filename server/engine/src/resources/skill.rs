@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::complaint::ResourceWarning;
 use super::front_matter::{Document, parse};
-use super::place::Location;
+use super::search_roots::Location;
+use super::warning::ResourceWarning;
 use crate::config::{TextFileError, read_text};
 use crate::prompt::Skill;
 

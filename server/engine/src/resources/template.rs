@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::arguments;
-use super::complaint::ResourceWarning;
 use super::front_matter::parse;
-use super::place::Location;
+use super::search_roots::Location;
+use super::template_arguments;
+use super::warning::ResourceWarning;
 use crate::config::read_text;
 
 /// The maximum length of a file, in bytes.
@@ -69,7 +69,7 @@ impl Template {
 
     /// Returns the text with arguments in place of its placeholders.
     pub(super) fn text(&self, words: &str) -> String {
-        arguments::substitute(&self.text, &arguments::split(words))
+        template_arguments::substitute(&self.text, &template_arguments::split(words))
     }
 }
 

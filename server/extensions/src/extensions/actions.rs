@@ -14,7 +14,7 @@ use super::hooks::{CANCELLED, InputHookResult};
 use super::host::Host;
 use super::process::Process;
 use super::response::{reject, respond};
-use super::watch;
+use super::state_updates;
 use super::wire::{object, type_of};
 use crate::engine::{Engine, ExtensionDelivery, InputQueue, UserInput};
 
@@ -89,7 +89,9 @@ impl Host {
                 end(action.id, None, no_result());
                 self.end_agent(process);
             }
-            Do::GetState(action) => end(Some(action.id), None, value(watch::host_state(self, &engine))),
+            Do::GetState(action) => {
+                end(Some(action.id), None, value(state_updates::host_state(self, &engine)))
+            }
             Do::GetEntries(action) => end(Some(action.id), None, value(entries(&engine))),
             Do::Register(action) => end(action.id, None, self.register(process, action.offered)),
             Do::WaitForIdle(action) if engine.is_idle() => end(Some(action.id), None, no_result()),

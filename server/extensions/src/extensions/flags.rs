@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use agentese::types::FlagKind;
 use serde_json::Value;
 
-use super::given_flag::CommandLineFlag;
+use super::command_line_flag::CommandLineFlag;
 use super::host::Host;
 
 /// Warning for command-line arguments that belong to no option.

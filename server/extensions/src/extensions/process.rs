@@ -13,9 +13,9 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::calls::{CallError, Calls, PendingCall};
-use super::flood::RateLimiter;
+use super::cancelled_dialogs::CancelledDialogs;
 use super::outbox::{MAX_WAITING_BYTES, Outbox, OutboxItem, WriteError};
-use super::withdrawn::CancelledDialogs;
+use super::rate_limiter::RateLimiter;
 use crate::tools::{CommandLine, Exit, NoFilter, PipedProcess, ProcessHandle, Spawner, StderrForwarder};
 
 /// Maximum length of a line of an extension: an image or two, in addition to the contents of the request.

@@ -13,9 +13,9 @@ use futures::future::join_all;
 use super::calls::{CallError, PendingCall};
 use super::guards::subscribes_to_tool_calls;
 use super::host::{Host, HostContext, LoadedExtension};
+use super::pending_starts::PendingStartGuard;
 use super::process::{Process, display_name};
 use super::settings::DEPTH;
-use super::underway::PendingStartGuard;
 use super::wire::type_of;
 use super::{DiscoveredExtension, ExtensionLimits, LaunchMethod};
 use crate::tools::CommandLine;
@@ -132,7 +132,7 @@ impl Host {
             environment: vec![(DEPTH.into(), self.options.limits.depth.saturating_add(1).to_string().into())],
             hidden: self.context.hidden.clone(),
         };
-        let listener = Arc::new(super::requests::WeakHost(self.me.clone()));
+        let listener = Arc::new(super::dispatch::WeakHost(self.me.clone()));
         let process = match Process::start(
             self.context.spawner.as_ref(),
             &line,

@@ -13,11 +13,11 @@ use rmcp::service::{Peer, PeerRequestOptions, RequestHandle, ServiceError};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::failure::explain;
-use super::fault::DisconnectSignal;
+use super::disconnect::DisconnectSignal;
+use super::error_messages::explain;
 use super::handler::ProgressRouter;
+use super::lenient::{self, ListItem, Page, limit_sentences, parse_page};
 use super::limits::LONGEST_CALL;
-use super::parts::{self, ListItem, Page, limit_sentences, parse_page};
 use super::secrets::Secrets;
 
 /// Maximum number of tools, or prompts, of one server that are used.
@@ -231,7 +231,7 @@ impl Connection {
         let messages = match answer {
             ServerResult::GetPromptResult(result) => Some(result),
             // A message of a kind that the SDK does not know.
-            ServerResult::CustomResult(CustomResult(value)) => parts::parse_prompt(&value),
+            ServerResult::CustomResult(CustomResult(value)) => lenient::parse_prompt(&value),
             _ => None,
         };
         messages.ok_or_else(|| self.request_error(ServiceError::UnexpectedResponse))
@@ -281,7 +281,7 @@ fn result(answer: ServerResult) -> Result<CallToolResult, RequestError> {
         ServerResult::CallToolResult(result) => Ok(result),
         ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => Ok(CallToolResult::default()),
         // A result with a part that the SDK does not know.
-        ServerResult::CustomResult(CustomResult(value)) => parts::parse_result(&value)
+        ServerResult::CustomResult(CustomResult(value)) => lenient::parse_result(&value)
             .ok_or_else(|| RequestError::Response("its answer is not the result of a tool".to_owned())),
         ServerResult::InputRequiredResult(_) => {
             Err(RequestError::Response("it asks for input of the user, which is not supported".to_owned()))

@@ -7,7 +7,7 @@ use super::definition::ServerDefinition;
 use super::limits::McpLimits;
 use super::pool::Pool;
 use crate::providers::{self, HttpClient};
-use crate::world::{Clock, SystemClock};
+use crate::runtime::{Clock, SystemClock};
 
 /// Options of the servers of a conversation.
 #[derive(Clone)]

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::around::ServerContext;
+use super::context::ServerContext;
 use super::definition::ServerDefinition;
 use super::server::{Server, ServerState};
 

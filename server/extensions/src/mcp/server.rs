@@ -9,10 +9,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::around::ServerContext;
 use super::connection::{Connection, RequestError, ServerFeatures};
+use super::context::ServerContext;
 use super::definition::ServerDefinition;
-use super::life::{RunningServer, ServerStartError};
+use super::running_server::{RunningServer, ServerStartError};
 
 /// Running time of a server after which earlier failures are not counted.
 const STABLE_AFTER: Duration = Duration::from_secs(60);

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use futures::future::join_all;
 use tokio::time::{Instant, timeout_at};
 
-use super::around::ServerContext;
 use super::connection::RequestError;
+use super::context::ServerContext;
 use super::definition::ServerDefinition;
 use super::names;
 use super::options::McpOptions;

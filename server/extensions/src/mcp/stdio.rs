@@ -12,7 +12,7 @@ use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Mutex;
 
-use super::fault::DisconnectSignal;
+use super::disconnect::DisconnectSignal;
 use super::secrets::Secrets;
 use crate::tools::{PipedProcess, StderrForwarder};
 

@@ -13,8 +13,8 @@ use agentese::types::{
 use serde_json::{Value, json};
 
 use super::report::{Findings, report};
-use super::survey::WorkspaceSummary;
-use super::{files, survey};
+use super::workspace::WorkspaceSummary;
+use super::{files, workspace};
 use crate::Request;
 
 /// Number of lines to read from each file.
@@ -35,7 +35,7 @@ pub(super) fn answer(request: &Request) -> ScriptResponse {
                 );
             }
             answer.text("Let me look at the working directory.");
-            answer.call("bash", json!({"command": survey::COMMAND, "timeout": survey::TIMEOUT}));
+            answer.call("bash", json!({"command": workspace::COMMAND, "timeout": workspace::TIMEOUT}));
         }
         Some(Err(reason)) => answer.text(&report(&progress.question, &Findings::Failed(reason))),
         Some(Ok(survey)) => {

@@ -1,7 +1,7 @@
 //! The last answer of the plan: true sentences from the results of the tools.
 
 use super::files::{first_sentence, heading, remark, shortened};
-use super::survey::WorkspaceSummary;
+use super::workspace::WorkspaceSummary;
 
 /// The findings of the plan.
 pub(super) enum Findings<'a> {

@@ -4,9 +4,9 @@ mod reader;
 mod request;
 
 use super::api::{Api, Reader, RequestContext, WireRequest};
-use super::forms::Fallback;
-use super::refusals::body_error;
-use crate::{ProviderError, declarations};
+use super::fallbacks::Fallback;
+use super::http_errors::body_error;
+use crate::{ProviderError, tool_schema};
 
 /// The format `anthropic-messages`.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ impl Api for Anthropic {
         true
     }
 
-    fn tool_rules(&self) -> &'static declarations::ToolRules {
-        &declarations::ANTHROPIC
+    fn tool_rules(&self) -> &'static tool_schema::ToolRules {
+        &tool_schema::ANTHROPIC
     }
 
     fn request(&self, context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {

@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 
 use super::body::Body;
 use super::errors::error_in_text;
-use super::forms::{ActiveFallbacks, Fallback};
-use super::said::StreamEventBuilder;
-use crate::declarations::ToolRules;
+use super::fallbacks::{ActiveFallbacks, Fallback};
+use super::stream_event_builder::StreamEventBuilder;
 use crate::key::Key;
 use crate::levels::Efforts;
+use crate::tool_schema::ToolRules;
 use crate::{ProviderError, Request, Settings, default_max_tokens};
 
 /// The input from which a request is written.

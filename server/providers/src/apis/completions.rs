@@ -7,9 +7,9 @@ mod reader;
 mod request;
 
 use super::api::{Api, Reader, RequestContext, WireRequest};
-use super::forms::Fallback;
-use super::refusals::message_error;
-use crate::{ProviderError, declarations};
+use super::fallbacks::Fallback;
+use super::http_errors::message_error;
+use crate::{ProviderError, tool_schema};
 
 /// The format `openai-completions`.
 #[derive(Debug)]
@@ -28,8 +28,8 @@ impl Api for Completions {
         true
     }
 
-    fn tool_rules(&self) -> &'static declarations::ToolRules {
-        &declarations::OPENAI
+    fn tool_rules(&self) -> &'static tool_schema::ToolRules {
+        &tool_schema::OPENAI
     }
 
     fn request(&self, context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::slots::BlockPart;
+use super::block_sequencer::BlockPart;
 
 /// Depth to which lists of parts may be nested.
 const MAX_DEPTH: usize = 6;

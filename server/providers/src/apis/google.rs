@@ -8,9 +8,9 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::api::{Api, Reader, RequestContext, WireRequest};
-use super::forms::Fallback;
-use super::refusals::body_error;
-use crate::{ProviderError, ProviderErrorKind, declarations};
+use super::fallbacks::Fallback;
+use super::http_errors::body_error;
+use crate::{ProviderError, ProviderErrorKind, tool_schema};
 
 /// The format `google-generative-ai`.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ impl Api for Google {
         "google-generative-ai"
     }
 
-    fn tool_rules(&self) -> &'static declarations::ToolRules {
-        &declarations::GOOGLE
+    fn tool_rules(&self) -> &'static tool_schema::ToolRules {
+        &tool_schema::GOOGLE
     }
 
     fn request(&self, context: &RequestContext<'_>) -> Result<WireRequest, ProviderError> {

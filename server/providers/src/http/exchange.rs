@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use agentese_server_models::http::{MOST_REDIRECTS, PRESERVING_STATUSES, root_cause};
 
 use super::body;
-use super::repeat::RetryHints;
+use super::retry::RetryHints;
 use super::sender::Sender;
 use super::sse::{EventKind, Rest, SseError, SseParser};
 use crate::apis::{

@@ -6,7 +6,7 @@ use agentese_server_models::http::Client;
 
 use crate::Settings;
 use crate::apis::FallbackCache;
-use crate::world::Clock;
+use crate::runtime::Clock;
 
 /// The HTTP client with its settings, clock and known forms.
 #[derive(Clone)]

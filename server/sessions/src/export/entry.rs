@@ -11,9 +11,9 @@ use super::highlight::Highlighter;
 use super::kind::Kind;
 use super::markdown::{self, LineEnds, markdown};
 use super::results::Results;
+use super::stats::TokenUsage;
 use super::title::{non_empty_or, setting_text};
 use super::tool;
-use super::totals::TokenUsage;
 use super::tree::Tree;
 
 /// The data shared by all entries.

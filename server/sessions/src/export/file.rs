@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::NamedTempFile;
 
 use super::fields::{optional_text, text};
-use super::stored::StoredEntries;
+use super::stored_entries::StoredEntries;
 use super::{ExportInput, MARKER, write_html};
 use agentese_server_base::os_error;
 
@@ -113,7 +113,7 @@ pub fn write(input: &ExportInput, target: &Path) -> Result<(), ExportError> {
         Err(error) => return Err(system(error)),
     };
     let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    crate::replace::sweep(directory);
+    crate::atomic_write::sweep(directory);
     let mut beside = create_temporary(directory).map_err(system)?;
     let mut out = BufWriter::with_capacity(BUFFER, beside.as_file_mut());
     write_html(input, &mut out).and_then(|()| out.flush()).map_err(system)?;

@@ -8,7 +8,7 @@ use super::format::preview;
 use super::kind::Kind;
 use super::markdown;
 use super::results::Results;
-use super::totals::ExportStats;
+use super::stats::ExportStats;
 use super::tree::Tree;
 
 /// The result of one pass over the entries.

@@ -6,8 +6,8 @@ use agentese::redact::{REDACTED, holds_key, redact_text};
 use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 
-use super::disguise::secret_encodings;
 use super::fields::text;
+use super::secret_encodings::secret_encodings;
 
 /// The search patterns: every secret, and its forms in URLs, JSON and base64.
 pub(super) struct Secrets(Vec<Finder<'static>>);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::fields::{calls, message, optional_text, plain_content, text};
 use super::format::preview;
 use super::markdown;
-use super::totals::model_name;
+use super::stats::model_name;
 
 /// The maximum number of characters of a line in the tree. The line is too narrow for them, so the style
 /// sheet cuts the text.

@@ -11,7 +11,7 @@ use super::body::{Body, BranchSummary, Compaction};
 use super::entry::{Entry, EntryMeta};
 use super::entry_id::EntryId;
 use super::error::EmptyNameError;
-use super::live::Session;
+use super::live_session::Session;
 use super::load::unique;
 
 impl Session {

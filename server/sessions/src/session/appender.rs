@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::crew::{OpenFileSlot, OpenFileSlots, ThreadPool};
 use super::error::Holder;
+use super::line_text::{LazyFile, LineText};
 use super::load::Tail;
 use super::storage::{Claim, Identity, Storage, StoredFile, reopen};
 use super::sync::{DirectorySync, FileProvider, Syncer};
-use super::text::{LazyFile, LineText};
+use super::thread_pool::{OpenFileSlot, OpenFileSlots, ThreadPool};
 
 /// Size in bytes from which on a batch takes no further line.
 const BATCH: usize = 1 << 23;

@@ -7,7 +7,7 @@ use agentese::types::AgentMessage;
 use serde_json::{Value, json};
 
 use super::entry_id::EntryId;
-use super::foreign;
+use super::lenient_decode;
 use super::members::{LineWriter, Members, decode};
 
 /// Position of the role in a message.
@@ -198,8 +198,9 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
             let message = members.raw("message")?;
             let found = scan::scan(message, &ROLE).ok();
             let role = found.and_then(|found| found.string(0));
-            let told =
-                || -> Cow<'_, str> { foreign::role(&decode(message).unwrap_or_default()).to_owned().into() };
+            let told = || -> Cow<'_, str> {
+                lenient_decode::role(&decode(message).unwrap_or_default()).to_owned().into()
+            };
             Body::Message(match &*role.unwrap_or_else(told) {
                 "user" => Role::User,
                 "assistant" => Role::Assistant,
@@ -212,7 +213,7 @@ fn declared(kind: &str, members: &Members<'_>) -> Option<Body> {
         "compaction" => Body::Compaction(Compaction {
             summary: text("summary")?,
             first_kept_entry_id: text("firstKeptEntryId").unwrap_or_default().into(),
-            tokens_before: members.get("tokensBefore").map_or(0, |tokens| foreign::count(&tokens)),
+            tokens_before: members.get("tokensBefore").map_or(0, |tokens| lenient_decode::count(&tokens)),
             details: members.get("details"),
             usage: members.get("usage"),
             from_hook: members.get("fromHook"),

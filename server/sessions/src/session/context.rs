@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::body::{Body, Role};
 use super::entry::Entry;
 use super::entry_id::EntryId;
-use super::{foreign, told};
+use super::{lenient_decode, system_messages};
 
 /// Settings from the entries of a branch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -117,11 +117,12 @@ fn system_message_before(
     is_there: impl Fn(&usize) -> bool,
 ) -> (Option<usize>, Option<Arc<AgentMessage>>) {
     let entry = |index: usize| &entries[path[index]];
-    if let Some(told) = told::repeated_message(entry(at)) {
+    if let Some(told) = system_messages::repeated_message(entry(at)) {
         return (Some(at), Some(told));
     }
     // An earlier compaction contains all of it.
-    let earlier = (0..at).rev().find_map(|index| Some((index, told::repeated_message(entry(index))?)));
+    let earlier =
+        (0..at).rev().find_map(|index| Some((index, system_messages::repeated_message(entry(index))?)));
     let begin = earlier.as_ref().map_or(0, |(index, _)| index + 1);
     let is_told = |index: &usize| matches!(entry(*index).body(), Body::Message(Role::System));
     let patches: Vec<usize> = (begin..at).filter(is_told).filter(is_there).collect();
@@ -133,7 +134,7 @@ fn system_message_before(
         return (first, None);
     }
     let messages: Vec<_> = patches.iter().filter_map(|index| entry(*index).message()).collect();
-    let all = told::merge(said.into_iter().chain(messages.iter().map(|message| &**message)));
+    let all = system_messages::merge(said.into_iter().chain(messages.iter().map(|message| &**message)));
     (first, all.map(|all| Arc::new(all.into())))
 }
 
@@ -152,5 +153,5 @@ fn with_content(message: &AgentMessage, content: Value) -> Option<AgentMessage> 
     };
     let mut edited = serde_json::to_value(message).ok()?;
     *edited.get_mut("content")? = content;
-    Some(serde_json::from_value(edited.clone()).unwrap_or_else(|_| foreign::message(edited, 0)))
+    Some(serde_json::from_value(edited.clone()).unwrap_or_else(|_| lenient_decode::message(edited, 0)))
 }

@@ -11,14 +11,14 @@ use serde_json::Value;
 
 use super::body::{Body, PackedBody, Role};
 use super::entry_id::EntryId;
-use super::foreign;
-use super::glance::{EntryPreview, fast_parse};
-use super::line::{self, EntryLine};
+use super::entry_line::{self, EntryLine};
+use super::fast_parse::{EntryPreview, fast_parse};
+use super::lenient_decode;
+use super::line_text::LineText;
 use super::members::{LineWriter, Members};
+use super::message_snapshot::StoredMessage;
 use super::source::{DecodedMessage, MESSAGE, MessageSource};
-use super::text::LineText;
 use super::time;
-use super::transcript::StoredMessage;
 
 /// The id, parent and time of a new entry.
 pub(super) struct EntryMeta {
@@ -84,7 +84,7 @@ impl Entry {
             None if declared => format!("line-{line}"),
             None => return None,
         };
-        let time = members.get("timestamp").and_then(|time| foreign::parse_time(&time));
+        let time = members.get("timestamp").and_then(|time| lenient_decode::parse_time(&time));
         Some(Self {
             id: id.into(),
             parent_id,
@@ -214,7 +214,7 @@ impl Entry {
         self.source
             .text
             .get()
-            .unwrap_or_else(|| line::lost_line(self.body(), &self.id, self.parent_id.as_ref()))
+            .unwrap_or_else(|| entry_line::lost_line(self.body(), &self.id, self.parent_id.as_ref()))
     }
 
     /// Returns the text of the entry for later use. The text of an entry of a large file stays in the file.

@@ -5,15 +5,15 @@
 #[cfg(test)]
 mod crash;
 #[cfg(test)]
-mod cut;
-#[cfg(test)]
-mod frozen;
-#[cfg(test)]
-mod full;
+mod full_disk;
 #[cfg(test)]
 mod property;
 #[cfg(test)]
 pub(super) mod script;
+#[cfg(test)]
+mod truncated_file;
+#[cfg(test)]
+mod unresponsive_disk;
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};

@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::appender::{Appender, LinePosition};
-use super::crew::{OpenFileSlots, ThreadPool};
 use super::error::{OpenError, StorageError};
+use super::line_text::{LazyFile, LineText};
 use super::load::Tail;
 use super::storage::{Identity, Storage, StoredFile, lock};
 use super::sync::SyncProgress;
-use super::text::{LazyFile, LineText};
+use super::thread_pool::{OpenFileSlots, ThreadPool};
 
 /// Maximum length in bytes of a file that can be opened.
 const LARGEST: u64 = 1 << 32;

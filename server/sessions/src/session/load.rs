@@ -7,9 +7,9 @@ use agentese::framing::FrameText;
 
 use super::entry::Entry;
 use super::header::{Header, VERSION};
+use super::line_text::LineText;
 use super::members::Members;
 use super::migrate::migrate;
-use super::text::LineText;
 
 /// Defects of a file that do not prevent its use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use agentese::types::{AgentMessage, ToolResultMessage};
 
 use super::body::{Body, Role};
-use super::live::Session;
+use super::live_session::Session;
+use super::message_snapshot::{DecodedEntries, MessageSnapshot, StoredMessage};
 use super::storage::StoredFile;
-use super::transcript::{DecodedEntries, MessageSnapshot, StoredMessage};
 use super::writer::SessionWriter;
 
 /// Maximum total length of the texts of a conversation that is kept decoded while it is worked on, in bytes.
@@ -137,9 +137,9 @@ mod tests {
     use agentese::types::{InputContent, UserMessage};
 
     use super::*;
+    use crate::runtime::{NumberedIds, SystemClock};
     use crate::session::SessionOptions;
     use crate::session::source::LOST;
-    use crate::world::{NumberedIds, SystemClock};
 
     fn session() -> Session {
         Session::in_memory(SessionOptions::new("/w", Arc::new(SystemClock), Arc::new(NumberedIds::default())))

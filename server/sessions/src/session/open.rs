@@ -6,12 +6,12 @@ use std::path::Path;
 use super::error::OpenError;
 use super::file::{FileContent, Migration, OpenedFile, SessionFile};
 use super::header::{Header, VERSION};
-use super::large::load_large;
 use super::load::{Repairs, load};
-use super::transcript::DecodedEntries;
+use super::load_large::load_large;
+use super::message_snapshot::DecodedEntries;
 use super::tree::Tree;
 use super::writer::SessionWriter;
-use super::{Session, SessionOptions, Store, names, time};
+use super::{Session, SessionOptions, Store, file_names, time};
 
 impl Session {
     /// Creates an empty session that is only in memory.
@@ -116,7 +116,7 @@ impl Session {
     }
 
     pub(super) fn store_in(&mut self, store: &Store) {
-        let name = names::session_file_name(self.header.timestamp(), self.header.id());
+        let name = file_names::session_file_name(self.header.timestamp(), self.header.id());
         self.store_at(&store.directory().join(name));
     }
 

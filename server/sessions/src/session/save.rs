@@ -8,8 +8,8 @@ use super::body::{Body, Role};
 use super::entry::Entry;
 use super::error::StorageError;
 use super::header::Header;
-use super::live::Session;
-use super::text::LineText;
+use super::line_text::LineText;
+use super::live_session::Session;
 use super::writer::SessionWriter;
 
 impl Session {

@@ -12,10 +12,10 @@ use agentese::wire::replace_lone_surrogates;
 use serde_json::{Map, Value};
 
 use super::body::{Body, BranchSummary, Compaction, PackedBody};
-use super::foreign;
-use super::glance::fast_parse;
+use super::fast_parse::fast_parse;
+use super::lenient_decode;
+use super::line_text::LineText;
 use super::members::{Members, decode};
-use super::text::LineText;
 
 /// Place of the message in an entry.
 pub(super) static MESSAGE: MemberSet<1> = MemberSet::new([scan::member("message")]);
@@ -69,7 +69,7 @@ impl MessageSource {
                         message.insert(name.to_owned(), value);
                     }
                 }
-                Some(DecodedMessage::converted(foreign::message(message.into(), now)))
+                Some(DecodedMessage::converted(lenient_decode::message(message.into(), now)))
             }
             Body::BranchSummary(BranchSummary { summary, from_id, .. }) if !summary.is_empty() => Some(
                 DecodedMessage::converted(BranchSummaryMessage::new(summary, Some(from_id.clone()), now)),
@@ -97,7 +97,7 @@ impl MessageSource {
             Ok(message) => DecodedMessage { message: Arc::new(message), is_verbatim: whole.is_none() },
             Err(error) => {
                 tracing::debug!(%error, "a message of a session has a shape of its own");
-                DecodedMessage::converted(foreign::message(decode(text).unwrap_or_default(), now))
+                DecodedMessage::converted(lenient_decode::message(decode(text).unwrap_or_default(), now))
             }
         }
     }

@@ -7,8 +7,8 @@ use std::time::SystemTime;
 use super::claims::{self, Key};
 use super::disk::Disk;
 use super::error::Holder;
-use super::names;
-use super::record::{Record, header};
+use super::file_names;
+use super::session_summary::{Record, header};
 use super::storage::{Claim, Storage};
 
 /// The directory with the sessions of one working directory, and the root of all such directories.
@@ -59,14 +59,14 @@ impl Store {
     /// Creates a store for a working directory within an agent directory. Neither needs to exist.
     pub fn new(agent_dir: &Path, cwd: &Path) -> Self {
         let root = agent_dir.join("sessions");
-        Self { directory: root.join(names::directory_name(cwd)), root: Some(root), cwd: cwd.to_owned() }
+        Self { directory: root.join(file_names::directory_name(cwd)), root: Some(root), cwd: cwd.to_owned() }
     }
 
     /// Creates a store as [`Store::new`] does, with a directory name in the form of omp: relative to the user's home or
     /// to the directory for temporary files.
     pub fn short(agent_dir: &Path, cwd: &Path, home: Option<&Path>, temp: &Path) -> Self {
         let root = agent_dir.join("sessions");
-        let directory = root.join(names::short_directory_name(cwd, home, temp));
+        let directory = root.join(file_names::short_directory_name(cwd, home, temp));
         Self { directory, root: Some(root), cwd: cwd.to_owned() }
     }
 
@@ -106,13 +106,13 @@ impl Store {
     /// Removes files of programs that were killed while they began or replaced a session: empty files with names of
     /// sessions, and temporary files, unless they are young or in use. Never fails.
     pub fn sweep(&self) {
-        crate::replace::sweep(&self.directory);
+        crate::atomic_write::sweep(&self.directory);
         for entry in entries(&self.directory) {
             let name = entry.file_name();
             let is_empty = entry.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0);
             if is_empty
-                && names::is_session_file_name(&name.to_string_lossy())
-                && crate::replace::is_abandoned(&entry)
+                && file_names::is_session_file_name(&name.to_string_lossy())
+                && crate::atomic_write::is_abandoned(&entry)
             {
                 let _ = std::fs::remove_file(entry.path());
             }
@@ -182,7 +182,7 @@ impl Store {
         if text.contains(['/', '\\']) || text.ends_with(".jsonl") {
             return Ok(self.cwd.join(text).components().collect());
         }
-        if !names::may_be_id(text) {
+        if !file_names::may_be_id(text) {
             return Err(ResolveError::NotAnId(text.to_owned()));
         }
         if let Some((path, _)) = find(self.files(Scope::Here), text) {

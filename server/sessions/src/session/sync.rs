@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use super::crew::ThreadPool;
 use super::storage::StoredFile;
+use super::thread_pool::ThreadPool;
 
 /// The progress of a file to the disk.
 #[derive(Debug, Clone, Default)]

@@ -11,11 +11,11 @@ use std::time::Duration;
 
 use tokio::sync::Notify;
 
-use super::crew::ThreadPool;
 use super::error::StorageError;
 use super::file::{FileStatus, SessionFile};
+use super::line_text::LineText;
 use super::storage::Storage;
-use super::text::LineText;
+use super::thread_pool::ThreadPool;
 
 /// Maximum time that an ending session waits for a disk that does not answer.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);

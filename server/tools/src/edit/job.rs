@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use tokio_util::sync::CancellationToken;
 
 use super::super::diff::{Diff, TextEdit, diff};
+use super::super::editor_files::LARGEST_FILE;
 use super::super::matching::{MatchError, find};
-use super::super::text_files::LARGEST_FILE;
 use super::super::truncate::format_size;
-use super::super::{locks, os_error, replace};
+use super::super::{locks, replace};
+use crate::os_error;
 use agentese_server_base::encoding::Encoding;
 
 /// Number of attempts if another program changes the file at the same time.

@@ -1,8 +1,8 @@
 //! Walks every command of a dialect with the Rust client: `agentese-interop-walk DIALECT PROGRAM MAX_ARGUMENT_CHARS…`.
 
-mod person;
 mod report;
 mod walk;
+mod dialogs;
 
 use std::time::Duration;
 

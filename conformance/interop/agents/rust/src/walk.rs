@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::PATIENCE;
-use crate::person::{DialogLog, DialogHandler};
+use crate::dialogs::{DialogLog, DialogHandler};
 use crate::report::{BoxError, DiagnosticTap, Report};
 
 /// Returns the text of a user message.

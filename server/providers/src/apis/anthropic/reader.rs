@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::super::api::Reader;
+use super::super::block_sequencer::{BlockPart, BlockSequencer, BlockStart};
 use super::super::content::{arguments, parts};
-use super::super::said::{StreamEventBuilder, token_count};
-use super::super::slots::{BlockPart, BlockSequencer, BlockStart};
+use super::super::stream_event_builder::{StreamEventBuilder, token_count};
 use crate::{FinishReason, ProviderError, ProviderErrorKind, TokenCounts};
 
 /// The text shown for reasoning that cannot be read.

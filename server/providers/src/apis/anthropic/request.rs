@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::super::api::{RequestContext, WireRequest};
 use super::super::body::{Body, ListWriter};
-use super::super::forms::Fallback;
+use super::super::fallbacks::Fallback;
 use crate::settings::CacheRetention;
 use crate::{ProviderError, history};
 

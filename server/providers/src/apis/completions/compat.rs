@@ -4,7 +4,7 @@ use agentese::types::ThinkingLevel;
 use serde_json::{Map, Value};
 
 use super::super::api::RequestContext;
-use super::super::forms::Fallback;
+use super::super::fallbacks::Fallback;
 use super::super::hosts::{Quirk, has_quirk};
 
 /// The member of a request that controls thinking.

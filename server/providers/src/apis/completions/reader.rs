@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::super::api::Reader;
+use super::super::block_sequencer::{BlockPart, BlockSequencer, BlockStart, is_complete_json};
 use super::super::content::{arguments, parts};
 use super::super::errors::error_in;
-use super::super::said::{StreamEventBuilder, token_count};
-use super::super::slots::{BlockPart, BlockSequencer, BlockStart, is_complete_json};
+use super::super::stream_event_builder::{StreamEventBuilder, token_count};
 use super::super::verbatim::{items, member};
 use super::details::ReasoningDetails;
 use super::names::{EXTRA, REASONING};

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::super::api::Reader;
+use super::super::block_sequencer::BlockPart as Piece;
 use super::super::content::{arguments, parts};
 use super::super::errors::error_in;
-use super::super::said::{StreamEventBuilder, is_retryable_reason, token_count};
-use super::super::slots::BlockPart as Piece;
+use super::super::stream_event_builder::{StreamEventBuilder, is_retryable_reason, token_count};
 use crate::{FinishReason, ProviderError, ProviderErrorKind, TokenCounts};
 
 /// Stop reasons of a withheld answer.

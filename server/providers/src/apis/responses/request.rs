@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::api::{RequestContext, WireRequest};
 use super::super::body::{Body, ListWriter};
-use super::super::forms::Fallback;
+use super::super::fallbacks::Fallback;
 use super::super::hosts::{Quirk, has_quirk};
 use super::super::verbatim::verbatim;
 use super::reader::ID_SEPARATOR;

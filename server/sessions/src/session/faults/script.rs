@@ -10,8 +10,8 @@ use futures::future::BoxFuture;
 use serde_json::json;
 
 use super::MemoryDisk;
+use crate::runtime::{Clock, NumberedIds};
 use crate::session::{Compaction, OpenError, Session, SessionOptions};
-use crate::world::{Clock, NumberedIds};
 
 pub(in crate::session) const PATH: &str = "/sessions/s.jsonl";
 

@@ -1,0 +1,131 @@
+//! An ACP agent behind a front of a dialect: this side is its client.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `peer` | the connection: requests in both directions |
+//! | `agent` | user input and commands on their way to the agent |
+//! | `pump` | messages and requests of the agent on their way to the engine |
+//! | `questions` | permissions and forms as questions to the user |
+//! | `shared` | state of both directions |
+//! | `turns` | conversion of updates to deeds, without I/O |
+//! | `history` | the history of a loaded session, without I/O |
+//! | `choices` | its models and thinking levels |
+
+mod choices;
+mod history;
+mod questions;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use agentese::acp::{
+    AcpClientCapabilities, AcpClientSession, AcpElicitation, AcpImplementation, AcpInitializeParams,
+    AcpInitializeResult, AcpNewSession, AcpNewSessionParams, Command, Reply,
+};
+use agentese::serve::Options;
+use agentese::transport::Transport;
+use agentese_server_dialects::conversation::RemoteSessionError;
+use agentese_server_dialects::dialects::{ACP, DialectEntry};
+use serde_json::Map;
+
+use super::client_ui::ClientUi;
+use super::fidelity_report::{FidelityReport, FrameCounts};
+use super::launch::{MAX_COMMANDS, child, current_dir};
+use crate::error::BridgeError;
+use crate::options::BridgeOptions;
+use agentese_process::stderr::Stderr;
+use agentese_process::stdio;
+use connection::AcpConnection;
+use remote_agent::AcpRemoteAgent;
+
+/// Serves a client in a dialect until the client disconnects. Fails if the agent cannot be started or opens
+/// no session. Returns exit code 1 if the agent disconnects before the client.
+pub(super) async fn serve(
+    frontend: &'static DialectEntry,
+    options: &BridgeOptions,
+    stderr: &Stderr,
+) -> Result<ExitCode, BridgeError> {
+    let unusable = |trouble: String| BridgeError::Usage(format!("the agent: {trouble}"));
+    let transport =
+        Transport::from_child(child(options, stderr)?).map_err(|error| unusable(error.to_string()))?;
+    let counts = Arc::<FrameCounts>::default();
+    let (connection, events) = AcpConnection::from_transport(transport, counts.clone());
+    let opened = match connect(&connection).await {
+        Ok(opened) => opened,
+        Err(trouble) => {
+            connection.close().await;
+            return Err(unusable(trouble));
+        }
+    };
+    let fidelity = FidelityReport::new(frontend.spec(), ACP.spec(), counts);
+    let fidelity = Arc::new(fidelity.map_err(|error| unusable(error.to_string()))?);
+    let agent = AcpRemoteAgent::new(connection, events, opened, ClientUi::new());
+    let mut serving = Options::default();
+    serving.commands = MAX_COMMANDS;
+    serving.gate = Some(fidelity.gate());
+    serving.finish = agent.disconnected();
+    let server = agent.initial_state().server(frontend, agent.clone(), agent.persist(), &current_dir(), None);
+    let served = stdio::serve(server.build(), serving, stderr).await;
+    let disconnect_reason = agent.disconnect_reason();
+    agent.close().await;
+    options.report.as_deref().map_or(Ok(()), |path| fidelity.write_report(path))?;
+    match disconnect_reason {
+        Some(reason) => {
+            stderr.write_line(format_args!("Error: the agent is gone: {reason}"));
+            Ok(ExitCode::FAILURE)
+        }
+        None => Ok(served?),
+    }
+}
+
+/// Initializes the connection and opens a session. Fails with a sentence.
+async fn connect(
+    connection: &AcpConnection,
+) -> Result<(AcpInitializeResult, AcpNewSession), RemoteSessionError> {
+    let initialized = initialize(connection).await?;
+    let (its, ours) = (initialized.protocol_version, version());
+    if its != ours {
+        return Err(format!("it speaks version {its} of the protocol, not {ours}"));
+    }
+    let opened = new_session(connection).await?;
+    Ok((initialized, opened))
+}
+
+/// Returns the version of the protocol, whose revisions are numbers.
+fn version() -> u64 {
+    ACP.spec().revision.parse().unwrap_or_default()
+}
+
+async fn initialize(connection: &AcpConnection) -> Result<AcpInitializeResult, RemoteSessionError> {
+    let mut session = AcpClientSession::new();
+    (session.notices, session.compaction) = (Some(Map::new()).into(), Some(Map::new()).into());
+    let mut can = AcpClientCapabilities::new();
+    can.session = Some(session).into();
+    let mut forms = AcpElicitation::new();
+    forms.form = Some(Map::new()).into();
+    can.elicitation = Some(forms).into();
+    let mut params = AcpInitializeParams::new(version());
+    params.client_capabilities = Some(can).into();
+    params.client_info = Some(AcpImplementation::new("agentese", env!("CARGO_PKG_VERSION"))).into();
+    match connection.call(Command::Initialize(params)).await? {
+        Reply::Initialize(initialized) => Ok(initialized),
+        _ => Err("the answer is none to what was asked".to_owned()),
+    }
+}
+
+/// Opens a session in the directory of this process.
+async fn new_session(connection: &AcpConnection) -> Result<AcpNewSession, RemoteSessionError> {
+    let params = AcpNewSessionParams::new(current_dir().to_string_lossy(), Vec::new());
+    match connection.call(Command::NewSession(params)).await? {
+        Reply::NewSession(opened) => Ok(opened),
+        _ => Err("the answer is none to what was asked".to_owned()),
+    }
+}
+
+mod connection;
+mod event_loop;
+mod remote_agent;
+mod state;
+#[cfg(test)]
+mod tests;
+mod translator;

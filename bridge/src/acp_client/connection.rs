@@ -1,0 +1,378 @@
+//! The connection with an ACP agent: requests in both directions, each on one line.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentese::acp::{AcpCancelRequestParams, AcpPromptEnd, AcpStopReason, Command, Dialog, Failure, Reply};
+use agentese::framing::{FrameReader, Incoming};
+use agentese::tap::{Direction, Tap};
+use agentese::transport::{BoxReader, BoxWriter, ChildProcess, Transport};
+use agentese::wire::{Envelope, NamedUnion, ReplyUnion as _};
+use agentese_server_dialects::conversation::RemoteSessionError;
+use serde::Serialize;
+use serde::ser::{SerializeMap as _, Serializer};
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt as _;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+/// The time limit for all responses of an agent except those to prompts.
+const RESPONSE_LIMIT: Duration = Duration::from_secs(120);
+
+/// The error for callers after a disconnect of the agent.
+const DISCONNECTED: &str = "the agent is gone";
+
+/// The time limit for the exit of an agent that has closed its output.
+const EXIT_LIMIT: Duration = Duration::from_secs(2);
+
+/// A message from the agent, or a local event in order with the messages.
+pub(super) enum ConnectionEvent {
+    /// A notification.
+    Notification(Dialog),
+    /// A request, with its id for the response.
+    Request(Value, Dialog),
+    /// The prompt of the turn with that number is about to be sent.
+    TurnStarted(u64),
+    /// The response to that prompt: everything before belongs to its turn.
+    TurnEnded(u64, Result<AcpPromptEnd, RemoteSessionError>),
+    /// Another session is about to be opened. For a stored session it has the id; updates of that session are
+    /// then its history.
+    SessionRequested(Option<String>),
+    /// The outcome of opening the session, and the waiting caller.
+    SessionOpened(Outcome, OutcomeSender),
+    /// The outcome of setting an option of the session, and the waiting caller.
+    OptionSet(Outcome, OutcomeSender),
+    /// The connection has ended, for that reason. This is the last message.
+    Disconnected(String),
+}
+
+/// The outcome of a request.
+pub(super) type Outcome = Result<Reply, RemoteSessionError>;
+
+/// A caller that waits for an outcome.
+pub(super) type OutcomeSender = oneshot::Sender<Outcome>;
+
+/// A receiver of a response.
+enum Waiter {
+    /// A caller, with the method.
+    Caller(&'static str, OutcomeSender),
+    /// A caller behind the receiver of messages: that receiver gets the response in order with the messages,
+    /// and passes it on.
+    InOrder(&'static str, fn(Outcome, OutcomeSender) -> ConnectionEvent, OutcomeSender),
+    /// The receiver of messages, with the number of a turn.
+    Turn(u64),
+}
+
+/// This side of the connection. Dropping it ends the agent.
+pub(super) struct AcpConnection {
+    inner: Arc<ConnectionInner>,
+    child: Option<ChildProcess>,
+}
+
+struct ConnectionInner {
+    lines: UnboundedSender<String>,
+    events: UnboundedSender<ConnectionEvent>,
+    tap: Arc<dyn Tap>,
+    calls: Mutex<PendingCalls>,
+}
+
+#[derive(Default)]
+struct PendingCalls {
+    next: u64,
+    waiters: HashMap<u64, Waiter>,
+    disconnect_reason: Option<String>,
+}
+
+impl AcpConnection {
+    /// Connects to the other end of a transport. `tap` observes the received frames. Must be called on a
+    /// tokio runtime.
+    pub fn from_transport(
+        transport: Transport,
+        tap: Arc<dyn Tap>,
+    ) -> (Self, UnboundedReceiver<ConnectionEvent>) {
+        let (reader, writer, child) = transport.into_parts();
+        let (lines, waiting) = unbounded_channel();
+        let (events, receiver) = unbounded_channel();
+        let inner = Arc::new(ConnectionInner { lines, events, tap, calls: Mutex::default() });
+        tokio::spawn(write(writer, waiting));
+        let exit = child.as_ref().map(ChildProcess::exit);
+        let reading = inner.clone();
+        tokio::spawn(async move {
+            reading.read(reader).await;
+            let exit = async {
+                match exit {
+                    Some(exit) => Some(exit.await),
+                    None => None,
+                }
+            };
+            // An agent may close its output and continue to run.
+            let exit = tokio::time::timeout(EXIT_LIMIT, exit).await.ok().flatten();
+            reading
+                .disconnect(&exit.map_or_else(|| "it closed its output".to_owned(), |exit| exit.to_string()));
+        });
+        (Self { inner, child }, receiver)
+    }
+
+    /// Calls a method and waits for its response.
+    pub async fn call(&self, command: Command) -> Outcome {
+        let (answer, answered) = oneshot::channel();
+        let id = self.inner.request(&command, Waiter::Caller(command.name(), answer))?;
+        self.inner.wait_for_response(id, command.name(), answered).await
+    }
+
+    /// Calls a method. The receiver of messages first gets the outcome, wrapped by `heard`, in order with the
+    /// messages. Sends the request before returning.
+    pub fn call_in_order(
+        &self,
+        command: &Command,
+        wrap: fn(Outcome, OutcomeSender) -> ConnectionEvent,
+    ) -> impl Future<Output = Outcome> + Send + use<> {
+        let (answer, answered) = oneshot::channel();
+        let method = command.name();
+        let waiter = Waiter::InOrder(method, wrap, answer);
+        let inner = self.inner.clone();
+        let sent = inner.request(command, waiter);
+        async move { inner.wait_for_response(sent?, method, answered).await }
+    }
+
+    /// Announces the opening of another session to the receiver of messages.
+    pub fn announce_session(&self, id: Option<String>) {
+        let _ = self.inner.events.send(ConnectionEvent::SessionRequested(id));
+    }
+
+    /// Starts the turn with that number. Its end arrives as a message.
+    pub fn start_turn(&self, turn: u64, prompt: &Command) -> Result<(), RemoteSessionError> {
+        // This message must precede all messages of the turn.
+        let _ = self.inner.events.send(ConnectionEvent::TurnStarted(turn));
+        self.inner.request(prompt, Waiter::Turn(turn)).map(drop).inspect_err(|trouble| {
+            let _ = self.inner.events.send(ConnectionEvent::TurnEnded(turn, Err(trouble.clone())));
+        })
+    }
+
+    /// Abandons a turn and reports it as cancelled.
+    pub fn cancel_turn(&self, turn: u64) {
+        let cancelled = AcpPromptEnd::new(AcpStopReason::Cancelled);
+        let _ = self.inner.events.send(ConnectionEvent::TurnEnded(turn, Ok(cancelled)));
+    }
+
+    /// Sends a notification.
+    pub fn notify(&self, command: &Command) {
+        self.inner.notify(command);
+    }
+
+    /// Responds to a request of the agent.
+    pub fn respond(&self, id: &Value, result: impl Serialize) {
+        self.inner.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+    }
+
+    /// Responds that a method is unknown.
+    pub fn reject(&self, id: &Value, method: &str) {
+        self.inner.reject(id, Failure::UnknownCommand, &[("method", method)]);
+    }
+
+    /// Ends the agent: closes its stdin, then ends the process if it continues to run.
+    pub async fn close(&self) {
+        if let Some(child) = &self.child {
+            child.close_stdin();
+            child.shutdown().await;
+        }
+    }
+}
+
+impl ConnectionInner {
+    fn calls(&self) -> MutexGuard<'_, PendingCalls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn send(&self, frame: &Value) {
+        let _ = self.lines.send(frame.to_string());
+    }
+
+    fn notify(&self, command: &Command) {
+        self.send(&json!({"jsonrpc": "2.0", "method": command.name(), "params": CommandParams(command)}));
+    }
+
+    fn reject(&self, id: &Value, failure: Failure, values: &[(&str, &str)]) {
+        let refusal = failure.command_error(values);
+        let error = json!({"code": refusal.code, "message": refusal.message});
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "error": error}));
+    }
+
+    /// Sends a request and returns its id.
+    fn request(&self, command: &Command, waiter: Waiter) -> Result<u64, RemoteSessionError> {
+        let mut calls = self.calls();
+        if let Some(reason) = &calls.disconnect_reason {
+            return Err(reason.clone());
+        }
+        calls.next += 1;
+        let id = calls.next;
+        calls.waiters.insert(id, waiter);
+        // Sent under the lock, so that lines are in the order of their ids.
+        self.send(
+            &json!({"jsonrpc": "2.0", "id": id, "method": command.name(), "params": CommandParams(command)}),
+        );
+        Ok(id)
+    }
+
+    /// Waits for a response until the time limit.
+    async fn wait_for_response(
+        &self,
+        id: u64,
+        method: &str,
+        mut answered: oneshot::Receiver<Outcome>,
+    ) -> Outcome {
+        if let Ok(answer) = tokio::time::timeout(RESPONSE_LIMIT, &mut answered).await {
+            return answer.unwrap_or_else(|_| Err(DISCONNECTED.to_owned()));
+        }
+        if let Some(waiter) = self.take_waiter(id) {
+            self.notify(&Command::CancelRequest(AcpCancelRequestParams::new(id.into())));
+            let limit = RESPONSE_LIMIT.as_secs();
+            let trouble = format!("the agent did not answer `{method}` within {limit} seconds");
+            self.settle(waiter, Err(trouble));
+        }
+        answered.await.unwrap_or_else(|_| Err(DISCONNECTED.to_owned()))
+    }
+
+    /// Removes the receiver of a response. Returns `None` if the response has arrived.
+    fn take_waiter(&self, id: u64) -> Option<Waiter> {
+        self.calls().waiters.remove(&id)
+    }
+
+    async fn read(&self, reader: BoxReader) {
+        let mut frames = FrameReader::new(reader);
+        let mut batch = Vec::new();
+        while let Ok(count) = frames.next_batch(&mut batch).await {
+            if count == 0 {
+                return;
+            }
+            for incoming in batch.drain(..) {
+                match incoming {
+                    Incoming::Frame(text) if text.as_str().trim().is_empty() => {}
+                    Incoming::Frame(text) => {
+                        self.tap.frame(Direction::Received, text.as_str());
+                        match serde_json::from_str(text.as_str()) {
+                            Ok(frame) => self.handle_frame(frame),
+                            Err(error) => tracing::warn!(%error, "a line of the agent is no frame"),
+                        }
+                    }
+                    Incoming::Fault(fault) => tracing::warn!(%fault, "a line of the agent was dropped"),
+                }
+            }
+        }
+    }
+
+    fn handle_frame(&self, mut frame: Value) {
+        let (id, params) = (frame["id"].take(), frame["params"].take());
+        match (frame["method"].as_str(), id.is_null()) {
+            (Some(method), no_answer) => {
+                let dialog = Dialog::decode(method, &params.to_string(), Envelope::NONE);
+                match dialog {
+                    Some(Ok(dialog)) if no_answer => {
+                        let _ = self.events.send(ConnectionEvent::Notification(dialog));
+                    }
+                    Some(Ok(dialog)) => {
+                        let _ = self.events.send(ConnectionEvent::Request(id, dialog));
+                    }
+                    Some(Err(error)) if no_answer => {
+                        tracing::warn!(method, %error, "a notification of the agent cannot be read");
+                    }
+                    Some(Err(error)) => {
+                        tracing::warn!(method, %error, "a request of the agent cannot be read");
+                        let reason = error.to_string();
+                        let values = [("method", method), ("reason", &reason)];
+                        self.reject(&id, Failure::InvalidParameters, &values);
+                    }
+                    None if no_answer => tracing::debug!(method, "a notification is not known"),
+                    None => self.reject(&id, Failure::UnknownCommand, &[("method", method)]),
+                }
+            }
+            (None, false) => self.handle_response(&id, frame),
+            (None, true) => tracing::warn!("a frame of the agent has neither a method nor an id"),
+        }
+    }
+
+    fn handle_response(&self, id: &Value, mut frame: Value) {
+        let waiter = id.as_u64().and_then(|id| self.take_waiter(id));
+        let error = frame["error"].take();
+        let outcome = if error.is_null() { Ok(frame["result"].take()) } else { Err(error_text(&error)) };
+        match waiter {
+            Some(waiter) => self.settle(waiter, outcome),
+            None => tracing::debug!("the agent answered what nobody waits for"),
+        }
+    }
+
+    /// Passes a response to its receiver.
+    fn settle(&self, waiter: Waiter, outcome: Result<Value, RemoteSessionError>) {
+        match waiter {
+            Waiter::Caller(method, caller) => {
+                let _ = caller.send(outcome.and_then(|result| decode_result(method, &result)));
+            }
+            Waiter::InOrder(method, wrap, caller) => {
+                let outcome = outcome.and_then(|result| decode_result(method, &result));
+                let _ = self.events.send(wrap(outcome, caller));
+            }
+            Waiter::Turn(turn) => {
+                let ended = outcome.and_then(|result| {
+                    serde_json::from_value(result)
+                        .map_err(|error| format!("the agent's answer to a prompt cannot be read: {error}"))
+                });
+                let _ = self.events.send(ConnectionEvent::TurnEnded(turn, ended));
+            }
+        }
+    }
+
+    fn disconnect(&self, reason: &str) {
+        let waiters = {
+            let mut calls = self.calls();
+            calls.disconnect_reason = Some(reason.to_owned());
+            std::mem::take(&mut calls.waiters)
+        };
+        for waiter in waiters.into_values() {
+            // The end of the agent ends the turn.
+            if !matches!(waiter, Waiter::Turn(_)) {
+                self.settle(waiter, Err(reason.to_owned()));
+            }
+        }
+        let _ = self.events.send(ConnectionEvent::Disconnected(reason.to_owned()));
+    }
+}
+
+async fn write(mut writer: BoxWriter, mut lines: UnboundedReceiver<String>) {
+    while let Some(mut line) = lines.recv().await {
+        line.push('\n');
+        // The reader detects a disconnected agent.
+        if writer.write_all(line.as_bytes()).await.is_err() || writer.flush().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Decodes the result of a method.
+fn decode_result(method: &str, result: &Value) -> Result<Reply, RemoteSessionError> {
+    let read = Reply::decode(method, Some(&result.to_string()));
+    let unreadable = |why: String| format!("the agent's answer to `{method}` cannot be read: {why}");
+    read.ok_or_else(|| unreadable("no such method".to_owned()))?
+        .map_err(|error| unreadable(error.to_string()))
+}
+
+/// Converts an error to a sentence.
+fn error_text(error: &Value) -> String {
+    let message = error["message"].as_str().unwrap_or("the agent refused it");
+    // Some agents send the details beside a general message.
+    match error["data"].as_str().or_else(|| error["data"]["details"].as_str()) {
+        Some(details) => format!("{message}: {details}"),
+        None => message.to_owned(),
+    }
+}
+
+/// The parameters of a command.
+struct CommandParams<'a>(&'a Command);
+
+impl Serialize for CommandParams<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        self.0.encode(&mut map)?;
+        map.end()
+    }
+}

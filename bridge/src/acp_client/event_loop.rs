@@ -1,0 +1,345 @@
+//! Messages and requests of the agent on their way to the engine: updates become deeds, in order, and turns
+//! end.
+
+use std::sync::Arc;
+
+use agentese::acp::{
+    AcpConfigOption, AcpElicitParams, AcpElicitationAction, AcpElicitationAnswer, AcpElicitationMode,
+    AcpPromptEnd, AcpRequestPermission, AcpSessionUpdate, AcpStopReason, AcpUpdate, Dialog, Reply,
+};
+use agentese::types::ExtensionWidget;
+use agentese::wire::NamedUnion as _;
+use agentese_server_base::ui;
+use agentese_server_engine::engine::RemoteEvent;
+use agentese_server_engine::resources::{CommandInfo, CommandSource};
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio_util::sync::CancellationToken;
+
+use super::choices::Choices;
+use super::connection::{ConnectionEvent, Outcome};
+use super::history::History;
+use super::questions::{self, Permission};
+use super::state::AcpContext;
+use super::translator::UpdateTranslator;
+use crate::{convert, event_queue};
+
+/// The key of the widget with the agent's plan.
+const PLAN: &str = "plan";
+
+/// The maximum number of stored updates of a session that is being opened.
+const MAX_EARLY_UPDATES: usize = 16;
+
+/// Converts messages of the agent to deeds.
+pub(super) struct AcpEventLoop {
+    context: Arc<AcpContext>,
+    remote_events: event_queue::Sender,
+    translator: UpdateTranslator,
+    /// `true` between the sending of a prompt and its response, in the order of the messages.
+    in_turn: bool,
+    /// The turn whose start was reported before its prompt was sent.
+    started_turn: Option<u64>,
+    /// `true` after a warning about an update outside of a turn.
+    warned_outside_turn: bool,
+    loading: Option<LoadingSession>,
+}
+
+/// A session that is being opened.
+#[derive(Default)]
+struct LoadingSession {
+    /// The id of a stored session. `None` if the agent creates a session.
+    id: Option<String>,
+    /// The messages of the session.
+    history: History,
+    /// The other updates of the session.
+    early: Vec<AcpSessionUpdate>,
+}
+
+impl LoadingSession {
+    /// Stores an update of the session. Returns an update of another session.
+    fn store(&mut self, update: AcpSessionUpdate, current: &str) -> Option<AcpSessionUpdate> {
+        let is_it = self.id.as_ref().map_or(update.session_id != current, |id| *id == update.session_id);
+        if !is_it {
+            return Some(update);
+        }
+        if is_conversation(&update.update) {
+            // A new session cannot have messages before it is open.
+            if self.id.is_some() {
+                self.history.push(update.update);
+            }
+        } else if self.early.len() < MAX_EARLY_UPDATES {
+            self.early.push(update);
+        }
+        None
+    }
+}
+
+/// Returns `true` if an update is part of the conversation.
+fn is_conversation(update: &AcpUpdate) -> bool {
+    matches!(
+        update,
+        AcpUpdate::UserMessageChunk(_)
+            | AcpUpdate::AgentMessageChunk(_)
+            | AcpUpdate::AgentThoughtChunk(_)
+            | AcpUpdate::ToolCall(_)
+            | AcpUpdate::ToolCallUpdate(_)
+    )
+}
+
+impl AcpEventLoop {
+    pub fn new(context: Arc<AcpContext>, remote_events: event_queue::Sender) -> Self {
+        Self {
+            context,
+            remote_events,
+            translator: UpdateTranslator::default(),
+            in_turn: false,
+            started_turn: None,
+            warned_outside_turn: false,
+            loading: None,
+        }
+    }
+
+    pub async fn run(mut self, mut incoming: UnboundedReceiver<ConnectionEvent>) {
+        while let Some(event) = incoming.recv().await {
+            match event {
+                ConnectionEvent::TurnStarted(number) => {
+                    (self.in_turn, self.warned_outside_turn) = (true, false);
+                    let events = self.translator.start_turn();
+                    if self.started_turn.take() != Some(number) {
+                        self.send(events);
+                    }
+                }
+                ConnectionEvent::Notification(Dialog::SessionUpdate(update)) => self.handle_update(update),
+                ConnectionEvent::SessionRequested(id) => {
+                    self.loading = Some(LoadingSession { id, ..LoadingSession::default() })
+                }
+                ConnectionEvent::SessionOpened(outcome, waiting) => {
+                    self.session_opened(&outcome);
+                    let _ = waiting.send(outcome);
+                }
+                ConnectionEvent::OptionSet(outcome, waiting) => {
+                    self.option_set(&outcome);
+                    let _ = waiting.send(outcome);
+                }
+                ConnectionEvent::Notification(_) => {}
+                ConnectionEvent::Request(id, Dialog::RequestPermission(request)) => {
+                    self.request_permission(id, request)
+                }
+                ConnectionEvent::Request(id, Dialog::Elicit(form)) => self.elicit(id, form),
+                // This side announced no other capabilities.
+                ConnectionEvent::Request(id, dialog) => self.context.connection.reject(&id, dialog.name()),
+                ConnectionEvent::TurnEnded(number, ended) => self.end_turn(number, ended),
+                ConnectionEvent::Disconnected(reason) => {
+                    let turn = {
+                        let mut state = self.context.state();
+                        state.disconnect_reason = Some(reason.clone());
+                        state.turn.take()
+                    };
+                    self.send(vec![RemoteEvent::Disconnected(reason)]);
+                    if let Some(turn) = turn {
+                        turn.stopped.cancel();
+                        turn.ended.cancel();
+                    }
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Handles the outcome of opening a session.
+    fn session_opened(&mut self, outcome: &Outcome) {
+        let loading = self.loading.take().unwrap_or_default();
+        let (id, options) = match outcome {
+            Ok(Reply::NewSession(opened)) => {
+                let options = opened.config_options.as_option().cloned();
+                (Some(opened.session_id.clone()), Some(options.unwrap_or_default()))
+            }
+            Ok(Reply::LoadSession(loaded)) => (loading.id, loaded.config_options.as_option().cloned()),
+            _ => return,
+        };
+        let Some(id) = id else { return };
+        {
+            let mut state = self.context.state();
+            state.session = id;
+            (state.history, state.name) = (loading.history.messages(), None);
+        }
+        options.into_iter().for_each(|options| self.store_choices(options));
+        loading.early.into_iter().for_each(|update| self.handle_update(update));
+    }
+
+    /// Handles the outcome of setting an option.
+    fn option_set(&mut self, outcome: &Outcome) {
+        let choices = {
+            let mut state = self.context.state();
+            state.pending_options = state.pending_options.saturating_sub(1);
+            state.choices.clone()
+        };
+        match outcome {
+            Ok(Reply::SetConfigOption(set)) => self.store_choices(set.config_options.clone()),
+            // The change failed, so the client must see the previous value again.
+            _ => self.report_choices(&choices),
+        }
+    }
+
+    /// Stores the options of the session.
+    fn store_choices(&self, options: Vec<AcpConfigOption>) {
+        let choices = Choices::of(options);
+        self.context.state().choices = choices.clone();
+        self.report_choices(&choices);
+    }
+
+    fn report_choices(&self, choices: &Choices) {
+        if self.context.state().pending_options == 0 {
+            let model = choices.model().map(|model| RemoteEvent::ModelChanged(Box::new(model)));
+            self.send(model.into_iter().chain(choices.level().map(RemoteEvent::ThinkingChanged)).collect());
+        }
+    }
+
+    fn send(&self, events: Vec<RemoteEvent>) {
+        events.into_iter().for_each(|event| self.remote_events.send(event));
+    }
+
+    /// Handles an update. Drops updates of previous sessions.
+    fn handle_update(&mut self, update: AcpSessionUpdate) {
+        let current = self.context.state().session.clone();
+        let update = match &mut self.loading {
+            Some(loading) => loading.store(update, &current),
+            None => Some(update),
+        };
+        let Some(update) = update else { return };
+        if update.session_id != current {
+            tracing::debug!(session = update.session_id, "an update of another session was dropped");
+        } else if is_conversation(&update.update) && !self.in_turn {
+            // A run that starts with this update would never end.
+            if !std::mem::replace(&mut self.warned_outside_turn, true) {
+                tracing::warn!("the agent tells of its work outside of a turn: that is dropped");
+            }
+        } else {
+            self.update(update.update);
+        }
+    }
+
+    fn update(&mut self, update: AcpUpdate) {
+        match update {
+            AcpUpdate::Plan(plan) => {
+                let line = |entry: agentese::acp::AcpPlanEntry| {
+                    format!("{}: {}", entry.status.as_str(), entry.content)
+                };
+                let mut widget = ExtensionWidget::new(PLAN);
+                widget.lines = Some(plan.entries.into_iter().map(line).collect());
+                self.context.ui.show(ui::Notice::Widget(widget));
+            }
+            AcpUpdate::AvailableCommandsUpdate(commands) => {
+                let info = |command: agentese::acp::AcpAvailableCommand| CommandInfo {
+                    source: CommandSource::Extension,
+                    name: command.name,
+                    description: Some(command.description),
+                    location: None,
+                    path: None,
+                };
+                let commands = commands.available_commands.into_iter().map(info).collect();
+                self.context.state().commands = commands;
+            }
+            AcpUpdate::ConfigOptionUpdate(options) => self.store_choices(options.config_options),
+            AcpUpdate::SessionInfoUpdate(info) => {
+                if let Some(title) = info.title.into_option() {
+                    self.context.state().name = Some(title.clone());
+                    self.send(vec![RemoteEvent::SessionNamed(title)]);
+                }
+            }
+            AcpUpdate::Notice(notice) => {
+                let more = notice.description.as_option().map(|more| format!("\n{more}")).unwrap_or_default();
+                self.context.ui.notify(&format!("{}{more}", notice.title), notice.severity.as_str());
+            }
+            update => {
+                let mut events = self.translator.translate(update);
+                // A compaction between turns has no other end.
+                if !self.in_turn
+                    && events.iter().any(|event| matches!(event, RemoteEvent::CompactionEnded { .. }))
+                {
+                    events.push(RemoteEvent::Settled { aborted: false });
+                }
+                self.send(events);
+            }
+        }
+    }
+
+    fn end_turn(&mut self, number: u64, ended: Result<AcpPromptEnd, String>) {
+        let cancelled = ended.as_ref().is_ok_and(|ended| ended.stop_reason == AcpStopReason::Cancelled);
+        let (turn, next) = {
+            let mut state = self.context.state();
+            let Some(turn) = state.turn.take_if(|turn| turn.number == number) else {
+                // The turn was abandoned.
+                return;
+            };
+            // Input that waits when the turn is stopped stays until the next turn.
+            let stopped = cancelled || turn.stopped.is_cancelled();
+            let next = if stopped { None } else { state.held_input.pop_front() };
+            (turn, next.map(|input| (state.start_turn(), input)))
+        };
+        turn.stopped.cancel();
+        self.in_turn = false;
+        let (mut events, aborted) = self.translator.end_turn(ended);
+        events.push(RemoteEvent::RunEnded { will_retry: false });
+        match next {
+            Some((next, input)) => {
+                // A run for waiting input starts with that input.
+                events.extend([
+                    RemoteEvent::RunStarted,
+                    RemoteEvent::MessageAdded(Box::new(convert::user(input.0.clone()))),
+                ]);
+                self.send(events);
+                self.started_turn = Some(next.number);
+                // On failure, the end of the turn arrives as a message.
+                let _ = self.context.send_prompt(next, input);
+            }
+            None => {
+                events.push(RemoteEvent::Settled { aborted });
+                self.send(events);
+            }
+        }
+        turn.ended.cancel();
+    }
+
+    /// Returns the token that dismisses questions of a session. Between turns it is never cancelled. Returns
+    /// `None` for another session.
+    fn dismissal(&self, session: &str) -> Option<CancellationToken> {
+        let state = self.context.state();
+        let stopped = state.turn.as_ref().map(|turn| turn.stopped.clone()).unwrap_or_default();
+        (state.session == session).then_some(stopped)
+    }
+
+    /// Requests a permission from the user, and responds to the agent.
+    fn request_permission(&mut self, id: Value, request: AcpRequestPermission) {
+        let Some(stopped) = self.dismissal(&request.session_id) else {
+            return self.context.connection.respond(&id, questions::denial());
+        };
+        if self.in_turn {
+            let events = self.translator.translate_permission(&request.tool_call);
+            self.send(events);
+        }
+        let permission = Permission::of(request);
+        let context = self.context.clone();
+        tokio::spawn(async move {
+            let put = context.ui.show_dialog(permission.dialog.clone());
+            let answer = stopped.run_until_cancelled(put).await.flatten();
+            context.connection.respond(&id, permission.answer(answer));
+        });
+    }
+
+    /// Requests the values of a form from the user, and responds to the agent.
+    fn elicit(&self, id: Value, form: AcpElicitParams) {
+        let session = form.session_id.as_option().cloned();
+        let dismissal =
+            session.map_or_else(|| Some(CancellationToken::new()), |session| self.dismissal(&session));
+        let closed = AcpElicitationAnswer::new(AcpElicitationAction::Cancel);
+        let Some(stopped) = dismissal.filter(|_| form.mode == AcpElicitationMode::Form) else {
+            return self.context.connection.respond(&id, closed);
+        };
+        let context = self.context.clone();
+        tokio::spawn(async move {
+            let filled = stopped.run_until_cancelled(questions::fill_form(&context.ui, form)).await;
+            context.connection.respond(&id, filled.unwrap_or(closed));
+        });
+    }
+}

@@ -1,0 +1,376 @@
+//! Buffer for tool calls that an agent announces after the answer that contains them, without I/O.
+
+use std::time::Duration;
+
+use agentese::any::Event;
+use agentese::types::{AssistantBlock, AssistantMessage, StopReason, ToolCall};
+use agentese::view::{Block, Message, MessageState, Role};
+use agentese_server_engine::engine::RemoteEvent;
+use agentese_server_models::StreamEvent;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::convert;
+use super::translator::Step;
+
+/// The time to wait for another call of an answer after its first call. Agents announce these calls in quick
+/// succession. Silence means that a tool works, and then the client must see its call. A later call belongs
+/// to the next answer.
+const CALL_WINDOW: Duration = Duration::from_millis(300);
+
+/// Holds an answer while calls may follow. Three events release the answer: any step of the agent except the
+/// start of a call, a question after the start of a call, or [`BESIDE`] after that start.
+#[derive(Debug, Default)]
+pub(super) struct ToolCallBuffer {
+    buffered: Option<BufferedAnswer>,
+    /// `true` while later calls may belong to the last answer. If that answer was released, they get an answer
+    /// of their own.
+    calls_may_follow: bool,
+    /// The unfinished calls of that answer. Another answer would end their turn.
+    running_calls: Vec<String>,
+    /// The steps of later calls, held until the open calls have ended.
+    waiting_steps: Vec<Step>,
+    /// The calls among these whose start was released early, because the agent sent a question.
+    announced: Vec<String>,
+}
+
+#[derive(Debug)]
+struct BufferedAnswer {
+    answer: Box<AssistantMessage>,
+    calls: Vec<ToolCall>,
+    /// The end of the retry that produced the answer.
+    retry_end: Option<Step>,
+    /// The deadline for another call, or `None` before the first call.
+    deadline: Option<Instant>,
+}
+
+impl BufferedAnswer {
+    fn of(answer: Box<AssistantMessage>) -> Self {
+        Self { answer, calls: Vec::new(), retry_end: None, deadline: None }
+    }
+}
+
+/// Returns `true` if calls may follow the answer of an event. That is the case if the event has no stop reason,
+/// or if a user message is within the answer.
+pub(super) fn may_call(event: &Event) -> bool {
+    let Event::MessageEnded { message } = event else { return false };
+    let is_answer = message.role == Role::Assistant
+        && message.stop_reason.is_none()
+        && !message.is_gone()
+        && !matches!(message.state, MessageState::Failed | MessageState::Aborted)
+        && !message.blocks.iter().any(|block| matches!(block, Block::Tool(_)));
+    is_answer || message.role == Role::User
+}
+
+impl ToolCallBuffer {
+    /// Returns the steps to pass on. Holds an answer if calls `may_follow`.
+    pub fn push(&mut self, steps: Vec<Step>, may_follow: bool) -> Vec<Step> {
+        let mut passed = Vec::new();
+        for step in steps {
+            match step {
+                step if self.must_wait(&step) => self.waiting_steps.push(step),
+                Step::Event(RemoteEvent::AnswerEnded(answer)) => {
+                    passed.extend(self.flush());
+                    let has_calls =
+                        answer.content.iter().any(|block| matches!(block, AssistantBlock::ToolCall(_)));
+                    self.calls_may_follow = may_follow && !has_calls;
+                    match self.calls_may_follow {
+                        true => self.buffered = Some(BufferedAnswer::of(answer)),
+                        false => passed.push(Step::Event(RemoteEvent::AnswerEnded(answer))),
+                    }
+                }
+                Step::Event(RemoteEvent::ToolStarted(call)) if self.calls_may_follow => {
+                    self.add_call(call, &mut passed)
+                }
+                Step::Event(RemoteEvent::ToolEnded(id, output)) => {
+                    passed.extend(self.release_answer());
+                    self.running_calls.retain(|open| *open != id);
+                    passed.push(Step::Event(RemoteEvent::ToolEnded(id, output)));
+                    if self.running_calls.is_empty() {
+                        passed.extend(self.release_waiting());
+                    }
+                }
+                // Updates of tools and settings end no turn.
+                step @ Step::Event(RemoteEvent::ToolUpdated(..)) => {
+                    passed.extend(self.release_answer());
+                    passed.push(step);
+                }
+                step @ Step::Event(RemoteEvent::SessionNamed(_) | RemoteEvent::ThinkingChanged(_)) => {
+                    passed.push(step)
+                }
+                step @ Step::Event(RemoteEvent::RetryEnded { .. }) => match &mut self.buffered {
+                    Some(held) => held.retry_end = Some(step),
+                    None => passed.push(step),
+                },
+                step @ (Step::Event(_) | Step::CompactionEnded { .. }) => {
+                    passed.extend(self.flush());
+                    self.calls_may_follow &= !matches!(step, Step::Event(RemoteEvent::RunEnded { .. }));
+                    passed.push(step);
+                }
+                step => passed.push(step),
+            }
+        }
+        passed
+    }
+
+    fn add_call(&mut self, call: ToolCall, passed: &mut Vec<Step>) {
+        let buffered = self.buffered.get_or_insert_with(|| {
+            passed.push(Step::Event(RemoteEvent::AnswerUpdated(StreamEvent::Start)));
+            BufferedAnswer::of(Box::new(convert::answer(&Message::default())))
+        });
+        let (id, name) = (call.id.clone(), call.name.clone());
+        let arguments = Value::Object(call.arguments.clone()).to_string();
+        let grown = [
+            StreamEvent::ToolCallStart { id, name },
+            StreamEvent::ToolCallDelta(arguments),
+            StreamEvent::ToolCallEnd,
+        ];
+        passed.extend(grown.map(|event| Step::Event(RemoteEvent::AnswerUpdated(event))));
+        buffered.answer.content.push(call.clone().into());
+        buffered.answer.stop_reason = StopReason::ToolUse;
+        buffered.calls.push(call);
+        buffered.deadline.get_or_insert_with(|| Instant::now() + CALL_WINDOW);
+    }
+
+    /// Returns `true` if a step belongs to a later call while earlier calls are unfinished.
+    fn must_wait(&self, step: &Step) -> bool {
+        let is_behind = |id: &String| {
+            let began =
+                |step: &Step| matches!(step, Step::Event(RemoteEvent::ToolStarted(call)) if call.id == *id);
+            self.waiting_steps.iter().any(began)
+        };
+        match step {
+            Step::Event(RemoteEvent::ToolStarted(_)) => {
+                self.calls_may_follow && self.buffered.is_none() && !self.running_calls.is_empty()
+            }
+            Step::Event(RemoteEvent::ToolUpdated(id, _) | RemoteEvent::ToolEnded(id, _)) => is_behind(id),
+            _ => false,
+        }
+    }
+
+    /// Returns all held steps.
+    pub fn flush(&mut self) -> Vec<Step> {
+        let mut rest = self.release_answer();
+        self.running_calls.clear();
+        while !self.waiting_steps.is_empty() {
+            rest.extend(self.release_waiting());
+            rest.extend(self.release_answer());
+            self.running_calls.clear();
+        }
+        rest
+    }
+
+    /// Returns the steps that waited for the end of earlier calls.
+    fn release_waiting(&mut self) -> Vec<Step> {
+        let waiting = std::mem::take(&mut self.waiting_steps);
+        self.announced.clear();
+        self.push(waiting, false)
+    }
+
+    /// Returns the held answer and its started calls.
+    fn release_answer(&mut self) -> Vec<Step> {
+        let Some(BufferedAnswer { answer, calls, retry_end: retried, .. }) = self.buffered.take() else {
+            return Vec::new();
+        };
+        self.running_calls.extend(calls.iter().map(|call| call.id.clone()));
+        let answered = std::iter::once(Step::Event(RemoteEvent::AnswerEnded(answer))).chain(retried);
+        answered.chain(calls.into_iter().map(|call| Step::Event(RemoteEvent::ToolStarted(call)))).collect()
+    }
+
+    /// Returns the started calls before a question of the agent, because one of them may have caused the
+    /// question. For calls that wait for others, returns only the start, ahead of their answer.
+    pub fn release_for_question(&mut self) -> Vec<Step> {
+        let mut started = self.release_started();
+        for step in &self.waiting_steps {
+            if let Step::Event(RemoteEvent::ToolStarted(call)) = step
+                && !self.announced.contains(&call.id)
+            {
+                self.announced.push(call.id.clone());
+                started.push(step.clone());
+            }
+        }
+        started
+    }
+
+    /// Returns the held answer if a call has started. Without a call, the answer is held further.
+    pub fn release_started(&mut self) -> Vec<Step> {
+        match self.buffered.as_ref().is_some_and(|held| held.deadline.is_some()) {
+            true => self.release_answer(),
+            false => Vec::new(),
+        }
+    }
+
+    /// Completes at the deadline for another call. Never completes before the first call.
+    pub async fn wait_for_deadline(&self) {
+        match self.buffered.as_ref().and_then(|held| held.deadline) {
+            Some(until) => tokio::time::sleep_until(until).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentese_server_tools::ToolOutput;
+    use serde_json::Map;
+
+    use super::*;
+
+    fn ended(stop_reason: Option<&str>) -> Event {
+        let mut message = Message::default();
+        message.role = Role::Assistant;
+        message.stop_reason = stop_reason.map(str::to_owned);
+        Event::MessageEnded { message: message.into() }
+    }
+
+    fn answered() -> Step {
+        Step::Event(RemoteEvent::AnswerEnded(Box::new(convert::answer(&Message::default()))))
+    }
+
+    fn began(id: &str) -> Step {
+        Step::Event(RemoteEvent::ToolStarted(ToolCall::new(id, "shell", Map::new())))
+    }
+
+    /// Returns the kinds of steps, with the number of calls of an answer.
+    fn kinds(steps: &[Step]) -> Vec<String> {
+        let kind = |step: &Step| match step {
+            Step::Event(RemoteEvent::AnswerEnded(answer)) => format!("answer of {}", answer.content.len()),
+            Step::Event(RemoteEvent::ToolStarted(call)) => format!("began {}", call.id),
+            Step::Event(RemoteEvent::AnswerUpdated(_)) => "grew".to_owned(),
+            other => format!("{other:?}"),
+        };
+        steps.iter().map(kind).collect()
+    }
+
+    #[test]
+    fn calls_that_follow_an_answer_are_put_into_it() {
+        let mut late = ToolCallBuffer::default();
+        assert!(late.push(vec![answered()], true).is_empty());
+        assert_eq!(kinds(&late.push(vec![began("c1"), began("c2")], false)), ["grew"; 6]);
+        let over = Step::Event(RemoteEvent::RunEnded { will_retry: false });
+        let passed = late.push(vec![over], false);
+        assert_eq!(kinds(&passed)[..3], ["answer of 2", "began c1", "began c2"]);
+        let Step::Event(RemoteEvent::AnswerEnded(answer)) = &passed[0] else { panic!("{passed:?}") };
+        assert_eq!(answer.stop_reason, StopReason::ToolUse);
+        assert!(late.flush().is_empty());
+    }
+
+    #[test]
+    fn an_answer_without_calls_is_passed_on_as_it_is() {
+        let mut late = ToolCallBuffer::default();
+        assert_eq!(kinds(&late.push(vec![answered()], false)), ["answer of 0"]);
+        late.push(vec![answered()], true);
+        assert_eq!(kinds(&late.push(vec![answered()], true)), ["answer of 0"]);
+        assert_eq!(kinds(&late.flush()), ["answer of 0"]);
+        let over = Step::Event(RemoteEvent::RunEnded { will_retry: false });
+        assert_eq!(late.push(vec![over.clone()], false), [over]);
+        assert_eq!(kinds(&late.push(vec![began("c1")], false)), ["began c1"]);
+    }
+
+    #[test]
+    fn an_answer_with_a_stop_reason_has_all_its_calls() {
+        assert!(may_call(&ended(None)));
+        assert!(!may_call(&ended(Some("stop"))));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_call_does_not_hold_its_answer() {
+        let mut late = ToolCallBuffer::default();
+        late.push(vec![answered()], true);
+        let none = tokio::time::timeout(100 * CALL_WINDOW, late.wait_for_deadline()).await;
+        assert!(none.is_err() && late.release_started().is_empty(), "no call has begun");
+        late.push(vec![began("c1"), began("c2")], false);
+        late.wait_for_deadline().await;
+        assert_eq!(kinds(&late.release_started()), ["answer of 2", "began c1", "began c2"]);
+    }
+
+    #[test]
+    fn a_late_call_waits_for_the_released_calls() {
+        let ended = |id: &str| Step::Event(RemoteEvent::ToolEnded(id.to_owned(), ToolOutput::text(id)));
+        let late = || {
+            let mut late = ToolCallBuffer::default();
+            late.push(vec![answered()], true);
+            late.push(vec![began("c1")], false);
+            assert_eq!(kinds(&late.release_started()), ["answer of 1", "began c1"]);
+            assert!(late.push(vec![began("c2"), began("c3"), ended("c2")], false).is_empty());
+            late
+        };
+        let passed = late().push(vec![ended("c1")], false);
+        let told: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
+        assert_eq!(told[1..4], ["answer of 2", "began c2", "began c3"]);
+        assert_eq!((&passed[0], passed.last().unwrap()), (&ended("c1"), &ended("c2")));
+        // The end of the run also releases the held steps.
+        let over = Step::Event(RemoteEvent::RunEnded { will_retry: false });
+        let passed = late().push(vec![over.clone()], false);
+        assert_eq!(kinds(&passed).iter().filter(|kind| kind.starts_with("began")).count(), 2);
+        assert_eq!(passed.last(), Some(&over));
+    }
+
+    #[test]
+    fn a_call_after_the_end_of_another_gets_its_own_answer() {
+        let mut late = ToolCallBuffer::default();
+        late.push(vec![answered()], true);
+        late.push(vec![began("c1")], false);
+        let ended = Step::Event(RemoteEvent::ToolEnded("c1".to_owned(), ToolOutput::text("out")));
+        let passed = late.push(vec![ended], false);
+        assert_eq!(kinds(&passed)[..2], ["answer of 1", "began c1"]);
+        assert_eq!(kinds(&late.push(vec![began("c2")], false)), ["grew"; 4]);
+        assert_eq!(kinds(&late.flush()), ["answer of 1", "began c2"]);
+    }
+
+    #[test]
+    fn a_question_follows_the_start_of_a_waiting_call() {
+        let ended = |id: &str| Step::Event(RemoteEvent::ToolEnded(id.to_owned(), ToolOutput::text(id)));
+        let mut late = ToolCallBuffer::default();
+        late.push(vec![answered()], true);
+        late.push(vec![began("c1")], false);
+        assert_eq!(kinds(&late.release_for_question()), ["answer of 1", "began c1"]);
+        assert!(late.push(vec![began("c2")], false).is_empty());
+        assert_eq!(kinds(&late.release_for_question()), ["began c2"]);
+        assert!(late.release_for_question().is_empty(), "it was told");
+        // Its answer follows the end of the other call.
+        let passed = late.push(vec![ended("c1"), ended("c2")], false);
+        let told: Vec<_> = kinds(&passed).into_iter().filter(|kind| kind != "grew").collect();
+        assert_eq!((&passed[0], passed.last().unwrap()), (&ended("c1"), &ended("c2")));
+        assert_eq!(told[1..3], ["answer of 1", "began c2"]);
+    }
+
+    #[test]
+    fn other_steps_do_not_separate_an_answer_from_its_calls() {
+        let over = || Step::Event(RemoteEvent::RetryEnded { success: true, attempt: 1, error: None });
+        let named = || Step::Event(RemoteEvent::SessionNamed("a name".to_owned()));
+        let mut late = ToolCallBuffer::default();
+        // The end of a retry follows the answer that it produced.
+        assert!(late.push(vec![answered(), over()], true).is_empty());
+        assert_eq!(late.push(vec![named()], false), [named()]);
+        assert_eq!(kinds(&late.push(vec![began("c1")], false)), ["grew"; 3]);
+        assert_eq!(late.push(vec![named()], false), [named()]);
+        assert_eq!(kinds(&late.push(vec![began("c2")], false)), ["grew"; 3]);
+        let rest = late.flush();
+        assert_eq!(kinds(&[rest[0].clone()]), ["answer of 2"]);
+        assert_eq!(rest[1], over());
+        assert_eq!(kinds(&rest[2..]), ["began c1", "began c2"]);
+    }
+
+    #[test]
+    fn calls_after_user_input_get_an_answer() {
+        let mut words = Message::default();
+        words.role = Role::User;
+        let may_follow = may_call(&Event::MessageEnded { message: words.into() });
+        let said = || Step::Event(RemoteEvent::MessageAdded(Box::new(convert::user("later".to_owned()))));
+        let mut late = ToolCallBuffer::default();
+        // The part of the answer before the user message is passed on.
+        let passed = late.push(vec![answered(), said()], may_follow);
+        assert_eq!((kinds(&passed)[0].as_str(), &passed[1]), ("answer of 0", &said()));
+        assert_eq!(kinds(&late.push(vec![began("c1")], false)), ["grew"; 4]);
+        assert_eq!(kinds(&late.flush()), ["answer of 1", "began c1"]);
+        // The answer may contain the calls itself.
+        let calls = |id: &str| {
+            let mut answer = convert::answer(&Message::default());
+            answer.content.push(ToolCall::new(id, "shell", Map::new()).into());
+            Step::Event(RemoteEvent::AnswerEnded(Box::new(answer)))
+        };
+        late.push(vec![calls("c2"), said()], may_follow);
+        assert_eq!(kinds(&late.push(vec![began("c2")], false)), ["began c2"]);
+    }
+}

@@ -1,0 +1,220 @@
+//! Components of an agent according to a plan.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::types::ModelScript;
+
+use super::error::CliError;
+use super::plan::{Plan, SessionChoice};
+use super::script_check;
+use agentese_process::environment::variable;
+use agentese_process::session_store::store;
+use agentese_process::stderr::Stderr;
+use agentese_server::config::yaml::is_yaml;
+use agentese_server::config::{NullSettingsStore, Settings, SettingsFile, SettingsStore, Trust};
+use agentese_server::extensions::{self, ExtensionLimits, NodeHost};
+use agentese_server::mcp;
+use agentese_server::providers::scripted::{self, ScriptedProvider};
+use agentese_server::providers::{self, Catalog, HttpClient, Sources, ThinkingTokens, key_variables, load};
+use agentese_server::runtime::{RandomIds, SystemClock};
+use agentese_server::session::{Session, SessionOptions, Store};
+use agentese_server::subagents::{self, SharedPolicy, select_tools};
+use agentese_server::tools::{LocalSpawner, ShellSettings, ToolSet};
+
+/// Pause before each piece of the built-in script: fast, but still a visible stream.
+const PIECE_PAUSE: Duration = Duration::from_millis(2);
+
+/// Returns the options of the discovered extensions.
+pub(super) fn extensions(
+    plan: &Plan,
+    found: Vec<extensions::DiscoveredExtension>,
+) -> extensions::HostOptions {
+    extensions::HostOptions {
+        extensions: found,
+        limits: ExtensionLimits::from_settings(&plan.settings.other, &|name: &str| std::env::var_os(name)),
+        node_host: NodeHost::from_environment(&|name: &str| std::env::var_os(name)),
+        agent_dir: plan.workspace.agent_dir.clone(),
+        flags: plan.flags.clone(),
+        ..extensions::HostOptions::default()
+    }
+}
+
+/// Returns the options of the configured MCP servers.
+pub(super) fn mcp_servers(plan: &Plan) -> mcp::McpOptions {
+    mcp::McpOptions {
+        definitions: plan.servers.clone(),
+        limits: mcp::McpLimits::from_settings(&plan.settings.other),
+        enabled_tools: plan.tools.clone(),
+        hidden: key_variables().map(Into::into).collect(),
+        http: Arc::new(HttpClient::new(&network(plan).0, &variable)),
+        ..mcp::McpOptions::default()
+    }
+}
+
+/// Returns the discovered extensions, including unusable ones, and warns about the latter.
+pub(super) fn discover(
+    wanted: &extensions::ExtensionPaths,
+    stderr: &Stderr,
+) -> Vec<extensions::DiscoveredExtension> {
+    let (mut found, unusable) = extensions::discover(wanted);
+    for unusable in unusable {
+        stderr.warn(format_args!("extension {} is not loaded: {}", unusable.path.display(), unusable.reason));
+        found.extend(unusable.is_extension.then(|| unusable.into()));
+    }
+    found
+}
+
+/// Returns the available models. The embedded model is included only if it was requested by name.
+pub(super) fn catalog(plan: &Plan, stderr: &Stderr) -> Result<Catalog, CliError> {
+    let environment = Arc::new(variable);
+    let mut sources = Sources::new(plan.workspace.agent_dir.clone(), environment);
+    sources.models = plan.workspace.files.models;
+    sources.login = plan.workspace.files.login;
+    sources.levels = plan.dialect.behavior_profile().thinking_levels;
+    let (settings, unusable) = network(plan);
+    sources.settings = providers::Settings { budgets: budgets(&plan.settings), ..settings };
+    sources.spawner = Arc::new(LocalSpawner::guarded_by_this_binary());
+    let model = &plan.model;
+    let named = |name: &Option<String>| {
+        let name = name.as_deref().map(|name| name.split(['/', ':']).next().unwrap_or_default());
+        name == Some(scripted::NAME)
+    };
+    if model.script.is_some() || named(&model.provider) || named(&model.model) {
+        sources.others.push(Arc::new(scripted_model(model.script.as_deref())?));
+    }
+    let (catalog, complaints) = load(sources);
+    for complaint in unusable.into_iter().chain(complaints) {
+        stderr.warn(complaint);
+    }
+    Ok(catalog)
+}
+
+/// Returns the settings of requests, with warnings about invalid ones.
+fn network(plan: &Plan) -> (providers::Settings, Vec<providers::ConfigWarning>) {
+    providers::Settings::default().with_network(&plan.settings.network, &variable)
+}
+
+fn budgets(settings: &Settings) -> ThinkingTokens {
+    let (configured, usual) = (settings.thinking_budgets, ThinkingTokens::default());
+    ThinkingTokens {
+        minimal: configured.minimal.unwrap_or(usual.minimal),
+        low: configured.low.unwrap_or(usual.low),
+        medium: configured.medium.unwrap_or(usual.medium),
+        high: configured.high.unwrap_or(usual.high),
+    }
+}
+
+pub(super) const NO_STORE: &str =
+    "no home directory was found for sessions; use --session-dir or --no-session";
+
+/// Returns the store of the sessions, and the session to continue.
+pub(super) fn session(plan: &Plan, stderr: &Stderr) -> Result<(Option<Store>, Option<Session>), CliError> {
+    if plan.session == SessionChoice::InMemory {
+        return Ok((None, None));
+    }
+    let workspace = &plan.workspace;
+    let home = workspace.home.as_deref();
+    let store = store(&workspace.files, plan.session_dir.as_deref(), plan.agent_dir(), home, plan.cwd());
+    match &store {
+        Some(store) => {
+            if let Err(error) = store.create_directory() {
+                tracing::warn!(%error, directory = %store.directory().display(), "sessions may not be kept");
+            }
+            store.sweep();
+        }
+        None => stderr.warn(
+            "no home directory was found, so new sessions are not saved; use --session-dir to save them",
+        ),
+    }
+    let existing = || store.as_ref().ok_or_else(|| CliError::Usage(NO_STORE.to_owned()));
+    let start =
+        || SessionOptions::new(plan.cwd(), Arc::new(SystemClock), Arc::new(RandomIds)).write_in_background();
+    let usage = |error: &dyn std::fmt::Display| CliError::Usage(error.to_string());
+    let session = match &plan.session {
+        SessionChoice::InMemory | SessionChoice::New => None,
+        SessionChoice::Newest => match existing()?.latest() {
+            Some(path) => Some(Session::open(&path, start()).map_err(|error| usage(&error))?),
+            None => None,
+        },
+        SessionChoice::File(path) => {
+            Some(Session::open_or_create(path, start()).map_err(|error| usage(&error))?)
+        }
+        SessionChoice::Id(id) => {
+            let path = existing()?.resolve(id).map_err(|error| usage(&error))?;
+            Some(Session::open(&path, start()).map_err(|error| usage(&error))?)
+        }
+    };
+    Ok((store, session))
+}
+
+/// Returns the embedded model, with the given script if any.
+fn scripted_model(script: Option<&Path>) -> Result<ScriptedProvider, CliError> {
+    let Some(path) = script else { return Ok(ScriptedProvider::built_in().with_pace(PIECE_PAUSE)) };
+    let context = || path.display().to_string();
+    let text = std::fs::read_to_string(path).map_err(|source| CliError::Io { context: context(), source })?;
+    let script = agentese::wire::decode::<ModelScript>(&text)
+        .map_err(|error| CliError::Script { path: context(), reason: error.to_string() })?;
+    if let Some(member) = script_check::undeclared(&script) {
+        let reason = format!("{member} is not a member of the format");
+        return Err(CliError::Script { path: context(), reason });
+    }
+    Ok(ScriptedProvider::from_script(script))
+}
+
+/// Returns the built-in tools with those names. With `others`, there may be further tools, and their owner
+/// reports unknown names.
+pub(super) fn tools(names: Vec<String>, others: bool, policies: &SharedPolicy, stderr: &Stderr) -> ToolSet {
+    let selection = select_tools(names, policies);
+    for name in selection.unknown.into_iter().filter(|_| !others) {
+        let all = ToolSet::available();
+        let known: Vec<_> = all.names().chain(["task"]).collect();
+        stderr.warn(format_args!("unknown tool \"{name}\"; known: {}", known.join(", ")));
+    }
+    selection.tools
+}
+
+/// Returns the settings of subagents. A background thread removes the leftovers of killed programs.
+pub(super) fn policies(plan: &Plan) -> SharedPolicy {
+    let policy = plan.workspace.subagents(&plan.settings, plan.trust == Trust::Granted);
+    let worktrees = policy.worktrees.clone();
+    if worktrees.is_dir() {
+        std::thread::spawn(move || subagents::sweep(&worktrees));
+    }
+    SharedPolicy::new(policy)
+}
+
+/// Returns the settings of shell commands.
+pub(super) fn shell(agent_dir: Option<&Path>, settings: &Settings) -> ShellSettings {
+    let programs = agent_dir.map(|directory| directory.join("bin")).filter(|directory| directory.is_dir());
+    ShellSettings {
+        program: settings.shell_path.clone(),
+        prefix: settings.shell_command_prefix.clone(),
+        path_prefix: programs,
+        hidden: if settings.hide_keys { key_variables().map(Into::into).collect() } else { Vec::new() },
+        ..ShellSettings::default()
+    }
+}
+
+/// Returns the storage for settings of a client; by default they are not stored.
+pub(super) fn persist(plan: &Plan, stderr: &Stderr) -> Arc<dyn SettingsStore> {
+    let file = plan.agent_dir().filter(|_| plan.settings.persist_defaults);
+    let file = file.map(|directory| directory.join(plan.workspace.files.settings));
+    if let Some(file) = file.as_ref().filter(|file| is_yaml(file)) {
+        // A rewrite would lose the comments in the file.
+        stderr.warn(format_args!(
+            "rpc.persistDefaults has no effect: {} is a YAML file, which is never written",
+            file.display()
+        ));
+        return Arc::new(NullSettingsStore);
+    }
+    match file.map(SettingsFile::new) {
+        Some(Ok(file)) => Arc::new(file),
+        Some(Err(error)) => {
+            stderr.warn(format_args!("settings that a client changes will not be saved: {error}"));
+            Arc::new(NullSettingsStore)
+        }
+        None => Arc::new(NullSettingsStore),
+    }
+}

@@ -1,0 +1,100 @@
+//! Waits for the driver's missing reports, and judges the ones that are missing at the end.
+
+use super::case_runner::{ClientCaseRunner, EarlyEnd};
+use super::report_tracker::SentDialog;
+
+impl ClientCaseRunner<'_> {
+    /// Waits until all events, answers and questions have been reported.
+    pub(super) async fn wait_for_reports(&mut self) -> Result<(), EarlyEnd> {
+        let done = |runner: &Self| {
+            let ledger = &runner.tracker;
+            ledger.unreported_event().is_none()
+                && ledger.unreported_answer().is_none()
+                && ledger.unreported_dialog().is_none()
+        };
+        if !self.wait(self.limit(), done).await? {
+            let ledger = &self.tracker;
+            let (check, what, recorded) = if let Some(sent_event) = ledger.unreported_event() {
+                ("events", "the event was not reported".to_owned(), sent_event.recorded.clone())
+            } else if let Some((call, answer)) =
+                ledger.unreported_answer().and_then(|it| Some((it, it.answer.as_ref()?)))
+            {
+                let says = format!("the end of `{}` was not reported", call.planned.command);
+                ("answers", says, answer.recorded.clone())
+            } else {
+                let sent_dialog = ledger.unreported_dialog().map(|asked| asked.recorded.clone());
+                (
+                    "dialogs",
+                    "the dialog was not reported".to_owned(),
+                    sent_dialog.unwrap_or(self.empty_line()),
+                )
+            };
+            return Err(self.fail_check(check, self.agent_line_mismatch(what, &recorded)));
+        }
+        if !self.agent_ended
+            && !self.wait(self.limit(), |runner| runner.tracker.unreported_error().is_none()).await?
+        {
+            let says = "the failure has no id, and no call failed with it".to_owned();
+            let recorded = self.tracker.unreported_error().map(|stray| stray.recorded.clone());
+            self.checks
+                .fail("attribution", self.agent_line_mismatch(says, &recorded.unwrap_or(self.empty_line())));
+            self.tracker.unattributed_errors.iter_mut().for_each(|stray| stray.settled = true);
+        }
+        Ok(())
+    }
+
+    /// Waits for reports that may come late: notices, and the ends of runs.
+    pub(super) async fn wait_for_late_reports(&mut self) -> Result<(), EarlyEnd> {
+        self.wait_for_notices().await?;
+        let runs = self.ready.as_ref().is_some_and(|ready| ready.runs == Some(true)) && !self.ends_mid_run;
+        if runs && !self.wait(self.limit(), |runner| runner.tracker.unreported_run_end().is_none()).await? {
+            let owed = self
+                .tracker
+                .unreported_run_end()
+                .map(|call| call.planned.command.clone())
+                .unwrap_or_default();
+            self.checks.fail(
+                "runs",
+                self.plain_mismatch(format!("the end of the run of `{owed}` was not reported")),
+            );
+        }
+        Ok(())
+    }
+
+    pub(super) async fn wait_for_notices(&mut self) -> Result<(), EarlyEnd> {
+        if !self.wait(self.limit(), |runner| runner.tracker.unreported_notice().is_none()).await? {
+            let recorded =
+                self.tracker.unreported_notice().map(|dialog: &SentDialog| dialog.recorded.clone());
+            let says = "the notice was not reported".to_owned();
+            self.checks
+                .fail("notices", self.agent_line_mismatch(says, &recorded.unwrap_or(self.empty_line())));
+        }
+        Ok(())
+    }
+
+    pub(super) fn judge_exit(&mut self, code: i64) {
+        let Some(end) = &self.tracker.terminated else { return };
+        let told = end.code.as_option().copied().or(end.signal.as_option().map(|signal| -signal));
+        match told == Some(code) {
+            true => self.checks.hold("exit-code"),
+            false => {
+                let told = told.map_or("none".to_owned(), |told| told.to_string());
+                let says =
+                    format!("the agent ended with {code} (negative: a signal), and {told} was reported");
+                self.checks.fail("exit-code", self.plain_mismatch(says));
+            }
+        }
+    }
+
+    /// Checks that calls without an answer have failed.
+    pub(super) fn judge_pending(&mut self) {
+        if let Some(call) = self.tracker.calls.iter().find(|call| !call.settled) {
+            let says = format!(
+                "`{}` waited when the connection ended, and nothing was reported",
+                call.planned.command
+            );
+            self.checks.fail("end", self.plain_mismatch(says));
+        }
+        self.checks.hold("end");
+    }
+}

@@ -1,0 +1,104 @@
+//! The parts of an agent, independent of its dialect.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+
+use super::remote_agents::{ListedSession, RemoteCapabilities, RemoteSessionError};
+use super::trust::PendingTrust;
+use crate::engine;
+use crate::extensions;
+use crate::mcp;
+use crate::session::Session;
+
+/// The content of the frames of a growing answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum UpdateContent {
+    /// The whole answer so far.
+    #[default]
+    Snapshots,
+    /// The additions since the previous frame.
+    Delta,
+}
+
+/// Creates the parts of an agent in another directory, equal to the parts of an agent that is started there.
+/// Fails with a sentence for the client.
+pub trait ComponentsFactory: Send + Sync {
+    /// Returns the parts. May block.
+    fn components(&self, cwd: &Path) -> Result<AgentComponents, String>;
+}
+
+/// The parts of an agent. Cheap to clone except for the session, which is unique: see [`Parts::with`].
+pub struct AgentComponents {
+    /// The options of its engine. Hooks and commands of extensions are added to them.
+    pub options: engine::Options,
+    /// The session to continue, or `None` for a new one.
+    pub session: Option<Session>,
+    /// The extensions.
+    pub extensions: extensions::HostOptions,
+    /// The MCP servers.
+    pub mcp: mcp::McpOptions,
+    /// The question about trust in the working directory, if it is open.
+    pub pending_trust: Option<PendingTrust>,
+    /// The content of the frames of a growing answer, in a dialect that leaves it open.
+    pub updates: UpdateContent,
+    /// True if no tools were configured, so that a dialect may add its own.
+    pub has_default_tools: bool,
+    /// The factory for sessions in other directories, in protocols that have them. `None` if those sessions
+    /// use the same parts.
+    pub components_factory: Option<Arc<dyn ComponentsFactory>>,
+    /// The remote agents, one for each session, in protocols with several sessions. `None` if this agent
+    /// carries out the sessions.
+    pub remote_agents: Option<Arc<dyn RemoteAgents>>,
+}
+
+impl AgentComponents {
+    /// Returns the same parts for another session, or for a new one. The new parts count their usage
+    /// separately and share the MCP servers.
+    pub fn for_session(&self, session: Option<Session>) -> Self {
+        let mut options = self.options.clone();
+        options.usage_tracker = Arc::new(options.usage_tracker.fresh());
+        // The name belongs to the initial session of the process.
+        options.session_name = None;
+        Self {
+            options,
+            session,
+            extensions: self.extensions.clone(),
+            mcp: self.mcp.clone(),
+            pending_trust: self.pending_trust.clone(),
+            updates: self.updates,
+            has_default_tools: self.has_default_tools,
+            components_factory: self.components_factory.clone(),
+            remote_agents: self.remote_agents.clone(),
+        }
+    }
+}
+
+/// Starts an agent for each session of a client, and knows their stored sessions.
+pub trait RemoteAgents: Send + Sync {
+    /// Returns the common abilities of the agents.
+    fn capabilities(&self) -> RemoteCapabilities;
+
+    /// Starts an agent in a directory, for a new session or for the stored session with that id. Returns
+    /// `None` if no such session exists. Awaits `before` after the session is found and before the agent
+    /// opens it, so that `before` can close the session elsewhere.
+    fn start<'a>(
+        &'a self,
+        cwd: &'a Path,
+        session: Option<&'a str>,
+        before: BoxFuture<'a, ()>,
+    ) -> BoxFuture<'a, Result<Option<AgentComponents>, RemoteSessionError>>;
+
+    /// Ends the agent of a session, if there is one.
+    fn stop<'a>(&'a self, session: &'a str) -> BoxFuture<'a, ()>;
+
+    /// Returns the stored sessions, newest first, optionally of one directory.
+    fn list<'a>(
+        &'a self,
+        cwd: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Vec<ListedSession>, RemoteSessionError>>;
+
+    /// Deletes a session that no agent has open. Returns false if there is no such session.
+    fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<bool, RemoteSessionError>>;
+}

@@ -1,0 +1,119 @@
+//! The interface between a front and the rest of the server.
+
+use std::fmt;
+
+use agentese::serve::{Dispatch, Emitter, Options, ServeEnd, serve_with};
+use agentese::spec::{Dialect, Spec};
+use agentese::transport::Transport;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::AgentPaths;
+use crate::conversation::AgentComponents;
+use crate::engine::BehaviorProfile;
+
+/// Speaks one dialect with one client. Commands arrive through the [`Dispatch`] of the dialect, which every
+/// implementation of the generated `Service` has.
+pub trait DialectServer: Dispatch<<Self as DialectServer>::Dialect> {
+    /// The dialect of the front.
+    type Dialect: Dialect;
+
+    /// Returns the behaviour of the dialect's agent in a revision.
+    fn behavior_profile(_spec: &'static Spec) -> BehaviorProfile {
+        BehaviorProfile::PI
+    }
+
+    /// The location of the settings and models of the dialect's users.
+    const PATHS: AgentPaths = AgentPaths::PI;
+
+    /// Adds the features that only the dialect's agent has: tools, hooks, policies.
+    fn configure(components: &mut AgentComponents) {
+        let _ = components;
+    }
+
+    /// Creates an agent of those parts, which speaks that revision of the dialect. Starts nothing and sends
+    /// nothing. Cancelling `stop` ends the serving.
+    fn new(components: AgentComponents, spec: &'static Spec, stop: CancellationToken) -> Self;
+
+    /// Connects the client: from now on events and questions go to it. Called once, in a runtime, before the
+    /// server reads the first line.
+    fn connect(&self, emitter: Emitter<Self::Dialect>);
+}
+
+/// A revision of a dialect that the server speaks.
+pub struct DialectEntry {
+    spec: &'static Spec,
+    paths: AgentPaths,
+    behavior_profile: fn(&'static Spec) -> BehaviorProfile,
+    serve: fn(&'static Spec, AgentComponents, Transport, Options) -> BoxFuture<'static, ServeEnd>,
+}
+
+impl fmt::Debug for DialectEntry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Frontend").field("dialect", &self.spec.id()).finish_non_exhaustive()
+    }
+}
+
+impl DialectEntry {
+    /// Returns the first revision of the dialect of a front.
+    pub const fn first_revision<F: DialectServer>() -> Self {
+        Self::revision::<F>(0)
+    }
+
+    /// Returns a later revision, by its index in the declared order.
+    pub const fn revision<F: DialectServer>(revision: usize) -> Self {
+        Self {
+            spec: F::Dialect::REVISIONS[revision],
+            paths: F::PATHS,
+            behavior_profile: revision_profile::<F>,
+            serve: |spec, parts, transport, options| serve::<F>(spec, parts, transport, options).boxed(),
+        }
+    }
+
+    /// Returns the tables of that revision.
+    pub fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
+    /// Returns the location of the settings and models of the dialect's users.
+    pub fn paths(&self) -> AgentPaths {
+        self.paths
+    }
+
+    /// Returns the behaviour of the dialect's agent.
+    pub fn behavior_profile(&self) -> BehaviorProfile {
+        (self.behavior_profile)(self.spec)
+    }
+
+    /// Serves one client until its input ends. Never fails: bad input gets an error response.
+    pub async fn serve(
+        &self,
+        components: AgentComponents,
+        transport: Transport,
+        options: Options,
+    ) -> ServeEnd {
+        (self.serve)(self.spec, components, transport, options).await
+    }
+}
+
+/// Returns the behaviour of a front's agent, with the switches that its revision declares.
+fn revision_profile<F: DialectServer>(spec: &'static Spec) -> BehaviorProfile {
+    BehaviorProfile { behavior: spec.behavior, ..F::behavior_profile(spec) }
+}
+
+async fn serve<F: DialectServer>(
+    spec: &'static Spec,
+    mut components: AgentComponents,
+    transport: Transport,
+    mut options: Options,
+) -> ServeEnd {
+    // An extension may end this agent, but must not cancel the token of the caller.
+    options.stop = options.stop.child_token();
+    options.revision = Some(spec);
+    components.options.profile = revision_profile::<F>(spec);
+    F::configure(&mut components);
+    let server = std::sync::Arc::new(F::new(components, spec, options.stop.clone()));
+    let connected = server.clone();
+    serve_with(transport, server, options, move |emitter| connected.connect(emitter)).await
+}

@@ -1,0 +1,281 @@
+//! The pi dialect: the commands that omp and pisces have in another form or not at all.
+
+mod entries;
+
+use std::path::Path;
+
+use agentese::pi::{
+    Cancellation, CommandInfo as WireCommand, CommandLocation, CommandSource as WireSource, Commands,
+    DialectCommands, Disposition, Entries, FollowUpParams, ForkParams, ForkPoint, ForkPoints, ForkResult,
+    GetEntriesParams, InputReceipt, Pi, PromptParams, QueuedTexts, SessionState, SessionStateBuilder,
+    SessionTree, SourceInfo, SourceInfoBuilder, SourceOrigin, SourceScope, SteerParams, ThinkingLevels,
+};
+use agentese::serve::{Call, CommandError};
+use agentese::spec::Spec;
+use agentese::types::{InterruptMode, ThinkingLevel};
+use agentese::wire::{Maybe, NoParams};
+
+use super::pi_common::{self, PiCommon, command_error, path_text, since_pi_1_5, state_cache};
+use crate::config::AgentPaths;
+use crate::conversation::{PromptOutcome, RequestContext};
+use crate::engine::{BehaviorProfile, CallOrder, EngineStatus};
+use crate::providers::ThinkingLevelRules;
+use crate::resources::{CommandInfo, CommandSource, Location};
+
+/// Speaks the dialect.
+pub type PiServer = pi_common::PiCommonServer<Pi>;
+
+/// The behaviour since 1.5. The calls of one answer run side by side, and steering waits for the end of the
+/// turn. Answers and results keep more metadata. A run lasts until no retry, compaction or queued input
+/// follows it.
+pub(super) const PI_1_5: BehaviorProfile = BehaviorProfile {
+    call_order: CallOrder::AllInParallel,
+    interrupt_mode: InterruptMode::Wait,
+    thinking_levels: ThinkingLevelRules { ids_imply_xhigh: false, strongest: ThinkingLevel::Max },
+    edit_takes_list: true,
+    accepts_empty_input: true,
+    idle_messages_run_hooks: true,
+    declares_instructions: true,
+    starts_answers_with_content: true,
+    switches_model_between_turns: true,
+    closes_blocks_together: true,
+    provider_retries: false,
+    records_context_edits: true,
+    drops_answer_before_compaction: true,
+    stores_durations: true,
+    stores_provider_details: true,
+    runs_until_settled: true,
+    stats_cover_file: true,
+    emits_idle_compactions: false,
+    summarizes_sequentially: true,
+    emits_empty_update_first: true,
+    structured_results: true,
+    signal_exit_codes: true,
+    shell_ends_with_session: true,
+    requires_directory: true,
+    context_request_first: false,
+    session_change_restarts: true,
+    ..BehaviorProfile::PI
+};
+
+/// The behaviour of the first revision: an answer that a compaction cuts off is dropped.
+pub(super) const PI_0_55: BehaviorProfile = BehaviorProfile {
+    compaction_drops_interrupted_answer: true,
+    accepts_empty_input: true,
+    omits_already_compacted: true,
+    ..BehaviorProfile::PI
+};
+
+/// Returns the outcome of queued input, if the revision reports it.
+fn queued_result(server: &PiServer) -> Option<InputReceipt> {
+    since_pi_1_5(server.spec).then(|| InputReceipt::new(Disposition::Queued))
+}
+
+impl DialectCommands for PiServer {
+    async fn prompt(
+        &self,
+        params: PromptParams,
+        call: Call<Pi, Option<InputReceipt>>,
+    ) -> Result<Option<InputReceipt>, CommandError> {
+        let since_1_5 = since_pi_1_5(self.spec);
+        let to_result = move |taken: &PromptOutcome| since_1_5.then(|| pi_common::input_receipt(taken));
+        let responder = (call.clone(), self.input_ended());
+        let accepted = move |taken: &PromptOutcome| match taken {
+            _ if responder.1() => responder.0.leave_unanswered(),
+            PromptOutcome::Command(_) if since_1_5 => {}
+            taken => responder.0.answer(to_result(taken)),
+        };
+        let context = RequestContext::new(accepted, call.replaced());
+        let outcome = self.stoppable(&call, self.submit_prompt(params, context)).await?;
+        // Since 1.5 the response to a command of an extension follows its end, and other commands do not wait
+        // for it.
+        if let PromptOutcome::Command(over) = &outcome
+            && since_1_5
+            && !over.is_cancelled()
+        {
+            let (late, over, ended) = (call.take_over(), over.clone(), self.input_ended());
+            tokio::spawn(async move {
+                over.cancelled().await;
+                if !ended() {
+                    late.answer(Some(InputReceipt::new(Disposition::Handled)));
+                }
+            });
+        }
+        Ok(to_result(&outcome))
+    }
+
+    async fn steer(
+        &self,
+        params: SteerParams,
+        _: Call<Pi, Option<InputReceipt>>,
+    ) -> Result<Option<InputReceipt>, CommandError> {
+        self.conversation.steer(params.message, params.images).await.map_err(command_error)?;
+        Ok(queued_result(self))
+    }
+
+    async fn follow_up(
+        &self,
+        params: FollowUpParams,
+        _: Call<Pi, Option<InputReceipt>>,
+    ) -> Result<Option<InputReceipt>, CommandError> {
+        self.conversation.follow_up(params.message, params.images).await.map_err(command_error)?;
+        Ok(queued_result(self))
+    }
+
+    async fn clear_queue(&self, _: NoParams, _: Call<Pi, QueuedTexts>) -> Result<QueuedTexts, CommandError> {
+        let (steering, follow_ups) = self.engine().clear_queues();
+        Ok(QueuedTexts::new(steering, follow_ups))
+    }
+
+    async fn get_available_thinking_levels(
+        &self,
+        _: NoParams,
+        _: Call<Pi, ThinkingLevels>,
+    ) -> Result<ThinkingLevels, CommandError> {
+        Ok(ThinkingLevels::new(self.engine().thinking_levels()))
+    }
+
+    async fn clone_session(
+        &self,
+        _: NoParams,
+        call: Call<Pi, Cancellation>,
+    ) -> Result<Cancellation, CommandError> {
+        let copied = self.conversation.copy(RequestContext::for_call(&call));
+        let done = self.stoppable(&call, copied).await.map_err(command_error)?;
+        Ok(Cancellation::new(!done))
+    }
+
+    async fn get_entries(
+        &self,
+        params: GetEntriesParams,
+        _: Call<Pi, Entries>,
+    ) -> Result<Entries, CommandError> {
+        entries::entries_since(self.engine(), params.since.as_deref())
+    }
+
+    async fn get_tree(&self, _: NoParams, call: Call<Pi, SessionTree>) -> Result<SessionTree, CommandError> {
+        entries::tree(self.engine(), call).await
+    }
+
+    async fn get_state(
+        &self,
+        _: NoParams,
+        call: Call<Pi, SessionState>,
+    ) -> Result<SessionState, CommandError> {
+        self.conversation.ready().await;
+        let state = |mut view: EngineStatus| {
+            view.model = view.model.map(|model| self.describe_model(model));
+            state(view, since_pi_1_5(self.spec))
+        };
+        match self.state_cache.text(self.engine(), state) {
+            Some(text) => {
+                call.answer_text(text);
+                Ok(state(state_cache::empty_view()))
+            }
+            None => Ok(state(self.engine().status())),
+        }
+    }
+
+    async fn fork(&self, params: ForkParams, call: Call<Pi, ForkResult>) -> Result<ForkResult, CommandError> {
+        let forked = self.conversation.fork(&params.entry_id, RequestContext::for_call(&call));
+        let (text, done) = self.stoppable(&call, forked).await.map_err(command_error)?;
+        let mut result = ForkResult::new(!done);
+        // Since 1.5 the text is absent if no session was created.
+        result.text = (done || !since_pi_1_5(self.spec)).then_some(text);
+        Ok(result)
+    }
+
+    async fn get_fork_messages(
+        &self,
+        _: NoParams,
+        _: Call<Pi, ForkPoints>,
+    ) -> Result<ForkPoints, CommandError> {
+        let points = self.engine().fork_messages().into_iter();
+        Ok(ForkPoints::new(points.map(|(entry, text)| ForkPoint::new(entry.to_string(), text)).collect()))
+    }
+
+    async fn get_commands(&self, _: NoParams, _: Call<Pi, Commands>) -> Result<Commands, CommandError> {
+        let since_1_5 = since_pi_1_5(self.spec);
+        let listed = self.conversation.commands().await.into_iter().map(|listed| command(listed, since_1_5));
+        Ok(Commands::new(listed.collect()))
+    }
+}
+
+fn state(view: EngineStatus, since_1_5: bool) -> SessionState {
+    let mut state = SessionStateBuilder {
+        thinking_level: view.thinking,
+        is_streaming: if since_1_5 { view.working } else { view.streaming },
+        is_compacting: view.compacting,
+        steering_mode: view.steering_mode,
+        follow_up_mode: view.follow_up_mode,
+        session_id: view.session_id,
+        auto_compaction_enabled: view.auto_compaction,
+        message_count: view.messages as u64,
+        pending_message_count: view.pending as u64,
+    }
+    .build();
+    state.model = Maybe::or_null(view.model);
+    state.session_file = view.session_file.map(path_text);
+    state.session_name = view.session_name;
+    state
+}
+
+fn command(command: CommandInfo, since_1_5: bool) -> WireCommand {
+    let source = match command.source {
+        CommandSource::Extension => WireSource::Extension,
+        CommandSource::Template => WireSource::Prompt,
+        CommandSource::Skill => WireSource::Skill,
+    };
+    let mut listed = WireCommand::new(command.name, source);
+    listed.description = command.description;
+    if since_1_5 {
+        listed.source_info =
+            command.path.as_deref().map(|path| source_info(path, command.location, command.source));
+        return listed;
+    }
+    // Older revisions send the location for files, and not for extensions.
+    let location = command.location.filter(|_| command.source != CommandSource::Extension);
+    listed.location = location.map(|location| match location {
+        Location::User => CommandLocation::User,
+        Location::Project => CommandLocation::Project,
+        Location::Path => CommandLocation::Path,
+    });
+    listed.path = command.path.map(path_text);
+    listed
+}
+
+/// Returns the origin of a command in the form of pi 1.5.
+fn source_info(path: &Path, location: Option<Location>, source: CommandSource) -> SourceInfo {
+    let folder =
+        |levels: usize| path.ancestors().nth(levels).map(|folder| folder.to_string_lossy().into_owned());
+    let (from, scope) = match location {
+        Some(Location::User) => ("auto", SourceScope::User),
+        Some(Location::Project) => ("auto", SourceScope::Project),
+        Some(Location::Path) | None => ("local", SourceScope::Temporary),
+    };
+    // A skill has a folder of its own, and an extension may have one.
+    let in_folder = path.parent().and_then(Path::file_name).is_some_and(|name| name != "extensions");
+    let levels = match (from, source) {
+        ("auto", CommandSource::Skill) => 3,
+        ("auto", CommandSource::Extension) if in_folder => 3,
+        ("auto", _) => 2,
+        _ => 1,
+    };
+    let mut info = SourceInfoBuilder {
+        path: path.to_string_lossy().into_owned(),
+        source: from.to_owned(),
+        scope,
+        origin: SourceOrigin::TopLevel,
+    }
+    .build();
+    info.base_dir = folder(levels);
+    info
+}
+
+impl PiCommon for Pi {
+    fn behavior_profile(spec: &'static Spec) -> BehaviorProfile {
+        if since_pi_1_5(spec) { PI_1_5 } else { PI_0_55 }
+    }
+
+    const PATHS: AgentPaths = AgentPaths::PI;
+}

@@ -1,0 +1,30 @@
+//! The dialects pi, omp and pisces: their common code is written once.
+//!
+//! [`Front`] has the commands that all of them share (`agentese::pi::StoredSession`). Each dialect adds its own
+//! commands in its own folder. `agentese::omp::StoredSession` has the commands of omp that pisces inherits;
+//! `agentese::pi::Own` has the commands of pi alone. Events that a dialect does not declare are not sent.
+//!
+//! | file | concept |
+//! |---|---|
+//! | `dialect`, `front` | the dialects, and the front of each |
+//! | `service` | the commands that all of them share |
+//! | `sink`, `snapshot`, `growing` | events, and the updates of an answer |
+//! | `convert` | values of the engine in the form of the family |
+//! | `newer` | events in the form of pi 1.5 |
+//! | `dialogs` | notices and questions |
+
+mod append_text;
+mod client_ui;
+pub(in crate::dialects) mod convert;
+mod dialect;
+mod pi_1_5_events;
+mod server;
+mod service;
+mod sink;
+mod snapshot;
+pub(in crate::dialects) mod state_cache;
+
+pub(super) use convert::{command_error, path_text, since_pi_1_5};
+pub use dialect::PiCommon;
+pub use server::PiCommonServer;
+pub(super) use service::input_receipt;

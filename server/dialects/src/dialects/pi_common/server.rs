@@ -1,0 +1,94 @@
+//! The front of a dialect of the family.
+
+use std::sync::Arc;
+
+use agentese::serve::{Call, Dispatch, Emitter};
+use agentese::spec::Spec;
+use agentese::types::{Model, Ready};
+use tokio_util::sync::CancellationToken;
+
+use super::client_ui::ClientUi;
+use super::convert::{self, since_pi_1_5};
+use super::dialect::PiCommon;
+use super::sink::Sink;
+use super::state_cache::StateCache;
+use crate::config::AgentPaths;
+use crate::conversation::{AgentComponents, ConversationService};
+use crate::engine::{BehaviorProfile, Engine};
+
+/// Speaks a dialect of the family: converts values and calls the desk.
+#[derive(Debug)]
+pub struct PiCommonServer<D: PiCommon> {
+    pub(in crate::dialects) conversation: ConversationService,
+    pub(super) sink: Arc<Sink<D>>,
+    /// The revision of the connection.
+    pub(in crate::dialects) spec: &'static Spec,
+    /// The last state response.
+    pub(in crate::dialects) state_cache: StateCache,
+    /// Cancelled if the serving ends for another reason than the end of input.
+    pub(super) stop: CancellationToken,
+}
+
+impl<D: PiCommon> PiCommonServer<D> {
+    /// Runs work that the end of input stops. If the input has ended meanwhile and the revision prescribes no
+    /// response, the call stays without one.
+    pub(in crate::dialects) async fn stoppable<R, T>(
+        &self,
+        call: &Call<D, R>,
+        work: impl Future<Output = T>,
+    ) -> T {
+        let done = work.await;
+        if self.sink.is_closed() {
+            call.leave_unanswered();
+        }
+        done
+    }
+
+    /// Returns a check that is true after the end of input has stopped work without a prescribed response.
+    pub(in crate::dialects) fn input_ended(&self) -> impl Fn() -> bool + Send + Sync + use<D> {
+        let sink = self.sink.clone();
+        move || sink.is_closed()
+    }
+
+    /// Returns a model in the form of the revision: newer revisions show more members.
+    pub(in crate::dialects) fn describe_model(&self, model: Model) -> Model {
+        if since_pi_1_5(self.spec) { self.engine().describe(model) } else { model }
+    }
+
+    /// Returns the engine, for calls that need nothing else.
+    pub(in crate::dialects) fn engine(&self) -> &Engine {
+        self.conversation.engine()
+    }
+}
+
+impl<D: PiCommon> crate::dialects::DialectServer for PiCommonServer<D>
+where
+    Self: Dispatch<D>,
+{
+    type Dialect = D;
+
+    const PATHS: AgentPaths = D::PATHS;
+
+    fn configure(parts: &mut AgentComponents) {
+        D::configure(parts);
+    }
+
+    fn behavior_profile(spec: &'static Spec) -> BehaviorProfile {
+        D::behavior_profile(spec)
+    }
+
+    fn new(components: AgentComponents, spec: &'static Spec, stop: CancellationToken) -> Self {
+        let sink = Arc::new(Sink::new(components.updates, since_pi_1_5(spec)));
+        let desk = ConversationService::new(components, sink.clone(), stop.clone());
+        Self { conversation: desk, sink, spec, state_cache: StateCache::default(), stop }
+    }
+
+    fn connect(&self, emitter: Emitter<D>) {
+        // Revisions that declare this event begin with it.
+        if let Ok(Some(ready)) = convert::body(self.spec, &Ready::new()) {
+            emitter.emit_body_now(ready);
+        }
+        self.sink.connect(emitter.clone());
+        self.conversation.connect(Arc::new(ClientUi(emitter)));
+    }
+}

@@ -1,0 +1,60 @@
+//! Cache of the last state response: repeated requests mostly get the same text.
+
+use std::sync::{Mutex, PoisonError};
+
+use agentese::serve::Segments;
+use agentese::types::{InterruptMode, QueueMode, ThinkingLevel};
+use serde::Serialize;
+
+use crate::engine::{Engine, EngineStatus};
+
+/// Capacity for the text after the data of a response, in bytes.
+const TAIL_CAPACITY: usize = 16;
+
+/// Returns an empty view, for a handler whose call has its response already.
+pub(in crate::dialects) fn empty_view() -> EngineStatus {
+    EngineStatus {
+        model: None,
+        thinking: ThinkingLevel::Off,
+        streaming: false,
+        working: false,
+        waiting: false,
+        compacting: false,
+        auto_compaction: false,
+        steering_mode: QueueMode::All,
+        follow_up_mode: QueueMode::All,
+        interrupt_mode: InterruptMode::Wait,
+        session_id: String::new(),
+        session_file: None,
+        session_name: None,
+        messages: 0,
+        pending: 0,
+    }
+}
+
+/// The last view and its text.
+#[derive(Debug, Default)]
+pub(in crate::dialects) struct StateCache(Mutex<Option<(EngineStatus, String)>>);
+
+impl StateCache {
+    /// Returns the text of the state that `state` builds from the view of the engine. If the view has not
+    /// changed, copies the last text and builds nothing. Returns `None` if the state cannot be written.
+    pub fn text<T: Serialize>(
+        &self,
+        engine: &Engine,
+        state: impl FnOnce(EngineStatus) -> T,
+    ) -> Option<Segments> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = match &*last {
+            Some((view, text)) if engine.has_status(view) => text,
+            _ => {
+                let view = engine.status();
+                let text = serde_json::to_string(&state(view.clone())).ok()?;
+                &last.insert((view, text)).1
+            }
+        };
+        let mut pieces = Segments::with_capacity(text.len() + TAIL_CAPACITY);
+        pieces.push_str(text);
+        Some(pieces)
+    }
+}

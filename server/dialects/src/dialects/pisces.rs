@@ -1,0 +1,31 @@
+//! The pisces dialect: the commands are the commands of omp. Its additions are events, which the family
+//! writes.
+
+use agentese::pisces::Pisces;
+use agentese::spec::Spec;
+use agentese::types::CancelNotice;
+
+use super::omp;
+use super::pi_common::{self, PiCommon};
+use crate::config::AgentPaths;
+use crate::conversation::AgentComponents;
+use crate::engine::BehaviorProfile;
+
+/// Speaks the dialect.
+pub type PiscesServer = pi_common::PiCommonServer<Pisces>;
+
+impl PiCommon for Pisces {
+    fn behavior_profile(_: &'static Spec) -> BehaviorProfile {
+        omp::OMP_12_7
+    }
+
+    const PATHS: AgentPaths = omp::PATHS;
+
+    fn configure(parts: &mut AgentComponents) {
+        omp::configure(parts);
+    }
+
+    fn withdrawal_notice(id: &str) -> Option<Self::Dialog> {
+        Some(CancelNotice::new(id).into())
+    }
+}

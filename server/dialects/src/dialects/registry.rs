@@ -1,0 +1,96 @@
+//! The registry of fronts.
+
+use agentese::schema::{self, Side};
+
+use super::dialect_server::DialectEntry;
+use super::{acp, omp, opal, operator, pi, pisces};
+
+/// ACP, which is not a dialect: editors select it with an option of its own.
+pub static ACP: DialectEntry = DialectEntry::first_revision::<acp::AcpServer>();
+
+/// The revisions that the server speaks, the oldest of each dialect first. Without a choice, the server
+/// speaks the first entry.
+pub static DIALECTS: &[DialectEntry] = &[
+    DialectEntry::first_revision::<pi::PiServer>(),
+    DialectEntry::revision::<pi::PiServer>(1),
+    DialectEntry::revision::<pi::PiServer>(2),
+    DialectEntry::first_revision::<operator::OperatorServer>(),
+    DialectEntry::first_revision::<omp::OmpServer>(),
+    DialectEntry::revision::<omp::OmpServer>(1),
+    DialectEntry::first_revision::<pisces::PiscesServer>(),
+    DialectEntry::first_revision::<opal::OpalServer>(),
+];
+
+/// The placeholder for the newest revision that the server speaks, as in `FILE_NAME@latest`.
+const LATEST: &str = "latest";
+
+impl DialectEntry {
+    /// Looks up `FILE_NAME` (the first revision), `FILE_NAME@REVISION` or `FILE_NAME@latest`. Fails if the dialect is not
+    /// declared, or if the server does not speak it.
+    pub fn find(dialect: &str) -> Result<&'static Self, DialectLookupError> {
+        let requested = || dialect.to_owned();
+        let (name, revision) = dialect.split_once('@').unwrap_or((dialect, ""));
+        let latest = revision == LATEST;
+        if schema::schema(if latest { name } else { dialect }, Side::Server).is_none() {
+            return Err(DialectLookupError::Unknown {
+                asked: requested(),
+                declared: schema::dialects().join(", "),
+            });
+        }
+        let mut served = DIALECTS.iter().filter(|frontend| frontend.spec().name == name);
+        let found = match revision {
+            LATEST => served.next_back(),
+            "" => served.next(),
+            revision => served.find(|frontend| frontend.spec().revision == revision),
+        };
+        found.ok_or_else(|| {
+            let all: Vec<_> = DIALECTS.iter().map(|frontend| frontend.spec().id()).collect();
+            DialectLookupError::NotServed { asked: requested(), served: all.join(", ") }
+        })
+    }
+}
+
+/// The reason why a dialect has no front.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DialectLookupError {
+    /// The dialect is unknown.
+    #[error("unknown dialect \"{asked}\"; known: {declared}")]
+    Unknown {
+        /// The requested name.
+        asked: String,
+        /// The declared dialects.
+        declared: String,
+    },
+    /// The dialect is known, but this server does not speak it.
+    #[error("the dialect {asked} is not available in this version; available: {served}")]
+    NotServed {
+        /// The requested name.
+        asked: String,
+        /// The dialects that the server speaks.
+        served: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dialect_is_found_by_its_name_and_by_its_revision() {
+        for frontend in DIALECTS {
+            let spec = frontend.spec();
+            assert_eq!(DialectEntry::find(&spec.id()).unwrap().spec().id(), spec.id());
+        }
+        let found = |name: &str| DialectEntry::find(name).unwrap().spec().id();
+        assert_eq!([found("pi"), found("omp")], ["pi@0.55", "omp@12.7"]);
+        assert_eq!([found("pi@latest"), found("omp@latest")], ["pi@1.6", "omp@13.19"]);
+        let unknown = DialectEntry::find("klingon").unwrap_err().to_string();
+        assert!(unknown.starts_with("unknown dialect \"klingon\"; known: pi@"), "{unknown}");
+        assert!(matches!(DialectEntry::find("pi@0.1"), Err(DialectLookupError::Unknown { .. })));
+        for declared in schema::dialects() {
+            let served = DIALECTS.iter().any(|frontend| frontend.spec().id() == declared);
+            assert_eq!(DialectEntry::find(&declared).is_ok(), served, "{declared}");
+        }
+    }
+}

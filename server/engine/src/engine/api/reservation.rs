@@ -1,0 +1,61 @@
+//! Replacement of the current work without a gap.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::engine::shared::Work;
+use crate::engine::state::{WorkKind, WorkPhase};
+use crate::engine::{AcceptedPrompt, Engine, PromptError, Shared, UserInput};
+
+/// An engine reserved for a prompt: the previous work has ended, and no other work can start. Dropping the value ends
+/// the reservation.
+#[must_use = "the engine waits for a prompt"]
+pub struct EngineReservation {
+    shared: Arc<Shared>,
+    work: Work,
+}
+
+impl std::fmt::Debug for EngineReservation {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Seat").finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Stops the current work and reserves the engine in the same moment. Returns after the closing events. From the
+    /// call on, the engine is busy, and an abort applies to the work of the reservation. Fails during a shutdown.
+    pub async fn abort_and_reserve(&self) -> Result<EngineReservation, PromptError> {
+        let (work, before) = {
+            let mut state = self.shared.state();
+            if state.closing {
+                return Err(PromptError::Closing);
+            }
+            let before = state.work.take().map(|before| {
+                before.abort.cancel();
+                before.ended
+            });
+            let working = state.start_work(WorkKind::Prompt, WorkPhase::Running);
+            (Work::new(self.shared.clone(), working), before)
+        };
+        if let Some(before) = before {
+            before.cancelled().await;
+        }
+        Ok(EngineReservation { shared: self.shared.clone(), work })
+    }
+}
+
+impl EngineReservation {
+    /// Returns a token that an abort before the start cancels.
+    pub fn abort_token(&self) -> CancellationToken {
+        self.work.abort_token()
+    }
+
+    /// Accepts a prompt. Fails without a model or its key, and for a blank prompt.
+    pub fn accept_prompt(self, input: UserInput) -> Result<AcceptedPrompt, PromptError> {
+        let Self { shared, work } = self;
+        input.check()?;
+        let (said, message, files) = input.split(shared.options.clock.now_ms());
+        shared.accept_run(shared.state(), work, std::iter::once(message).chain(files).collect(), Some(said))
+    }
+}

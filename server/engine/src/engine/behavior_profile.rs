@@ -1,0 +1,227 @@
+//! Differences between agents in the behavior of an engine. A front defines them once; the engine never checks the
+//! dialect.
+
+use std::time::Duration;
+
+use agentese::spec::Behavior;
+use agentese::types::{InterruptMode, ThinkingLevel, ToolCall};
+
+use super::policies::compaction::NothingToCompactError;
+use crate::providers::ThinkingLevelRules;
+
+/// The order of execution for the tool calls of one answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CallOrder {
+    /// One after another.
+    #[default]
+    Sequential,
+    /// Shared calls ([`crate::tools::Tool::shared`]) side by side, the others alone. Ends and results keep the order of
+    /// the calls.
+    SharedInParallel,
+    /// All of them side by side. Ends and results keep the order of the calls.
+    AllInParallel,
+}
+
+/// The effect of a branch on the current run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BranchEffect {
+    /// The run is stopped first.
+    #[default]
+    StopsRun,
+    /// The run continues, and its later messages belong to the branch.
+    MovesRun,
+}
+
+/// The end of an answer that was stopped in the middle.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InterruptedAnswer {
+    /// The open block is closed if the model's API does so, and the calls get no results.
+    #[default]
+    Closed,
+    /// The answer stays as it is, and each of its calls gets an error as its result.
+    WithErrorResults,
+}
+
+/// The customs of an agent: its differences from other agents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BehaviorProfile {
+    /// Behavior that the revision declares.
+    pub behavior: Behavior,
+    /// The order of execution for the calls of one answer.
+    pub call_order: CallOrder,
+    /// Initial moment at which steering reaches the run; clients may change it.
+    pub interrupt_mode: InterruptMode,
+    /// Default thinking level of models.
+    pub default_thinking: ThinkingLevel,
+    /// Rules for the thinking levels of models.
+    pub thinking_levels: ThinkingLevelRules,
+    /// The effect of a branch on the current run.
+    pub branch_effect: BranchEffect,
+    /// The end of an answer that was stopped.
+    pub interrupted_answer: InterruptedAnswer,
+    /// `true` if an answer that a compaction stopped leaves the context; the session file keeps it.
+    pub compaction_drops_interrupted_answer: bool,
+    /// `true` if a compaction keeps a number of tokens in the provider's count; otherwise in estimated tokens.
+    pub keeps_provider_tokens: bool,
+    /// `true` if clients receive events about messages that extensions add to an idle conversation.
+    pub emits_idle_messages: bool,
+    /// `true` if hooks of extensions run for runs that start with such a message, as for runs that start with user
+    /// input.
+    pub idle_messages_run_hooks: bool,
+    /// `true` if a session without messages can be exported.
+    pub exports_empty_sessions: bool,
+    /// `true` if files that a prompt mentions with `@` are read for the model.
+    pub reads_mentions: bool,
+    /// `true` if each line of such a file has a mark before it: its number, and two letters derived from its text.
+    pub hashes_mentioned_lines: bool,
+    /// `true` if the agent only starts with an available model.
+    pub requires_model: bool,
+    /// `true` if a command of the user inherits the directory and the variables of the previous command.
+    pub keeps_shell_state: bool,
+    /// `true` if a message with an empty text is accepted, with a note to the model that it is empty. Otherwise the
+    /// message is rejected, as every other blank message is.
+    pub accepts_empty_input: bool,
+    /// Name of the argument in which a model states the purpose of a call. The argument stays in the model's answer;
+    /// tools and events about calls omit it.
+    pub purpose_argument: Option<&'static str>,
+    /// Default prefix for the name of an exported page.
+    pub export_prefix: &'static str,
+    /// Names of the default tools.
+    pub default_tools: &'static [&'static str],
+    /// `true` if the tool `edit` takes a list of replacements; otherwise one replacement. See [`crate::tools::Edit`].
+    pub edit_takes_list: bool,
+    /// `true` if a conversation starts with a message that contains the sections of the system prompt, and the tools.
+    pub declares_instructions: bool,
+    /// `true` if the start of an answer is emitted with its first content; otherwise with the request to the model.
+    pub starts_answers_with_content: bool,
+    /// `true` if a change of model or thinking level during a run takes effect in its next turn; otherwise in the next
+    /// run.
+    pub switches_model_between_turns: bool,
+    /// `true` if blocks of an answer that grow side by side close together at its end, if the model's API permits that.
+    pub closes_blocks_together: bool,
+    /// Minimum interval between emitted pieces of an answer. Pieces within the interval are joined and emitted before
+    /// any other event. Zero if each piece is emitted at once.
+    pub min_update_interval: Duration,
+    /// `true` if a request with a transient failure is repeated before any event about the failure.
+    pub provider_retries: bool,
+    /// `true` if an answer is requested again after a broken connection although it had begun.
+    pub retries_started_answers: bool,
+    /// `true` if the session records, in an entry with an event, that an answer leaves the context before its
+    /// repetition. Otherwise that information is lost with the process.
+    pub records_context_edits: bool,
+    /// `true` if an answer that is repeated after a compaction leaves the context before the compaction, and clients
+    /// see no retry. An answer that was cut off below the output limit of the model is then repeated in the same way.
+    pub drops_answer_before_compaction: bool,
+    /// `true` if answers and results store their duration, and answers the thinking level of the request.
+    pub stores_durations: bool,
+    /// `true` if answers store details of the provider; see [`crate::providers::Assembler::with_details`]. Summaries
+    /// then store their usage.
+    pub stores_provider_details: bool,
+    /// `true` if a run lasts until no work follows it: also during the pause before a retry, and during an automatic
+    /// compaction.
+    pub runs_until_settled: bool,
+    /// `true` if the pause before a retry rejects a prompt without a delivery, as a run does.
+    /// Otherwise the prompt waits for the following run.
+    pub retry_pause_rejects_prompts: bool,
+    /// `true` if the statistics of a session cover its whole file; otherwise the context of the model.
+    pub stats_cover_file: bool,
+    /// `true` if clients receive events about automatic compactions that had nothing to do.
+    pub emits_idle_compactions: bool,
+    /// `true` if the end of an automatic compaction gives no reason when the conversation has just been compacted.
+    pub omits_already_compacted: bool,
+    /// `true` if the parts of a summary are requested one after the other; otherwise side by side.
+    pub summarizes_sequentially: bool,
+    /// `true` if a tool with progress output emits an empty update at its start.
+    pub emits_empty_update_first: bool,
+    /// `true` if results are also given as data; see [`crate::tools::ToolContext::wants_structured`].
+    pub structured_results: bool,
+    /// `true` if a command of the user that a signal ended has the exit code that shells give it.
+    /// Otherwise the command is treated as stopped.
+    pub signal_exit_codes: bool,
+    /// `true` if commands of the user end with their session, and add nothing to the next one.
+    pub shell_ends_with_session: bool,
+    /// `true` if switching to a session requires its directory to exist.
+    pub requires_directory: bool,
+    /// `true` if prompts that wait for starting extensions are started before the end of input stops all work.
+    pub starts_waiting_prompts: bool,
+    /// `true` if extensions receive the request about the context before the events of the same moment; otherwise in
+    /// the order of occurrence.
+    pub context_request_first: bool,
+    /// `true` if extensions see a change of session as the end of one session and the start of the next; otherwise as a
+    /// change.
+    pub session_change_restarts: bool,
+}
+
+impl BehaviorProfile {
+    /// The customs of pi.
+    pub const PI: Self = Self {
+        behavior: Behavior::FIRST,
+        call_order: CallOrder::Sequential,
+        interrupt_mode: InterruptMode::Immediate,
+        default_thinking: ThinkingLevel::Medium,
+        thinking_levels: ThinkingLevelRules::PI,
+        branch_effect: BranchEffect::StopsRun,
+        interrupted_answer: InterruptedAnswer::Closed,
+        compaction_drops_interrupted_answer: false,
+        keeps_provider_tokens: false,
+        emits_idle_messages: true,
+        idle_messages_run_hooks: false,
+        exports_empty_sessions: false,
+        reads_mentions: false,
+        hashes_mentioned_lines: false,
+        requires_model: false,
+        keeps_shell_state: false,
+        accepts_empty_input: false,
+        purpose_argument: None,
+        export_prefix: "pi-session",
+        default_tools: &["read", "bash", "edit", "write"],
+        edit_takes_list: false,
+        declares_instructions: false,
+        starts_answers_with_content: false,
+        switches_model_between_turns: false,
+        closes_blocks_together: false,
+        min_update_interval: Duration::ZERO,
+        provider_retries: true,
+        retries_started_answers: true,
+        records_context_edits: false,
+        drops_answer_before_compaction: false,
+        stores_durations: false,
+        stores_provider_details: false,
+        runs_until_settled: false,
+        retry_pause_rejects_prompts: false,
+        stats_cover_file: false,
+        emits_idle_compactions: true,
+        omits_already_compacted: false,
+        summarizes_sequentially: false,
+        emits_empty_update_first: false,
+        structured_results: false,
+        signal_exit_codes: false,
+        shell_ends_with_session: false,
+        requires_directory: false,
+        starts_waiting_prompts: false,
+        context_request_first: true,
+        session_change_restarts: false,
+    };
+}
+
+impl BehaviorProfile {
+    /// Returns `true` if `reason` is omitted from the end of an automatic compaction that had nothing to do.
+    pub(super) fn omits_reason(&self, reason: &str) -> bool {
+        self.omits_already_compacted && reason == NothingToCompactError::AlreadyCompacted.to_string()
+    }
+
+    /// Returns a call in the form for tools.
+    pub(super) fn without_purpose(&self, call: &ToolCall) -> ToolCall {
+        let mut call = call.clone();
+        if let Some(intent) = self.purpose_argument {
+            call.arguments.shift_remove(intent);
+        }
+        call
+    }
+}
+
+impl Default for BehaviorProfile {
+    fn default() -> Self {
+        Self::PI
+    }
+}

@@ -1,0 +1,396 @@
+//! The agent's own policies for the work after a run: retries and compactions. [`super::PostRunPolicy`] is the trait for
+//! other policies; `work` calls all of them in one list.
+//!
+//! Pure: the input is an answer and the settings, the output a decision.
+
+use std::time::Duration;
+
+use agentese::types::{AssistantMessage, CompactionReason, Model, StopReason};
+
+use super::compaction::is_due;
+use crate::config::{CompactionSettings, RetrySettings};
+use crate::engine::FollowUpRun;
+use crate::providers::{ProviderError, ProviderErrorKind, default_max_tokens};
+
+/// Returns the pause before a retry, with the retries counted from 1. Each pause is twice as long as the previous one.
+fn pause(settings: &RetrySettings, attempt: u64) -> Duration {
+    let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(u32::MAX);
+    let factor = 1_u64.checked_shl(doublings).unwrap_or(u64::MAX);
+    Duration::from_millis(settings.base_delay_ms.saturating_mul(factor))
+}
+
+/// Returns the pause that the provider requests, if it exceeds the permitted maximum.
+pub(in crate::engine) fn excessive_delay(
+    settings: &RetrySettings,
+    failure: &ProviderError,
+) -> Option<Duration> {
+    let longest = Duration::from_millis(settings.max_delay_ms);
+    failure.retry_after.filter(|asked| is_transient(failure.kind) && *asked > longest)
+}
+
+/// Returns the pause before a failed request is repeated, after so many retries. Returns `None` if the request is not
+/// repeated.
+pub(in crate::engine) fn next_retry_pause(
+    settings: &RetrySettings,
+    failure: &ProviderError,
+    retries: u64,
+) -> Option<Duration> {
+    let may_help = is_transient(failure.kind) && excessive_delay(settings, failure).is_none();
+    let left = settings.enabled && retries < u64::from(settings.max_retries);
+    (may_help && left).then(|| pause(settings, retries + 1).max(failure.retry_after.unwrap_or_default()))
+}
+
+/// Returns the failure, as a network failure if it is a rejection whose text contains one of these words. Case and
+/// punctuation are ignored.
+pub(in crate::engine) fn classify_by_text(failure: ProviderError, words: &[&str]) -> ProviderError {
+    if failure.kind != ProviderErrorKind::BadRequest || words.is_empty() {
+        return failure;
+    }
+    let lower = failure.text.to_lowercase();
+    let parts = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|part| !part.is_empty());
+    let text = format!(" {} ", parts.collect::<Vec<_>>().join(" "));
+    match words.iter().any(|word| text.contains(&format!(" {word} "))) {
+        true => ProviderError { kind: ProviderErrorKind::Network, ..failure },
+        false => failure,
+    }
+}
+
+/// Returns `true` if the same request may succeed later.
+fn is_transient(kind: ProviderErrorKind) -> bool {
+    matches!(
+        kind,
+        ProviderErrorKind::RateLimited
+            | ProviderErrorKind::Overloaded
+            | ProviderErrorKind::Server
+            | ProviderErrorKind::Network
+    )
+}
+
+/// Decision about the work after a run.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::engine) enum NextAction {
+    /// No work.
+    Stop,
+    /// The same request again, after a pause.
+    Retry { attempt: u64, pause: Duration },
+    /// No work after the last of several retries.
+    RetriesExhausted { attempt: u64 },
+    /// A compaction. If `again` is `true`, the request is then repeated, because it has no answer yet.
+    Compact { reason: CompactionReason, repeat_request: bool },
+    /// No work: the conversation does not fit even after a compaction.
+    StillTooLong,
+    /// A run with messages that were queued after the last check by the previous run.
+    RunQueued,
+    /// Another run, requested by a policy.
+    FollowUpRun(FollowUpRun),
+}
+
+/// The end of a run.
+pub(in crate::engine) struct PolicyInput<'a> {
+    /// The last answer of the run.
+    pub answer: &'a AssistantMessage,
+    /// Failure of the last answer, if it failed.
+    pub failure: Option<&'a ProviderError>,
+    /// Number of retries so far.
+    pub attempt: u64,
+    /// `true` if the context has been compacted because of an overflow since the last input of the user.
+    pub compacted_once: bool,
+    /// Number of tokens in the context.
+    pub tokens: u64,
+    /// The model of the answer.
+    pub model: &'a Model,
+    /// `true` if an answer that was cut off below the output limit of the model is requested again.
+    pub repeats_cut_answers: bool,
+    /// `true` if an answer is requested again after a broken connection although it had begun.
+    pub retries_started_answers: bool,
+}
+
+/// Returns the decision of one of the agent's own policies; `None` leaves the decision to the next policy.
+type BuiltInPolicy = fn(&PolicyInput<'_>, &RetrySettings, &CompactionSettings) -> Option<NextAction>;
+
+/// The agent's own policies, in call order.
+pub(in crate::engine) const BUILT_IN: [BuiltInPolicy; 2] = [retry_policy, compaction_policy];
+
+/// Repeats the request after a transient failure, up to the limit in the settings.
+fn retry_policy(
+    ended: &PolicyInput<'_>,
+    retry: &RetrySettings,
+    compaction: &CompactionSettings,
+) -> Option<NextAction> {
+    let failure = ended.failure?;
+    let begun = failure.kind == ProviderErrorKind::Network && !ended.answer.content.is_empty();
+    let pause =
+        next_retry_pause(retry, failure, ended.attempt).filter(|_| ended.retries_started_answers || !begun);
+    if let Some(pause) = pause {
+        return Some(NextAction::Retry { attempt: ended.attempt + 1, pause });
+    }
+    // The repeated request may have become too long; a compaction handles that as usual.
+    let can_make_room = failure.kind == ProviderErrorKind::Overflow && compaction.enabled;
+    (ended.attempt > 0 && !can_make_room).then_some(NextAction::RetriesExhausted { attempt: ended.attempt })
+}
+
+/// Compacts a conversation that does not fit, or nearly fills the context.
+fn compaction_policy(
+    ended: &PolicyInput<'_>,
+    _: &RetrySettings,
+    compaction: &CompactionSettings,
+) -> Option<NextAction> {
+    if !compaction.enabled {
+        return None;
+    }
+    let cut = was_cut_off(ended);
+    let (again, overflowed) = (ended.failure.is_some() || cut, overflowed(ended) || cut);
+    match () {
+        () if overflowed && again && ended.compacted_once => Some(NextAction::StillTooLong),
+        () if overflowed => {
+            Some(NextAction::Compact { reason: CompactionReason::Overflow, repeat_request: again })
+        }
+        () if is_due(compaction, ended.tokens, ended.model) => {
+            Some(NextAction::Compact { reason: CompactionReason::Threshold, repeat_request: false })
+        }
+        () => None,
+    }
+}
+
+/// Returns `true` if the answer was cut off below its own output limit: the conversation may have left too few tokens.
+fn was_cut_off(ended: &PolicyInput<'_>) -> bool {
+    let (answer, most) = (ended.answer, default_max_tokens(ended.model));
+    ended.repeats_cut_answers && answer.stop_reason == StopReason::Length && answer.usage.output < most
+}
+
+/// Returns `true` if the conversation did not fit: the provider reported it, or it exceeds the context of the model.
+fn overflowed(ended: &PolicyInput<'_>) -> bool {
+    if let Some(failure) = ended.failure {
+        return failure.kind == ProviderErrorKind::Overflow;
+    }
+    let usage = &ended.answer.usage;
+    ended.answer.stop_reason == StopReason::Stop
+        && ended.model.context_window > 0
+        && usage.input.saturating_add(usage.cache_read) > ended.model.context_window
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn answer(stop: &str, input: u64) -> AssistantMessage {
+        serde_json::from_value(json!({
+            "role": "assistant", "content": [], "api": "a", "provider": "p", "model": "m",
+            "usage": {"input": input, "output": 0, "cacheRead": 0, "cacheWrite": 0,
+                      "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}},
+            "stopReason": stop, "timestamp": 1,
+        }))
+        .unwrap()
+    }
+
+    fn model() -> Model {
+        serde_json::from_value(json!({
+            "id": "m", "name": "m", "api": "a", "provider": "p", "baseUrl": "", "reasoning": false,
+            "input": ["text"], "contextWindow": 100_000, "maxTokens": 1000,
+            "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0},
+        }))
+        .unwrap()
+    }
+
+    fn decide(
+        stop: &str,
+        failure: Option<ProviderError>,
+        attempt: u64,
+        tokens: u64,
+        compacted_once: bool,
+    ) -> NextAction {
+        let (answer, model) = (answer(stop, tokens), model());
+        let failure = failure.as_ref();
+        let (repeats_cut_answers, retries_started_answers) = (false, true);
+        let ended = PolicyInput {
+            answer: &answer,
+            failure,
+            attempt,
+            compacted_once,
+            tokens,
+            model: &model,
+            repeats_cut_answers,
+            retries_started_answers,
+        };
+        let wants =
+            |policy: BuiltInPolicy| policy(&ended, &RetrySettings::default(), &CompactionSettings::default());
+        BUILT_IN.into_iter().find_map(wants).unwrap_or(NextAction::Stop)
+    }
+
+    fn failure(kind: ProviderErrorKind) -> Option<ProviderError> {
+        Some(ProviderError::new(kind, "x"))
+    }
+
+    #[test]
+    fn fm_f61_pauses_double_and_then_the_agent_gives_up() {
+        let pauses: Vec<_> = (0..4)
+            .map(|attempt| decide("error", failure(ProviderErrorKind::Server), attempt, 0, false))
+            .collect();
+        let retry = |attempt, seconds| NextAction::Retry { attempt, pause: Duration::from_secs(seconds) };
+        assert_eq!(
+            pauses,
+            [retry(1, 2), retry(2, 4), retry(3, 8), NextAction::RetriesExhausted { attempt: 3 }]
+        );
+    }
+
+    #[test]
+    fn fm_f62_permanent_failures_are_not_retried() {
+        for kind in [
+            ProviderErrorKind::Auth,
+            ProviderErrorKind::Quota,
+            ProviderErrorKind::BadRequest,
+            ProviderErrorKind::Protocol,
+            ProviderErrorKind::Refused,
+        ] {
+            assert_eq!(decide("error", failure(kind), 0, 0, false), NextAction::Stop, "{kind:?}");
+            assert_eq!(
+                decide("error", failure(kind), 2, 0, false),
+                NextAction::RetriesExhausted { attempt: 2 },
+                "{kind:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn rejection_with_a_declared_text_is_retried() {
+        let kind = |kind: ProviderErrorKind, text: &str, words: &[&str]| {
+            classify_by_text(ProviderError::new(kind, text), words).kind
+        };
+        let words = ["econnreset", "connection closed", "websocket connection limit reached"];
+        for text in [
+            "read ECONNRESET",
+            "400 {\"message\":\"Connection closed.\"}",
+            "websocket_connection_limit_reached",
+            "{\"code\":\"ECONNRESET\"}",
+        ] {
+            assert_eq!(
+                kind(ProviderErrorKind::BadRequest, text, &words),
+                ProviderErrorKind::Network,
+                "{text}"
+            );
+            assert_eq!(
+                kind(ProviderErrorKind::BadRequest, text, &[]),
+                ProviderErrorKind::BadRequest,
+                "{text}"
+            );
+            assert_eq!(kind(ProviderErrorKind::Quota, text, &words), ProviderErrorKind::Quota, "{text}");
+        }
+        for text in ["", "bad request", "ECONNRESETS", "connection is closed"] {
+            assert_eq!(
+                kind(ProviderErrorKind::BadRequest, text, &words),
+                ProviderErrorKind::BadRequest,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn fm_f60_provider_may_request_a_longer_pause_up_to_the_limit() {
+        let asked = |seconds| {
+            let mut failure = ProviderError::new(ProviderErrorKind::RateLimited, "x");
+            failure.retry_after = Some(Duration::from_secs(seconds));
+            decide("error", Some(failure), 0, 0, false)
+        };
+        let retry = |seconds| NextAction::Retry { attempt: 1, pause: Duration::from_secs(seconds) };
+        assert_eq!(asked(0), retry(2));
+        assert_eq!(asked(59), retry(59));
+        assert_eq!(asked(60), retry(60));
+        assert_eq!(asked(61), NextAction::Stop);
+        assert_eq!(asked(u64::MAX), NextAction::Stop);
+    }
+
+    #[test]
+    fn no_pause_overflows() {
+        let longest = Duration::from_millis(u64::MAX);
+        let settings = RetrySettings { base_delay_ms: 3, ..RetrySettings::default() };
+        assert_eq!(pause(&settings, 64), longest);
+        assert_eq!(pause(&settings, u64::MAX), longest);
+    }
+
+    #[test]
+    fn fm_f67_a_conversation_that_does_not_fit_is_compacted_once() {
+        let compact = |reason, again| NextAction::Compact { reason, repeat_request: again };
+        let overflow = || failure(ProviderErrorKind::Overflow);
+        assert_eq!(decide("error", overflow(), 0, 0, false), compact(CompactionReason::Overflow, true));
+        assert_eq!(decide("error", overflow(), 0, 0, true), NextAction::StillTooLong);
+        assert_eq!(decide("stop", None, 0, 100_000, false), compact(CompactionReason::Threshold, false));
+        assert_eq!(decide("stop", None, 0, 83_617, false), compact(CompactionReason::Threshold, false));
+        assert_eq!(decide("stop", None, 0, 83_616, false), NextAction::Stop);
+    }
+
+    #[test]
+    fn an_overflow_after_a_retry_is_compacted_as_well() {
+        let overflow = || failure(ProviderErrorKind::Overflow);
+        let compact = NextAction::Compact { reason: CompactionReason::Overflow, repeat_request: true };
+        assert_eq!(decide("error", overflow(), 1, 0, false), compact);
+        assert_eq!(decide("error", overflow(), 3, 0, false), compact);
+        assert_eq!(decide("error", overflow(), 2, 0, true), NextAction::StillTooLong);
+    }
+
+    #[test]
+    fn answer_beyond_the_context_is_kept_and_not_repeated() {
+        for compacted_once in [false, true] {
+            assert_eq!(
+                decide("stop", None, 0, 100_001, compacted_once),
+                NextAction::Compact { reason: CompactionReason::Overflow, repeat_request: false }
+            );
+        }
+    }
+
+    #[test]
+    fn answer_cut_below_its_limit_is_requested_again_once() {
+        let small = model();
+        let mut large = model();
+        large.max_tokens = 64_000;
+        let wants = |model: &Model, output: u64, compacted_once: bool, repeats_cut_answers: bool| {
+            let mut answer = answer("length", 10);
+            answer.usage.output = output;
+            let ended = PolicyInput {
+                answer: &answer,
+                failure: None,
+                attempt: 0,
+                compacted_once,
+                tokens: 10,
+                model,
+                repeats_cut_answers,
+                retries_started_answers: true,
+            };
+            compaction_policy(&ended, &RetrySettings::default(), &CompactionSettings::default())
+        };
+        let again = || Some(NextAction::Compact { reason: CompactionReason::Overflow, repeat_request: true });
+        assert_eq!(wants(&small, 999, false, true), again());
+        assert_eq!(wants(&small, 999, true, true), Some(NextAction::StillTooLong));
+        assert_eq!(wants(&small, 1000, false, true), None, "the model said all that it can");
+        assert_eq!(wants(&small, 999, false, false), None);
+        assert_eq!(wants(&large, 31_999, false, true), again());
+        assert_eq!(wants(&large, 32_000, false, true), None, "it was asked for no more");
+    }
+
+    #[test]
+    fn started_answer_is_requested_again_if_the_profile_permits() {
+        let model = model();
+        let failure = ProviderError::new(ProviderErrorKind::Network, "cut");
+        let wants = |content: serde_json::Value, retries_started_answers: bool| {
+            let mut answer = answer("error", 0);
+            answer.content = serde_json::from_value(content).unwrap();
+            let (attempt, compacted_once, tokens, repeats_cut_answers) = (0, false, 0, false);
+            let failure = Some(&failure);
+            let ended = PolicyInput {
+                answer: &answer,
+                failure,
+                attempt,
+                compacted_once,
+                tokens,
+                model: &model,
+                repeats_cut_answers,
+                retries_started_answers,
+            };
+            retry_policy(&ended, &RetrySettings::default(), &CompactionSettings::default()).is_some()
+        };
+        let text = || json!([{"type": "text", "text": "half"}]);
+        assert!(wants(text(), true) && wants(json!([]), true) && wants(json!([]), false));
+        assert!(!wants(text(), false));
+    }
+}

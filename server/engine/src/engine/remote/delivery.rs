@@ -1,0 +1,164 @@
+//! Forwarding of input to a remote agent. The caller that forwards input holds the delivery lock until the client has
+//! its response: no event that the input causes precedes the response.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agentese::types::AgentMessage;
+use tokio::sync::{Notify, OwnedMutexGuard};
+
+use crate::engine::shared::{RemoteState, Work};
+use crate::engine::{Delivery, Engine, InputQueue, PromptError, RemoteAgent, UserInput};
+
+/// Time limit for the remote agent to end a run that was aborted.
+pub(in crate::engine) const GRACE: Duration = Duration::from_secs(4);
+
+/// Log message about a remote agent that does not accept an abort.
+pub(in crate::engine) const NO_ABORT: &str = "The agent did not take an abort.";
+
+/// Guard of the delivery lock, held until the client has its response.
+#[derive(Default)]
+pub struct DeliveryGuard {
+    _lock: Option<OwnedMutexGuard<()>>,
+}
+
+impl std::fmt::Debug for DeliveryGuard {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Handed").finish_non_exhaustive()
+    }
+}
+
+impl RemoteState {
+    pub fn new(agent: Arc<dyn RemoteAgent>) -> Self {
+        Self {
+            agent,
+            delivery_lock: Arc::default(),
+            accepted_work: Mutex::default(),
+            reported_input: Mutex::default(),
+            work_accepted: Notify::new(),
+            run_active: AtomicBool::new(false),
+            task: Mutex::default(),
+            disconnect_reason: Mutex::default(),
+        }
+    }
+
+    /// Returns `true` while events of a run are emitted.
+    pub fn is_run_active(&self) -> bool {
+        self.run_active.load(Ordering::Acquire)
+    }
+
+    /// Records the start or the end of an emitted run.
+    pub fn set_run_active(&self, active: bool) {
+        self.run_active.store(active, Ordering::Release);
+    }
+
+    fn accepted_work(&self) -> MutexGuard<'_, Option<(Work, Vec<AgentMessage>)>> {
+        self.accepted_work.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the work that was started since the last call, with its messages.
+    pub fn take_accepted_work(&self) -> Option<(Work, Vec<AgentMessage>)> {
+        self.accepted_work().take()
+    }
+
+    /// Stores a reported message that may start a run.
+    pub fn hold_reported_input(&self, message: AgentMessage) {
+        self.reported_input.lock().unwrap_or_else(PoisonError::into_inner).push(message);
+    }
+
+    /// Takes the stored messages.
+    pub fn take_reported_input(&self) -> Vec<AgentMessage> {
+        std::mem::take(&mut *self.reported_input.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn disconnect_reason(&self) -> Option<String> {
+        self.disconnect_reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Records the disconnection of the remote agent, with its reason.
+    pub fn set_disconnected(&self, reason: String) {
+        *self.disconnect_reason.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
+    }
+
+    /// Records the work of accepted input, after the response to the client. Later events belong to that work.
+    pub fn accept_work(&self, work: Work, messages: Vec<AgentMessage>) {
+        // Dropping the previous work locks the state, so it happens outside this lock.
+        let before = self.accepted_work().replace((work, messages));
+        drop(before);
+        self.work_accepted.notify_one();
+    }
+
+    /// Stops input that is being forwarded, in the remote agent.
+    pub async fn abort_forwarding(&self) {
+        if self.delivery_lock.try_lock().is_err()
+            && tokio::time::timeout(GRACE, self.agent.abort()).await.is_err()
+        {
+            tracing::warn!("{NO_ABORT}");
+        }
+    }
+
+    /// Stops the task that handles the remote events.
+    pub fn stop(&self) {
+        if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
+    }
+}
+
+impl Engine {
+    /// Returns `true` if a remote agent does the work of this engine.
+    pub fn is_remote(&self) -> bool {
+        self.shared.remote.is_some()
+    }
+
+    /// Forwards input as a prompt to the remote agent, if there is one. The remote agent has accepted the input when
+    /// this returns. Events are emitted once the guard is dropped; see [`AcceptedPrompt::holding`]. Fails if this engine would
+    /// reject the prompt, and if the remote agent rejects it.
+    pub async fn forward_prompt(
+        &self,
+        input: &UserInput,
+        busy_queue: Option<InputQueue>,
+    ) -> Result<DeliveryGuard, PromptError> {
+        let waits =
+            || self.shared.admit_prompt(&self.shared.state(), busy_queue).map(|queue| queue.is_some());
+        if self.is_remote() {
+            waits()?;
+        }
+        self.forward(input, Delivery::Prompt(busy_queue), waits).await
+    }
+
+    /// Works like [`Engine::forward_prompt`], for a prompt with a reserved engine.
+    pub async fn forward_reserved_prompt(&self, input: &UserInput) -> Result<DeliveryGuard, PromptError> {
+        self.forward(input, Delivery::Prompt(None), || Ok(false)).await
+    }
+
+    /// Works like [`Engine::forward_prompt`], for input that joins a queue.
+    pub async fn forward_to_queue(
+        &self,
+        input: &UserInput,
+        queue: InputQueue,
+    ) -> Result<DeliveryGuard, PromptError> {
+        self.forward(input, Delivery::Queue(queue), || Ok(true)).await
+    }
+
+    /// Forwards input. `waits` returns `true` if the input will wait in a queue of this engine. The queue must have
+    /// room before the remote agent accepts the input.
+    async fn forward(
+        &self,
+        input: &UserInput,
+        delivery: Delivery,
+        waits: impl FnOnce() -> Result<bool, PromptError>,
+    ) -> Result<DeliveryGuard, PromptError> {
+        let Some(remote) = &self.shared.remote else { return Ok(DeliveryGuard::default()) };
+        if let Some(reason) = remote.disconnect_reason() {
+            return Err(PromptError::Remote(reason));
+        }
+        let lock = remote.delivery_lock.clone().lock_owned().await;
+        if waits()? {
+            self.shared.check_queue_capacity(input)?;
+        }
+        remote.agent.submit(&input.text, &input.images, delivery).await.map_err(PromptError::Remote)?;
+        Ok(DeliveryGuard { _lock: Some(lock) })
+    }
+}

@@ -1,0 +1,464 @@
+//! The work of a prompt, from its first event to its last: a run, and the work after it.
+//!
+//! ```text
+//! work = [compaction] run { retry | compaction | queued messages | run of a policy  run }
+//! ```
+//!
+//! The end of a run is emitted, and the decision about further work made, in one moment under the lock of the state.
+//! When `RunEnded` is emitted, the engine has the state that belongs to it.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentese::types::{AgentMessage, CompactionReason, StopReason};
+use futures::FutureExt;
+use tokio_util::sync::CancellationToken;
+
+use super::agent_loop::{AgentLoop, NO_MESSAGES};
+use super::driver::{Run, RunOutcome};
+use crate::engine::policies::compaction::{context_tokens, counted_tokens, is_due};
+use crate::engine::policies::retry::{BUILT_IN, NextAction, PolicyInput};
+use crate::engine::shared::{Work, WorkEndGuard};
+use crate::engine::state::{ActiveWork, EngineState, WorkPhase};
+use crate::engine::{Event, FollowUpRun, RunSummary, Shared};
+use crate::providers::{ProviderErrorKind, tokens};
+use crate::session::{Body, Session};
+
+/// Error text of a cancelled pause before a retry, as in pi 0.55.
+const RETRY_CANCELLED: &str = "Retry cancelled";
+/// Error text of work that failed inside the agent.
+const WORK_PANICKED: &str = "Internal error in the agent.";
+/// Error text if a conversation is too long even after a compaction.
+const STILL_TOO_LONG: &str = "The conversation is too long for the model even after it was compacted.";
+
+impl Work {
+    pub fn new(shared: Arc<Shared>, working: &ActiveWork) -> Self {
+        let end_guard = WorkEndGuard::new(shared.clone(), working);
+        Self {
+            shared,
+            abort: working.abort.clone(),
+            cancel_retry: working.cancel_retry.clone(),
+            attempt: 0,
+            compacted_once: false,
+            end_guard,
+        }
+    }
+
+    /// Starts the work as a task.
+    pub fn start(self, run: Run) {
+        let (shared, number) = (self.shared.clone(), self.end_guard.number);
+        let task = tokio::spawn(self.drive_to_end(run)).abort_handle();
+        if let Some(working) = shared.state().active_work(number) {
+            working.task = Some(task);
+        }
+    }
+
+    /// Leaves the work to the remote agent, which has received the input.
+    pub fn start_remote(self, input: Vec<AgentMessage>) {
+        let shared = self.shared.clone();
+        shared.options.usage_tracker.start(shared.options.clock.now_ms());
+        if let Some(remote) = &shared.remote {
+            remote.accept_work(self, input);
+        }
+    }
+
+    /// Drives the work. If a part of it panics, emits the end of the interrupted phase.
+    async fn drive_to_end(mut self, run: Run) {
+        let shared = self.shared.clone();
+        let now = shared.options.clock.now_ms();
+        shared.options.usage_tracker.start(now);
+        shared.options.usage_tracker.start_run(now);
+        let abort = self.abort.clone();
+        let work = AssertUnwindSafe(shared.options.fairness.share(self.drive(run))).catch_unwind();
+        let done = tokio::select! {
+            biased;
+            done = work => done,
+            never = emit_timed_notices(&shared) => match never {},
+            never = enforce_time_limit(&shared, &abort) => match never {},
+        };
+        if done.is_ok() {
+            return;
+        }
+        tracing::error!("the work failed inside the agent");
+        self.shared.sink.push(Event::Recovered);
+        let phase = self.shared.state().active_work(self.end_guard.number).map(|working| working.phase);
+        self.shared.sink.push(match phase {
+            Some(WorkPhase::Compacting) => Event::CompactionEnded {
+                result: None,
+                aborted: false,
+                will_retry: false,
+                error: Some(WORK_PANICKED),
+            },
+            Some(WorkPhase::RetryPause) => {
+                Event::RetryEnded { success: false, attempt: self.attempt, error: Some(WORK_PANICKED) }
+            }
+            Some(WorkPhase::Running) | None => Event::RunEnded { messages: &[], will_retry: false },
+        });
+        self.shared.sink.push(Event::Settled { aborted: false });
+    }
+
+    async fn drive(&mut self, mut run: Run) {
+        if self.needs_compaction() {
+            // The result is ignored: the prompt was accepted. After an abort its run ends at once.
+            self.compact(CompactionReason::Threshold, false).await;
+        }
+        self.enter_phase(WorkPhase::Running);
+        loop {
+            let outcome = run.drive(self.attempt).await;
+            let Some(next) = self.continue_after(outcome).await else { return };
+            run = next;
+        }
+    }
+
+    /// Returns the number of the work, unique within the engine.
+    pub fn number(&self) -> u64 {
+        self.end_guard.number
+    }
+
+    /// Returns the token that stops the work.
+    pub fn abort_token(&self) -> CancellationToken {
+        self.abort.clone()
+    }
+
+    /// Returns the token that is cancelled when the work has ended.
+    pub fn ended_token(&self) -> CancellationToken {
+        self.end_guard.ended.clone()
+    }
+
+    fn enter_phase(&self, phase: WorkPhase) {
+        self.shared.state().enter_phase(self.end_guard.number, phase);
+    }
+
+    /// Returns `true` if the conversation must be compacted before the next message. Aborted answers are included. An
+    /// answer that a compaction kept is ignored, because its counts are of the context before.
+    fn needs_compaction(&self) -> bool {
+        let state = self.shared.state();
+        let Some(model) = &state.model else { return false };
+        let session = &state.session;
+        let is_answer = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::Assistant(_));
+        let Some((later, message)) =
+            session.messages_rev().enumerate().find(|(_, message)| is_answer(message))
+        else {
+            return false;
+        };
+        let AgentMessage::Assistant(answer) = &*message else { return false };
+        let is_before = later >= session.message_count() - session.compacted_messages();
+        // Directly after a compaction another one has nothing to do. pi 0.55 emits such a compaction, and so does this.
+        let right_behind = || {
+            self.shared.options.profile.emits_idle_compactions
+                && session.leaf().is_some_and(|leaf| matches!(leaf.body(), Body::Compaction(_)))
+        };
+        let tokens = match () {
+            () if is_before && !right_behind() => None,
+            () if answer.stop_reason == StopReason::Error => counted_tokens(session),
+            () => Some(tokens(&answer.usage)),
+        };
+        tokens.is_some_and(|tokens| is_due(&state.compaction, tokens, model))
+    }
+
+    /// Ends a run, and starts the work after it. Returns the next run, if there is one.
+    async fn continue_after(&mut self, outcome: RunOutcome) -> Option<Run> {
+        self.attempt = outcome.attempt;
+        if outcome.has_user_input {
+            self.compacted_once = false;
+        }
+        let (decision, error) = self.end_run(&outcome);
+        match decision {
+            NextAction::RunQueued => self.start_queued_run(),
+            NextAction::FollowUpRun(go_on) => self.start_policy_run(go_on),
+            NextAction::Stop | NextAction::RetriesExhausted { .. } | NextAction::StillTooLong => None,
+            NextAction::Retry { attempt, pause } => {
+                self.attempt = attempt;
+                self.pause(attempt, pause, &error).await
+            }
+            NextAction::Compact { reason, repeat_request: again } => {
+                self.compacted_once |= again;
+                let compacted = self.compact(reason.clone(), again).await;
+                // The retry that led to the overflow ends with the answer after the compaction, or here.
+                if !(again && compacted) && self.attempt > 0 {
+                    let attempt = std::mem::take(&mut self.attempt);
+                    self.shared.sink.push(Event::RetryEnded { success: false, attempt, error: Some(&error) });
+                }
+                if self.abort.is_cancelled() {
+                    return self.lock_and_end_work(None);
+                }
+                if again && compacted {
+                    let mut state = self.shared.state();
+                    drop_failed_answer(&mut state);
+                    return self.next_run(&mut state, AgentLoop::new(NO_MESSAGES));
+                }
+                match compacted.then(|| self.policy_run_after_compaction(&reason)).flatten() {
+                    Some(go_on) => self.start_policy_run(go_on),
+                    None => self.start_queued_run(),
+                }
+            }
+        }
+    }
+
+    /// Emits the end of a run and the start of the work after it. Returns the decision, and the text of the failure.
+    fn end_run(&mut self, outcome: &RunOutcome) -> (NextAction, String) {
+        let mut state = self.shared.state();
+        let number = self.end_guard.number;
+        let error = outcome.failure.as_ref().map(|failure| failure.text.clone()).unwrap_or_default();
+        let sink = &self.shared.sink;
+        let own = self.built_in_decision(&state, outcome).filter(|_| !self.abort.is_cancelled());
+        let profile = &self.shared.options.profile;
+        let will_retry = match own {
+            Some(NextAction::Retry { .. }) => true,
+            Some(NextAction::Compact { repeat_request: again, .. }) => {
+                again && !profile.drops_answer_before_compaction
+            }
+            _ => false,
+        };
+        sink.push(Event::RunEnded { messages: &outcome.messages, will_retry });
+        let decision = self.decide(own, &state, outcome);
+        match &decision {
+            NextAction::FollowUpRun(_) | NextAction::RunQueued => {}
+            NextAction::Stop => self.end_work(&mut state),
+            NextAction::RetriesExhausted { attempt } => {
+                sink.push(Event::RetryEnded { success: false, attempt: *attempt, error: Some(&error) });
+                self.end_work(&mut state);
+            }
+            NextAction::StillTooLong => {
+                if self.attempt > 0 {
+                    let attempt = self.attempt;
+                    sink.push(Event::RetryEnded { success: false, attempt, error: Some(&error) });
+                }
+                sink.push(Event::CompactionEnded {
+                    result: None,
+                    aborted: false,
+                    will_retry: false,
+                    error: Some(STILL_TOO_LONG),
+                });
+                self.end_work(&mut state);
+            }
+            NextAction::Retry { attempt, pause } => {
+                drop_failed_answer(&mut state);
+                let limit = u64::from(state.retry.max_retries);
+                sink.push(Event::RetryStarted { attempt: *attempt, limit, pause: *pause, error: &error });
+                self.record_context_edits(&mut state);
+                state.enter_phase(number, WorkPhase::RetryPause);
+            }
+            NextAction::Compact { repeat_request: again, .. } => {
+                if *again && profile.drops_answer_before_compaction {
+                    state.session.hide_last_answer();
+                    self.record_context_edits(&mut state);
+                }
+                state.enter_phase(number, WorkPhase::Compacting);
+            }
+        }
+        (decision, error)
+    }
+
+    /// Records the messages removed from the context, with events, if the customs enable it.
+    fn record_context_edits(&self, state: &mut EngineState) {
+        if self.shared.options.profile.records_context_edits {
+            for entry in state.session.record_hidden() {
+                self.shared.sink.push(Event::EntryAppended(entry.as_str()));
+            }
+        }
+    }
+
+    /// Returns the run that a policy requests after a run.
+    fn policy_run(&self, outcome: &RunOutcome, session: &Session) -> Option<FollowUpRun> {
+        let answer = match outcome.answer.as_deref() {
+            Some(AgentMessage::Assistant(answer)) => Some(answer),
+            _ => None,
+        };
+        let over = RunSummary { answer, messages: &outcome.messages, stopped: outcome.stopped, session };
+        let shared = &self.shared;
+        shared
+            .options
+            .post_run_policies
+            .iter()
+            .find_map(|policy| policy.after_run(&over, shared.sink.as_ref()))
+    }
+
+    /// Returns the run that a policy requests after a compaction, unless messages are queued.
+    fn policy_run_after_compaction(&self, reason: &CompactionReason) -> Option<FollowUpRun> {
+        let shared = &self.shared;
+        let state = shared.state();
+        if state.queues.pending() > 0 {
+            return None;
+        }
+        let mut policies = shared.options.post_run_policies.iter();
+        policies.find_map(|policy| policy.after_compaction(reason, shared.sink.as_ref()))
+    }
+
+    /// Decides about the work after a run; the first request wins. The agent's own policies come first, then queued
+    /// messages, then other policies. If a hook stopped the answer, other policies precede queued messages.
+    fn decide(&self, own: Option<NextAction>, state: &EngineState, outcome: &RunOutcome) -> NextAction {
+        if self.abort.is_cancelled() {
+            return NextAction::Stop;
+        }
+        if own.is_some() || outcome.failure.is_some() {
+            return own.unwrap_or(NextAction::Stop);
+        }
+        let queued = (state.queues.pending() > 0).then_some(NextAction::RunQueued);
+        let others = || self.policy_run(outcome, &state.session).map(NextAction::FollowUpRun);
+        let next = if outcome.stopped { others().or(queued) } else { queued.or_else(others) };
+        next.unwrap_or(NextAction::Stop)
+    }
+
+    /// Returns the decision of the agent's own policies.
+    fn built_in_decision(&self, state: &EngineState, outcome: &RunOutcome) -> Option<NextAction> {
+        let Some(AgentMessage::Assistant(answer)) = outcome.answer.as_deref() else { return None };
+        if answer.stop_reason == StopReason::Aborted {
+            return None;
+        }
+        if outcome.failure.as_ref().is_some_and(|failure| failure.kind == ProviderErrorKind::Limit) {
+            return (self.attempt > 0).then_some(NextAction::RetriesExhausted { attempt: self.attempt });
+        }
+        let ended = PolicyInput {
+            answer,
+            failure: outcome.failure.as_ref(),
+            attempt: self.attempt,
+            compacted_once: self.compacted_once,
+            tokens: match outcome.failure {
+                // A failure has no token count: only an answer since the last compaction has one.
+                Some(_) => counted_tokens(&state.session).unwrap_or_default(),
+                None => context_tokens(&state.session),
+            },
+            model: &outcome.model,
+            repeats_cut_answers: self.shared.options.profile.drops_answer_before_compaction,
+            retries_started_answers: self.shared.options.profile.retries_started_answers,
+        };
+        // Another model may have a larger context, so the result of the previous model does not apply.
+        let same = state
+            .model
+            .as_ref()
+            .is_some_and(|model| model.id == outcome.model.id && model.provider == outcome.model.provider);
+        match BUILT_IN.into_iter().find_map(|policy| policy(&ended, &state.retry, &state.compaction))? {
+            NextAction::Compact { .. } | NextAction::StillTooLong if !same => {
+                (self.attempt > 0).then_some(NextAction::RetriesExhausted { attempt: self.attempt })
+            }
+            decision => Some(decision),
+        }
+    }
+
+    /// Waits before a retry. Returns the run of the retry; `None` if the retry was cancelled and no messages are
+    /// queued.
+    async fn pause(&mut self, attempt: u64, pause: Duration, error: &str) -> Option<Run> {
+        tracing::info!(attempt, ?pause, error, "trying again after a pause");
+        let gone_by = tokio::select! {
+            biased;
+            () = self.abort.cancelled() => false,
+            () = self.cancel_retry.cancelled() => false,
+            () = self.shared.options.clock.sleep(pause) => true,
+        };
+        let mut state = self.shared.state();
+        if gone_by {
+            return self.next_run(&mut state, AgentLoop::new(NO_MESSAGES));
+        }
+        let limit = self.shared.options.usage_tracker.reached().map(|reached| reached.to_string());
+        let error = Some(limit.as_deref().unwrap_or(RETRY_CANCELLED));
+        self.shared.sink.push(Event::RetryEnded { success: false, attempt, error });
+        // A prompt that was accepted during the pause is not lost with the cancelled retry, unless all work is aborted.
+        if !self.abort.is_cancelled() && state.queues.pending() > 0 {
+            return self.next_run(&mut state, AgentLoop::with_queued());
+        }
+        self.end_work(&mut state);
+        None
+    }
+
+    /// Starts a run that a policy requests.
+    fn start_policy_run(&mut self, go_on: FollowUpRun) -> Option<Run> {
+        let mut state = self.shared.state();
+        if go_on.drops_answer && last_stop_reason(&state).is_some() {
+            state.session.hide_last_answer();
+        }
+        for message in go_on.silent_messages {
+            state.session.append(Arc::new(message));
+        }
+        self.next_run(&mut state, AgentLoop::new(go_on.messages))
+    }
+
+    /// Starts a run with the messages queued meanwhile, if there are any.
+    fn start_queued_run(&mut self) -> Option<Run> {
+        let mut state = self.shared.state();
+        if state.queues.pending() == 0 {
+            self.end_work(&mut state);
+            return None;
+        }
+        self.next_run(&mut state, AgentLoop::with_queued())
+    }
+
+    /// Ends the work: no automatic work follows.
+    fn end_work(&self, state: &mut EngineState) {
+        state.end_work(self.end_guard.number);
+        if self.shared.options.profile.runs_until_settled {
+            state.append_deferred();
+        }
+        let aborted = self.abort.is_cancelled() && self.shared.options.usage_tracker.reached().is_none();
+        self.shared.sink.push(Event::Settled { aborted });
+    }
+
+    fn lock_and_end_work(&self, run: Option<Run>) -> Option<Run> {
+        self.end_work(&mut self.shared.state());
+        run
+    }
+
+    /// Returns the next run, with the current model and level.
+    fn next_run(&self, state: &mut EngineState, steps: AgentLoop) -> Option<Run> {
+        let run = Run::new(&self.shared, state, steps, self.abort.clone());
+        match run {
+            Some(_) => state.enter_phase(self.end_guard.number, WorkPhase::Running),
+            None => self.end_work(state),
+        }
+        run
+    }
+
+    /// Compacts the conversation with its events. Returns `true` if it was compacted. An abort stops it.
+    async fn compact(&self, reason: CompactionReason, will_retry: bool) -> bool {
+        self.enter_phase(WorkPhase::Compacting);
+        crate::engine::policies::compaction::execution::auto_compact(
+            &self.shared,
+            &reason,
+            will_retry,
+            &self.abort,
+        )
+        .await
+    }
+}
+
+/// Emits the budget notices that become due by time alone, while the work lasts.
+async fn emit_timed_notices(shared: &Shared) -> std::convert::Infallible {
+    let options = &shared.options;
+    // The budget of the first agent covers its children, so it alone watches the time.
+    while let Some(pause) =
+        options.usage_tracker.until_due(options.clock.now_ms()).filter(|_| options.usage_tracker.is_root())
+    {
+        options.clock.sleep(pause).await;
+        shared.emit_due_notices();
+    }
+    std::future::pending().await
+}
+
+/// Stops a run whose time has elapsed.
+async fn enforce_time_limit(shared: &Shared, abort: &CancellationToken) -> std::convert::Infallible {
+    let options = &shared.options;
+    if let Some(left) = options.usage_tracker.until_end(options.clock.now_ms()) {
+        options.clock.sleep(left).await;
+        if !abort.is_cancelled() {
+            options.usage_tracker.run_out_of_time();
+            abort.cancel();
+        }
+    }
+    std::future::pending().await
+}
+
+/// Removes the failed last answer from the context; the session file keeps it.
+pub(in crate::engine) fn drop_failed_answer(state: &mut EngineState) {
+    if last_stop_reason(state) == Some(StopReason::Error) {
+        state.session.hide_last_answer();
+    }
+}
+
+/// Returns the stop reason of the last answer; `None` if there is no answer.
+fn last_stop_reason(state: &EngineState) -> Option<StopReason> {
+    state.session.messages_rev().find_map(|message| match &*message {
+        AgentMessage::Assistant(answer) => Some(answer.stop_reason),
+        _ => None,
+    })
+}

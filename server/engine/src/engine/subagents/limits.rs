@@ -1,0 +1,58 @@
+//! Limits on the subagents of an agent.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::tools::SubagentError;
+
+/// Maximum number of generations of children, and of concurrent children.
+#[derive(Debug, Clone)]
+pub struct SubagentLimits {
+    /// Maximum number of generations below the first agent.
+    pub depth: usize,
+    /// Maximum number of concurrent children of all generations.
+    pub max_concurrent: usize,
+    /// Generation of this engine; 0 for the first agent.
+    pub(in crate::engine) generation: usize,
+    alive: Arc<AtomicUsize>,
+}
+
+impl Default for SubagentLimits {
+    fn default() -> Self {
+        Self::new(1, 64)
+    }
+}
+
+impl SubagentLimits {
+    /// Creates the limits of a first agent.
+    pub fn new(depth: usize, max_concurrent: usize) -> Self {
+        Self { depth, max_concurrent, generation: 0, alive: Arc::default() }
+    }
+
+    /// Returns the number of generations that are permitted below this one.
+    pub(in crate::engine) fn remaining_depth(&self) -> usize {
+        self.depth.saturating_sub(self.generation)
+    }
+
+    /// Reserves a place for a child and returns the limits of that child. Fails if a limit is reached.
+    pub(in crate::engine) fn reserve_child(&self) -> Result<(Self, ChildSlot), SubagentError> {
+        if self.generation >= self.depth {
+            return Err(SubagentError::TooDeep(self.generation));
+        }
+        let place = ChildSlot(self.alive.clone());
+        // If there is no room, dropping the place decrements the count again.
+        if self.alive.fetch_add(1, Ordering::AcqRel) >= self.max_concurrent {
+            return Err(SubagentError::TooMany(self.max_concurrent));
+        }
+        Ok((Self { generation: self.generation + 1, ..self.clone() }, place))
+    }
+}
+
+/// A place among the concurrent children, freed on drop.
+pub(in crate::engine) struct ChildSlot(Arc<AtomicUsize>);
+
+impl Drop for ChildSlot {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}

@@ -1,0 +1,130 @@
+//! Parameters that all sessions share.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::disk::Disk;
+use super::file::{FileResources, LARGE};
+use super::storage::Storage;
+use super::thread_pool::{SharedResources, ThreadPool};
+use crate::runtime::{Clock, Ids};
+
+/// The environment of a session.
+#[derive(Clone)]
+pub struct SessionOptions {
+    pub(super) cwd: PathBuf,
+    pub(super) parent: Option<String>,
+    pub(super) id: Option<String>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) ids: Arc<dyn Ids>,
+    pub(super) storage: Arc<dyn Storage>,
+    /// Threads and open files shared with other sessions.
+    pub(super) shared: SharedResources,
+    /// `true` if a thread hands lines to the system.
+    pub(super) writes_in_background: bool,
+    /// `true` if a thread brings lines to the disk.
+    pub(super) syncs_in_background: bool,
+    /// `true` if the file may be closed between writes.
+    pub(super) closes_between_writes: bool,
+    /// `true` if a session without its working directory is rejected.
+    pub(super) needs_directory: bool,
+    /// Length in bytes from which on files keep the texts of their lines.
+    pub(super) large_threshold: u64,
+}
+
+impl SessionOptions {
+    /// Creates an environment with that working directory, which must be absolute.
+    pub fn new(cwd: impl Into<PathBuf>, clock: Arc<dyn Clock>, ids: Arc<dyn Ids>) -> Self {
+        Self {
+            cwd: cwd.into(),
+            parent: None,
+            id: None,
+            clock,
+            ids,
+            storage: Arc::new(Disk),
+            shared: SharedResources::of_process(),
+            writes_in_background: false,
+            syncs_in_background: true,
+            closes_between_writes: false,
+            needs_directory: false,
+            large_threshold: LARGE,
+        }
+    }
+
+    /// Sets the parent of a new session, usually a path. Has no effect on an opened session.
+    pub fn parent(mut self, parent: Option<String>) -> Self {
+        self.parent = parent;
+        self
+    }
+
+    /// Sets the identifier of a new session; one from `ids` by default. Has no effect on an opened session.
+    pub fn id(mut self, id: Option<String>) -> Self {
+        self.id = id;
+        self
+    }
+
+    /// Sets whether a session is rejected if its working directory does not exist. Has no effect on a new session.
+    pub fn require_directory(mut self, needed: bool) -> Self {
+        self.needs_directory = needed;
+        self
+    }
+
+    /// Lets a thread write the file, so a disk that does not answer blocks only callers that wait for it
+    /// ([`Session::written`](super::Session::written)). By default, the caller that adds an entry writes it.
+    pub fn write_in_background(mut self) -> Self {
+        (self.writes_in_background, self.closes_between_writes) = (true, true);
+        self
+    }
+
+    /// Returns the threads that write the file, or `None` if the callers do.
+    pub(super) fn writer_pool(&self) -> Option<Arc<ThreadPool>> {
+        self.writes_in_background.then(|| self.shared.writers.clone())
+    }
+
+    /// Returns the threads and places that the file shares with others.
+    pub(super) fn file_resources(&self) -> FileResources {
+        FileResources {
+            syncers: self.syncs_in_background.then(|| self.shared.syncers.clone()),
+            slots: self.closes_between_writes.then(|| self.shared.file_slots.clone()),
+        }
+    }
+
+    /// Uses another storage, written and synced by the callers.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn with_storage(mut self, storage: Arc<dyn Storage>) -> Self {
+        self.storage = storage;
+        self.shared = SharedResources::new(usize::MAX);
+        self.syncs_in_background = false;
+        self
+    }
+
+    /// Closes every file between writes.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn close_between_writes(mut self) -> Self {
+        self.shared = SharedResources::new(0);
+        self.closes_between_writes = true;
+        self
+    }
+
+    /// Treats every file as large.
+    #[cfg(test)]
+    pub(crate) fn treat_all_as_large(mut self) -> Self {
+        self.large_threshold = 0;
+        self
+    }
+
+    /// Makes a path of the user absolute.
+    pub(super) fn absolute(&self, path: &Path) -> PathBuf {
+        self.cwd.join(path).components().collect()
+    }
+}
+
+impl std::fmt::Debug for SessionOptions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Start")
+            .field("cwd", &self.cwd)
+            .field("parent", &self.parent)
+            .finish_non_exhaustive()
+    }
+}

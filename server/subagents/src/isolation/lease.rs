@@ -1,0 +1,240 @@
+//! The copies of the repository for one call.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::{BoxFuture, Shared, join_all};
+use futures::{FutureExt, TryFutureExt};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::base::{Base, diff, git_variables, links, tree};
+use super::cleanup::{LeaseFile, remove_all};
+use super::git::{Git, Variables};
+use super::repository::{Repository, check_no_filters, copy};
+use crate::tools::ToolContext;
+
+/// Maximum delay of the end of a call for cleanup, which then continues in the background.
+const CLEANUP_WAIT: Duration = Duration::from_millis(500);
+
+/// The copies for one call. Dropping the value removes them in the background.
+pub struct WorktreeLease {
+    /// Runner of git commands, which end with the call.
+    pub(super) git: Git,
+    pub(super) lease_file: Option<LeaseFile>,
+    pub(super) repository: Arc<Repository>,
+    base: SharedResult<Base>,
+    /// Lock for removals: concurrent removals are slower than sequential removals.
+    removal_lock: Arc<tokio::sync::Mutex<()>>,
+    /// Work that must end before the cleanup.
+    pending: Mutex<Vec<BoxFuture<'static, ()>>>,
+    /// Stops copies that are still being created.
+    stop: CancellationToken,
+    background_tasks: TaskTracker,
+}
+
+/// A shared result that is being computed.
+pub type SharedResult<T> = Shared<BoxFuture<'static, Result<T, String>>>;
+
+/// The copy for one subagent.
+#[derive(Clone)]
+pub struct Worktree {
+    /// Top of the copy.
+    pub path: PathBuf,
+    /// Working directory of the subagent.
+    pub cwd: PathBuf,
+    /// Resolves when the files are in place.
+    pub ready: SharedResult<()>,
+    /// Stops the creation.
+    stop: CancellationToken,
+}
+
+impl WorktreeLease {
+    /// Prepares copies of the repository around the working directory. Fails with a message for the model.
+    /// The files are read in the background, so that the first subagent need not wait for them.
+    pub async fn acquire(context: &ToolContext, worktrees: &Path, trusted: bool) -> Result<Self, String> {
+        let git = Git::new(context.spawner.clone(), context.abort.clone());
+        let repository = Arc::new(Repository::find(&git, &context.cwd, trusted).await?);
+        let name = uuid::Uuid::new_v4().simple().to_string();
+        let claim = {
+            let (worktrees, root) = (worktrees.to_owned(), repository.root.clone());
+            blocking(move || LeaseFile::acquire(&worktrees, &name, &root)).await
+        };
+        let claim =
+            claim.map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?;
+        let stop = git.child_token();
+        let mut lease = Self {
+            git,
+            lease_file: Some(claim),
+            repository,
+            base: futures::future::pending().boxed().shared(),
+            removal_lock: Arc::default(),
+            pending: Mutex::default(),
+            stop,
+            background_tasks: context.background_tasks.clone(),
+        };
+        if let Err(reason) = lease.prepare(trusted).await {
+            lease.end().await;
+            return Err(reason);
+        }
+        Ok(lease)
+    }
+
+    /// Creates the git directory of the call and starts to read the files. Fails if git would run filters of
+    /// an untrusted repository.
+    async fn prepare(&mut self, trusted: bool) -> Result<(), String> {
+        let (repository, place) = (self.repository.clone(), self.folder().to_owned());
+        let (made, within_place) = (repository.clone(), place.join("git"));
+        let made = blocking(move || made.create_git_dir(&within_place, &[])).await;
+        made.map_err(|error| format!("Isolated task execution has no place for its copies: {error}"))?;
+        if !trusted {
+            let directory = git_variables(&place, &repository.root, &repository.index);
+            check_no_filters(&self.git, &repository.root, &directory).await?;
+        }
+        let git = self.git.with_stop_token(self.stop.clone());
+        self.base = spawn_shared(async move { Base::read(&git, &repository, &place).await });
+        self.track_pending(completion(&self.base));
+        Ok(())
+    }
+
+    /// Starts a copy for a subagent.
+    pub fn worktree(&self, id: &str) -> Worktree {
+        let path = self.folder().join(id);
+        let stop = self.stop.child_token();
+        let git = self.git.with_stop_token(stop.clone());
+        let (repository, base, top, place) =
+            (self.repository.clone(), self.base.clone(), path.clone(), self.folder().to_owned());
+        let ready =
+            spawn_shared(async move { fill_copy(&git, &repository, &base.await?, &place, &top).await });
+        self.track_pending(completion(&ready));
+        Worktree { cwd: path.join(&self.repository.prefix), path, ready, stop }
+    }
+
+    /// Writes the changes of a subagent to a file, even after the call was stopped. Dropping the future stops
+    /// this.
+    pub async fn patch(&self, worktree: &Worktree, file: &Path) -> Result<(), String> {
+        worktree.ready.clone().await?;
+        let base = self.base.clone().await?;
+        let git = self.git.uninterruptible();
+        let directory = git_variables(self.folder(), &worktree.path, &worktree.path.with_extension("index"));
+        let (tree, _) = tree(&git, &worktree.path, &directory, &base.nested_repositories).await?;
+        diff(&git, &self.repository.root, &directory, &base.tree, &tree, file).await
+    }
+
+    /// Removes a copy in the background.
+    pub fn discard(&self, worktree: Worktree) {
+        let Worktree { path, ready, stop, .. } = worktree;
+        stop.cancel();
+        let (broom, end) = (self.removal_lock.clone(), self.stop.clone());
+        self.background_tasks.spawn(async move {
+            // A copy that is still being created would reappear.
+            let _ = ready.await;
+            let _broom = broom.lock().await;
+            // The final cleanup removes everything at once.
+            if !end.is_cancelled() {
+                let _ = tokio::task::spawn_blocking(move || remove_all(&path)).await;
+            }
+        });
+    }
+
+    /// Removes everything. If the removal takes long, it continues after the return.
+    pub async fn end(mut self) {
+        if let Some(cleanup) = self.start_cleanup() {
+            let _ = tokio::time::timeout(CLEANUP_WAIT, cleanup).await;
+        }
+    }
+
+    /// Runs work in the background that completes even if the call is stopped. The cleanup waits for it.
+    pub(super) fn run_uninterrupted<T: Clone + Send + Sync + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, String>> + Send + 'static,
+    ) -> SharedResult<T> {
+        let task = self.background_tasks.spawn(work);
+        let done = task.unwrap_or_else(|error| Err(error.to_string())).boxed().shared();
+        self.track_pending(completion(&done));
+        done
+    }
+
+    fn track_pending(&self, work: BoxFuture<'static, ()>) {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner).push(work);
+    }
+
+    fn start_cleanup(&mut self) -> Option<JoinHandle<()>> {
+        let claim = self.lease_file.take()?;
+        self.stop.cancel();
+        let pending = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        Some(self.background_tasks.spawn(async move {
+            join_all(pending).await;
+            let _ = tokio::task::spawn_blocking(move || claim.remove()).await;
+        }))
+    }
+
+    /// Returns the initial state of the copies.
+    pub(super) async fn base(&self) -> Result<Base, String> {
+        self.base.clone().await
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        self.lease_file.as_ref().map_or(Path::new("/"), |claim| &claim.folder)
+    }
+}
+
+impl Drop for WorktreeLease {
+    fn drop(&mut self) {
+        // Without a runtime the program is ending: the next start removes the copies.
+        if tokio::runtime::Handle::try_current().is_ok() {
+            drop(self.start_cleanup());
+        }
+    }
+}
+
+/// Resolves at the end of `work`, with success or failure.
+fn completion<T: Clone + Send + Sync + 'static>(work: &SharedResult<T>) -> BoxFuture<'static, ()> {
+    work.clone().map(drop).boxed()
+}
+
+/// Fills a copy with the current files and creates a git directory of its own. Git commands of a subagent
+/// therefore affect only the copy.
+async fn fill_copy(
+    git: &Git,
+    repository: &Arc<Repository>,
+    base: &Base,
+    place: &Path,
+    top: &Path,
+) -> Result<(), String> {
+    let index = top.with_extension("index");
+    let failed = |error: std::io::Error| format!("{}: {error}", top.display());
+    let (made, directory, references) = (repository.clone(), top.join(".git"), base.references.clone());
+    blocking(move || made.create_git_dir(&directory, &references)).await.map_err(failed)?;
+    let files = git_variables(place, top, &index);
+    git.run(top, &files, &["read-tree", &base.tree]).await?;
+    git.run(top, &files, &["checkout-index", "--all", "--force", "--index"]).await?;
+    let (from, to) = (index, top.join(".git/index"));
+    blocking(move || copy(&from, &to)).await.map_err(failed)?;
+    let own: Variables =
+        vec![("GIT_DIR".into(), top.join(".git").into()), ("GIT_WORK_TREE".into(), top.into())];
+    // Entries with the same content as the commit keep the cached file status.
+    git.run(top, &own, &["read-tree", "-m", "HEAD"]).await?;
+    if !base.links.is_empty() {
+        let folders = links(git, top, &own).await?;
+        let top = top.to_owned();
+        let make = move || folders.iter().try_for_each(|folder| std::fs::create_dir_all(top.join(folder)));
+        blocking(make).await.map_err(failed)?;
+    }
+    Ok(())
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
+}
+
+/// Starts work at once. The work is aborted when all of its waiters are dropped.
+fn spawn_shared<T: Clone + Send + Sync + 'static>(
+    work: impl Future<Output = Result<T, String>> + Send + 'static,
+) -> SharedResult<T> {
+    let task = tokio_util::task::AbortOnDropHandle::new(tokio::spawn(work));
+    task.unwrap_or_else(|error| Err(error.to_string())).boxed().shared()
+}
