@@ -40,7 +40,7 @@ def failure(error: AgenteseError) -> tuple[str, Json]:
     return next((kind for of, kind in kinds if isinstance(error, of)), "failed"), {"message": str(error)}
 
 
-class Asked:
+class DialogReporter:
     """Reports dialogs; each waits for the answer that the suite sends."""
 
     WIRE: ClassVar = {"set_status": "setStatus", "set_widget": "setWidget", "set_title": "setTitle"}
@@ -65,11 +65,11 @@ class Asked:
 
 
 class Driver:
-    def __init__(self, told: Json) -> None:
-        name = told["dialect"].partition("@")[0]
+    def __init__(self, message: Json) -> None:
+        name = message["dialect"].partition("@")[0]
         module = importlib.import_module(f"agentese.{name}")
-        self.asked = Asked(name)
-        self.client = module.AsyncClient.spawn(told["command"], dialogs=self.asked, revision=told["dialect"])
+        self.reporter = DialogReporter(name)
+        self.client = module.AsyncClient.spawn(message["command"], dialogs=self.reporter, revision=message["dialect"])
         self.tasks = [asyncio.create_task(self.listen(self.client.events()))]
         # In this dialect the answer comes at the end, and the run is the call.
         self.answers_at_the_end = name == "operator"
@@ -127,14 +127,14 @@ async def main() -> None:
     loop = asyncio.get_running_loop()
     driver: Driver | None = None
     while line := await loop.run_in_executor(None, sys.stdin.buffer.readline):
-        told: Json = json.loads(line)
-        instruction = told.pop("instruction")
+        message: Json = json.loads(line)
+        instruction = message.pop("instruction")
         if driver is None:
-            driver = Driver(told)
+            driver = Driver(message)
         elif instruction == "call":
-            driver.tasks.append(asyncio.create_task(driver.call(**told)))
+            driver.tasks.append(asyncio.create_task(driver.call(**message)))
         elif instruction == "answer":
-            driver.asked.answer(told["dialog"], told.get("answer"))
+            driver.reporter.answer(message["dialog"], message.get("answer"))
         else:
             await driver.close()
             return

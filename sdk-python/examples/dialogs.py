@@ -2,7 +2,7 @@
 
 import sys
 
-from agentese import pi, withdrawn
+from agentese import is_withdrawn, pi
 
 
 class Terminal(pi.Dialogs):
@@ -26,7 +26,7 @@ class Terminal(pi.Dialogs):
         print(text, end="", flush=True)
         line = sys.stdin.readline()
         # The agent may have withdrawn the question in the meantime.
-        return None if withdrawn() or not line else line.strip()
+        return None if is_withdrawn() or not line else line.strip()
 
 
 AGENT = ["agentese", "--mode", "rpc", "--provider", "scripted", "--no-session"]

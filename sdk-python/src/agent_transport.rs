@@ -10,68 +10,68 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::fork_guarded::ForkGuarded;
-use crate::frames::{Frames, kept, listening};
+use crate::frames::{FrameQueue, frame_queue, with_stderr_queue};
 use crate::mailbox::Mailbox;
-use crate::options::{Program, Wants};
-use crate::pending::{Outcome, Pending};
+use crate::operation::{Operation, Outcome};
+use crate::options::{ObserverFlags, Program};
 use crate::{errors, runtime, transport};
 
 /// The transport to the agent; `None` during the detection of its dialect, and after a connection has taken
 /// it.
 #[derive(Clone, Default)]
-struct Slot(Arc<Mutex<Option<Transport>>>);
+struct TransportCell(Arc<Mutex<Option<Transport>>>);
 
-impl Slot {
+impl TransportCell {
     fn lock(&self) -> MutexGuard<'_, Option<Transport>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 struct Inner {
-    slot: Slot,
-    frames: Option<Arc<Frames>>,
+    cell: TransportCell,
+    frames: Option<Arc<FrameQueue>>,
     mailbox: Option<Py<Mailbox>>,
 }
 
 /// An agent before its connection. Dropping it ends the agent.
 #[pyclass(frozen)]
-pub struct Opening {
+pub struct AgentTransport {
     inner: ForkGuarded<Inner>,
 }
 
-impl Opening {
-    fn new(transport: Transport, frames: Option<Arc<Frames>>, mailbox: Option<Py<Mailbox>>) -> Self {
-        let slot = Slot::default();
-        *slot.lock() = Some(transport);
-        Opening { inner: ForkGuarded::new(Inner { slot, frames, mailbox }) }
+impl AgentTransport {
+    fn new(transport: Transport, frames: Option<Arc<FrameQueue>>, mailbox: Option<Py<Mailbox>>) -> Self {
+        let cell = TransportCell::default();
+        *cell.lock() = Some(transport);
+        AgentTransport { inner: ForkGuarded::new(Inner { cell, frames, mailbox }) }
     }
 
     /// Takes the transport, once.
     pub fn take(&self, py: Python<'_>) -> PyResult<Transport> {
-        let taken = self.inner.get(py)?.slot.lock().take();
+        let taken = self.inner.get(py)?.cell.lock().take();
         taken.ok_or_else(|| errors::usage(py, "somebody talks to this agent already"))
     }
 
     /// Returns the queue of its frames and lines of stderr.
-    pub fn frames(&self, py: Python<'_>) -> PyResult<Option<Arc<Frames>>> {
+    pub fn frames(&self, py: Python<'_>) -> PyResult<Option<Arc<FrameQueue>>> {
         Ok(self.inner.get(py)?.frames.clone())
     }
 }
 
 #[pymethods]
-impl Opening {
+impl AgentTransport {
     /// Starts a program. With `frames`, frames are stored for an observer.
     #[staticmethod]
     #[pyo3(signature = (program, wants, mailbox=None, frames=None))]
     fn spawn(
         py: Python<'_>,
         program: Program,
-        wants: Wants,
+        wants: ObserverFlags,
         mailbox: Option<Py<Mailbox>>,
         frames: Option<u64>,
     ) -> PyResult<Self> {
-        let frames = kept(py, mailbox.as_ref(), frames)?;
-        let child = listening(program.into_core()?, frames.as_ref().filter(|_| wants.stderr));
+        let frames = frame_queue(py, mailbox.as_ref(), frames)?;
+        let child = with_stderr_queue(program.into_core()?, frames.as_ref().filter(|_| wants.stderr));
         let _runtime = runtime::handle().enter();
         let opened = Transport::from_child(child).map_err(agentese::Error::from);
         let transport = opened.map_err(|error| errors::from_core(py, &error))?;
@@ -87,24 +87,24 @@ impl Opening {
         mailbox: Option<Py<Mailbox>>,
         frames: Option<u64>,
     ) -> PyResult<Self> {
-        let frames = kept(py, mailbox.as_ref(), frames)?;
+        let frames = frame_queue(py, mailbox.as_ref(), frames)?;
         let _runtime = runtime::handle().enter();
         Ok(Self::new(transport::socket(socket)?, frames, mailbox))
     }
 
     /// Detects the dialect of the agent within that many seconds. The outcome is the name of the dialect.
-    #[pyo3(signature = (within, ticket=None))]
-    fn detect(&self, py: Python<'_>, within: f64, ticket: Option<u64>) -> PyResult<Pending> {
+    #[pyo3(signature = (within, token=None))]
+    fn detect(&self, py: Python<'_>, within: f64, token: Option<u64>) -> PyResult<Operation> {
         let inner = self.inner.get(py)?;
         let within = Duration::try_from_secs_f64(within).map_err(|error| {
             PyValueError::new_err(format!("{within} is not a number of seconds: {error}"))
         })?;
-        let posted = inner.mailbox.as_ref().zip(ticket);
-        let ticket = posted.map(|(mailbox, number)| mailbox.get().ticket(py, number)).transpose()?;
-        let (slot, transport) = (inner.slot.clone(), self.take(py)?);
-        Ok(Pending::start(ticket, async move {
-            let any::Detected { spec, transport, .. } = any::detect(transport, within).await?;
-            *slot.lock() = Some(transport);
+        let posted = inner.mailbox.as_ref().zip(token);
+        let token = posted.map(|(mailbox, number)| mailbox.get().token(py, number)).transpose()?;
+        let (cell, transport) = (inner.cell.clone(), self.take(py)?);
+        Ok(Operation::start(token, async move {
+            let any::Detection { spec, transport, .. } = any::detect(transport, within).await?;
+            *cell.lock() = Some(transport);
             Ok(Outcome::Data(Some(FrameText::from(format!("\"{}\"", spec.name)))))
         }))
     }

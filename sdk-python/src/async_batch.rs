@@ -17,14 +17,14 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
 
-use crate::once::Once;
+use crate::once_slot::OnceSlot;
 use crate::stream::Stream;
 
 /// An asynchronous iterator over available events. Its Python subclass waits for more: `_next` is a coroutine
 /// that returns the first of them.
 #[pyclass(frozen, subclass)]
 pub struct AsyncBatch {
-    stream: Once<Py<Stream>>,
+    stream: OnceSlot<Py<Stream>>,
 }
 
 #[pymethods]
@@ -32,7 +32,7 @@ impl AsyncBatch {
     #[new]
     #[pyo3(signature = (*_args, **_options))]
     fn new(_args: &Bound<'_, PyAny>, _options: Option<&Bound<'_, PyAny>>) -> Self {
-        AsyncBatch { stream: Once::new() }
+        AsyncBatch { stream: OnceSlot::new() }
     }
 
     fn __aiter__(slf: Py<Self>) -> Py<Self> {
@@ -60,7 +60,7 @@ impl AsyncBatch {
 
 /// Accessed only under the interpreter's lock.
 #[repr(C)]
-struct Layout {
+struct EventAwaitable {
     base: ffi::PyObject,
     /// The source of the event; null after the await. Owned.
     batch: *mut ffi::PyObject,
@@ -70,7 +70,7 @@ struct Layout {
 }
 
 /// The memory of a freed instance, for the next one.
-static SPARE: AtomicPtr<Layout> = AtomicPtr::new(null_mut());
+static SPARE: AtomicPtr<EventAwaitable> = AtomicPtr::new(null_mut());
 
 /// Creates an awaitable of the next event.
 #[inline]
@@ -82,7 +82,7 @@ fn awaitable<'py>(batch: &Bound<'py, AsyncBatch>) -> PyResult<Bound<'py, PyAny>>
     unsafe {
         let mut made = SPARE.swap(null_mut(), Ordering::Relaxed);
         if made.is_null() {
-            made = ffi::PyObject_Malloc(size_of::<Layout>()).cast();
+            made = ffi::PyObject_Malloc(size_of::<EventAwaitable>()).cast();
         }
         if made.is_null() {
             return Err(PyMemoryError::new_err(()));
@@ -124,8 +124,8 @@ fn make_class(py: Python<'_>) -> PyResult<Py<PyType>> {
         slot(0, null_mut()),
     ];
     let mut spec = ffi::PyType_Spec {
-        name: c"agentese._native.Arrived".as_ptr(),
-        basicsize: size_of::<Layout>() as c_int,
+        name: c"agentese._native.EventAwaitable".as_ptr(),
+        basicsize: size_of::<EventAwaitable>() as c_int,
         itemsize: 0,
         flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION) as _,
         slots: slots.as_mut_ptr(),
@@ -138,36 +138,38 @@ fn make_class(py: Python<'_>) -> PyResult<Py<PyType>> {
 
 /// Takes the content of a place, which is empty afterwards.
 #[allow(unsafe_code)]
-unsafe fn taken<'py>(py: Python<'py>, place: *mut *mut ffi::PyObject) -> Option<Bound<'py, PyAny>> {
+unsafe fn take_pointer<'py>(py: Python<'py>, place: *mut *mut ffi::PyObject) -> Option<Bound<'py, PyAny>> {
     // SAFETY: only slots of the class call this, with the places of its instances: each is null or owns its
     // content.
     unsafe { Bound::from_owned_ptr_or_opt(py, place.replace(null_mut())) }
 }
 
 /// The next step of an await: an available event, or the coroutine that waits for one.
-enum Step<'py> {
+enum AwaitStep<'py> {
     Event(Bound<'py, PyAny>),
     Wait(Bound<'py, PyAny>),
 }
 
 #[allow(unsafe_code)]
-unsafe fn begin<'py>(py: Python<'py>, arrived: *mut Layout) -> PyResult<Step<'py>> {
-    // SAFETY: as `taken`.
+unsafe fn next_step<'py>(py: Python<'py>, event_awaitable: *mut EventAwaitable) -> PyResult<AwaitStep<'py>> {
+    // SAFETY: as `take_pointer`.
     unsafe {
-        if let Some(waiting) = Bound::from_borrowed_ptr_or_opt(py, (*arrived).waiting) {
-            return Ok(Step::Wait(waiting));
+        if let Some(waiting) = Bound::from_borrowed_ptr_or_opt(py, (*event_awaitable).waiting) {
+            return Ok(AwaitStep::Wait(waiting));
         }
-        let Some(batch) = taken(py, &raw mut (*arrived).batch) else { return Err(awaited()) };
+        let Some(batch) = take_pointer(py, &raw mut (*event_awaitable).batch) else {
+            return Err(already_awaited());
+        };
         if let Some(event) = batch.cast::<AsyncBatch>()?.get().next_ready(py)? {
-            return Ok(Step::Event(event));
+            return Ok(AwaitStep::Event(event));
         }
         let waiting = batch.call_method0(intern!(py, "_next"))?;
-        (*arrived).waiting = waiting.clone().into_ptr();
-        Ok(Step::Wait(waiting))
+        (*event_awaitable).waiting = waiting.clone().into_ptr();
+        Ok(AwaitStep::Wait(waiting))
     }
 }
 
-fn awaited() -> PyErr {
+fn already_awaited() -> PyErr {
     PyRuntimeError::new_err("cannot reuse already awaited event")
 }
 
@@ -183,20 +185,20 @@ unsafe extern "C" fn send(
     sent: *mut ffi::PyObject,
     result: *mut *mut ffi::PyObject,
 ) -> PySendResult {
-    let arrived: *mut Layout = object.cast();
+    let event_awaitable: *mut EventAwaitable = object.cast();
     // SAFETY: the interpreter calls this function under its lock with an instance that it holds. It provides
     // a place for the result, and then owns the result.
     unsafe {
         let py = Python::assume_attached();
-        match begin(py, arrived) {
-            Ok(Step::Event(event)) => {
+        match next_step(py, event_awaitable) {
+            Ok(AwaitStep::Event(event)) => {
                 *result = event.into_ptr();
                 PySendResult::PYGEN_RETURN
             }
-            Ok(Step::Wait(waiting)) => {
+            Ok(AwaitStep::Wait(waiting)) => {
                 let sent = ffi::PyIter_Send(waiting.as_ptr(), sent, result);
                 if !matches!(sent, PySendResult::PYGEN_NEXT) {
-                    drop(taken(py, &raw mut (*arrived).waiting));
+                    drop(take_pointer(py, &raw mut (*event_awaitable).waiting));
                 }
                 sent
             }
@@ -229,16 +231,17 @@ unsafe extern "C" fn next(object: *mut ffi::PyObject) -> *mut ffi::PyObject {
 /// Raises in the waiting coroutine, or here if no coroutine waits.
 #[allow(unsafe_code)]
 unsafe extern "C" fn throw(object: *mut ffi::PyObject, given: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    let arrived: *mut Layout = object.cast();
+    let event_awaitable: *mut EventAwaitable = object.cast();
     // SAFETY: as `send`; `given` is a tuple.
     unsafe {
         let py = Python::assume_attached();
         let given = Bound::from_borrowed_ptr(py, given).cast_into_unchecked::<PyTuple>();
-        let thrown = match Bound::from_borrowed_ptr_or_opt(py, (*arrived).waiting) {
+        let thrown = match Bound::from_borrowed_ptr_or_opt(py, (*event_awaitable).waiting) {
             Some(waiting) => waiting
                 .call_method1(intern!(py, "throw"), given)
-                .inspect_err(|_| drop(taken(py, &raw mut (*arrived).waiting))),
-            None => Err(taken(py, &raw mut (*arrived).batch).map_or_else(awaited, |_| exception(&given))),
+                .inspect_err(|_| drop(take_pointer(py, &raw mut (*event_awaitable).waiting))),
+            None => Err(take_pointer(py, &raw mut (*event_awaitable).batch)
+                .map_or_else(already_awaited, |_| exception(&given))),
         };
         result_of(py, thrown)
     }
@@ -262,12 +265,12 @@ fn exception(given: &Bound<'_, PyTuple>) -> PyErr {
 /// Ends the waiting coroutine. An awaitable that was not awaited can no longer be awaited.
 #[allow(unsafe_code)]
 unsafe extern "C" fn close(object: *mut ffi::PyObject, _given: *mut ffi::PyObject) -> *mut ffi::PyObject {
-    let arrived: *mut Layout = object.cast();
+    let event_awaitable: *mut EventAwaitable = object.cast();
     // SAFETY: as `send`.
     unsafe {
         let py = Python::assume_attached();
-        drop(taken(py, &raw mut (*arrived).batch));
-        let closed = match taken(py, &raw mut (*arrived).waiting) {
+        drop(take_pointer(py, &raw mut (*event_awaitable).batch));
+        let closed = match take_pointer(py, &raw mut (*event_awaitable).waiting) {
             Some(waiting) => waiting.call_method0(intern!(py, "close")),
             None => Ok(py.None().into_bound(py)),
         };
@@ -287,14 +290,14 @@ fn result_of(py: Python<'_>, result: PyResult<Bound<'_, PyAny>>) -> *mut ffi::Py
 
 #[allow(unsafe_code)]
 unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
-    let arrived: *mut Layout = object.cast();
+    let event_awaitable: *mut EventAwaitable = object.cast();
     // SAFETY: the object has no references any more; its class is a heap type, of which each instance holds a
     // reference. All instances have the same size.
     unsafe {
-        ffi::Py_XDECREF((*arrived).batch);
-        ffi::Py_XDECREF((*arrived).waiting);
+        ffi::Py_XDECREF((*event_awaitable).batch);
+        ffi::Py_XDECREF((*event_awaitable).waiting);
         let class = ffi::Py_TYPE(object);
-        let spare = SPARE.swap(arrived, Ordering::Relaxed);
+        let spare = SPARE.swap(event_awaitable, Ordering::Relaxed);
         if !spare.is_null() {
             ffi::PyObject_Free(spare.cast());
         }

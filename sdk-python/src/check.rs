@@ -6,8 +6,8 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 
 use crate::kind::Kind;
 use crate::member::Member;
+use crate::member_spans::MemberSpans;
 use crate::path::Path;
-use crate::places::Places;
 
 impl Kind {
     /// Checks the raw JSON of a value, with all its parts. Fails with `EncodeError`, which contains the
@@ -56,7 +56,7 @@ impl Kind {
             }
             Kind::Record(class) => record(py, class.class(py), raw, at),
             Kind::Union { tag, open, variants, .. } => {
-                let places = Places::of(raw).map_err(|_| at.expected(py, "an object", raw))?;
+                let places = MemberSpans::of(raw).map_err(|_| at.expected(py, "an object", raw))?;
                 let value = places.find(raw, tag).and_then(scan::string);
                 let found = variants.iter().find(|(known, _)| Some(known.as_str()) == value.as_deref());
                 match (found, value) {
@@ -75,7 +75,7 @@ impl Kind {
             }
             Kind::Choice(alternatives) => {
                 for (kind, shape) in alternatives {
-                    let fits = shape.as_ref().map_or_else(|| kind.begins_like(raw), |shape| shape.fits(raw));
+                    let fits = shape.as_ref().map_or_else(|| kind.looks_like(raw), |shape| shape.fits(raw));
                     if fits {
                         return kind.check(py, raw, at);
                     }
@@ -88,7 +88,7 @@ impl Kind {
 
 /// Checks an object against a class.
 pub fn record(py: Python<'_>, class: &Bound<'_, PyType>, raw: &str, at: &Path<'_>) -> PyResult<()> {
-    let places = Places::of(raw).map_err(|_| at.expected(py, "an object", raw))?;
+    let places = MemberSpans::of(raw).map_err(|_| at.expected(py, "an object", raw))?;
     for (name, value) in class.getattr("_constants")?.cast_into::<PyDict>()? {
         let (name, value): (String, String) = (name.extract()?, value.extract()?);
         let found = places.find(raw, &name);

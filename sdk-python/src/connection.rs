@@ -6,33 +6,33 @@ use agentese::dynamic::{self, Client};
 use agentese::transport::Transport;
 use pyo3::prelude::*;
 
+use crate::agent_transport::AgentTransport;
 use crate::fork_guarded::ForkGuarded;
-use crate::frames::{Frame, Frames, kept, listening, named};
-use crate::mailbox::{Mailbox, Ticket, ticket};
-use crate::opening::Opening;
+use crate::frames::{Frame, FrameQueue, direction_name, frame_queue, with_stderr_queue};
+use crate::mailbox::{Mailbox, WakeToken, token};
+use crate::operation::{Operation, Outcome};
 use crate::options::{
-    ConnectionOptions, ConnectionTap, Diagnostics, Limits, Program, Wait, limit, run_limits,
+    CallTimeout, ConnectionOptions, ConnectionTap, Diagnostics, Program, RunLimitsTuple, limit, run_limits,
 };
-use crate::pending::{Outcome, Pending};
-use crate::questions::{Question, Questions, Sink};
+use crate::questions::{DialogForwarder, Question, QuestionQueue};
 use crate::stream::{EventTable, Stream};
 use crate::{errors, runtime, transport};
 
 struct Inner {
     client: Arc<Client>,
-    questions: Arc<Questions>,
+    questions: Arc<QuestionQueue>,
     diagnostics: Arc<Diagnostics>,
-    frames: Option<Arc<Frames>>,
-    watched: Option<Arc<Frames>>,
+    frames: Option<Arc<FrameQueue>>,
+    watched: Option<Arc<FrameQueue>>,
 }
 
-/// The requested deliveries to Python, with their tickets for an event loop.
-struct Wanted {
+/// The requested deliveries to Python, with their tokens for an event loop.
+struct DeliveryRequest {
     dialogs: Option<u64>,
-    /// The ticket for complete frames, without redaction.
+    /// The token for complete frames, without redaction.
     watched: Option<u64>,
-    /// The queue for redacted frames and lines of stderr, with its ticket.
-    frames: Option<Arc<Frames>>,
+    /// The queue for redacted frames and lines of stderr, with its token.
+    frames: Option<Arc<FrameQueue>>,
 }
 
 /// A connection to an agent. Calls may come from any thread.
@@ -44,8 +44,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    fn ticket(&self, py: Python<'_>, number: Option<u64>) -> PyResult<Option<Ticket>> {
-        ticket(py, self.mailbox.as_ref(), number)
+    fn token(&self, py: Python<'_>, number: Option<u64>) -> PyResult<Option<WakeToken>> {
+        token(py, self.mailbox.as_ref(), number)
     }
 
     fn make(
@@ -54,7 +54,7 @@ impl Connection {
         options: ConnectionOptions,
         table: Py<EventTable>,
         mailbox: Option<Py<Mailbox>>,
-        wanted: Wanted,
+        deliveries: DeliveryRequest,
         open: impl FnOnce() -> PyResult<Result<Transport, agentese::Error>>,
     ) -> PyResult<Self> {
         let (spec, revision) = dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
@@ -62,27 +62,27 @@ impl Connection {
         let wants = options.wants;
         let mut options = options.into_core()?;
         options.revision = revision;
-        let ticket = |number| ticket(py, mailbox.as_ref(), number);
-        let questions = Questions::new(ticket(wanted.dialogs)?);
-        let frames = wanted.frames;
-        let watched_ticket = ticket(wanted.watched)?;
-        let watched = wanted.watched.map(|_| Frames::all(watched_ticket));
+        let token = |number| token(py, mailbox.as_ref(), number);
+        let questions = QuestionQueue::new(token(deliveries.dialogs)?);
+        let frames = deliveries.frames;
+        let watched_token = token(deliveries.watched)?;
+        let watched = deliveries.watched.map(|_| FrameQueue::unbounded(watched_token));
         options.watch = watched.clone().map(|watched| -> Arc<dynamic::Watch> {
-            Arc::new(move |direction, text| watched.push(named(direction), text))
+            Arc::new(move |direction, text| watched.push(direction_name(direction), text))
         });
         let diagnostics = Arc::<Diagnostics>::default();
         options.tap =
             Some(Arc::new(ConnectionTap { diagnostics: diagnostics.clone(), frames: frames.clone(), wants }));
-        if wanted.dialogs.is_some() {
-            options.dialogs = Some(Arc::new(Sink { spec, questions: questions.clone() }));
+        if deliveries.dialogs.is_some() {
+            options.dialogs = Some(Arc::new(DialogForwarder { spec, questions: questions.clone() }));
         }
         let _runtime = runtime::handle().enter();
         let transport = open()?.map_err(|error| errors::from_core(py, &error))?;
         let client = Arc::new(Client::connect(spec, options, transport));
-        runtime::remember(&client);
+        runtime::track(&client);
         #[cfg(unix)]
         if let Some(pipes) = client.pipes() {
-            crate::inherited::remember(&pipes);
+            crate::inherited::register(&pipes);
         }
         let (over, asked, seen) = (client.terminated(), questions.clone(), [frames.clone(), watched.clone()]);
         runtime::handle().spawn(async move {
@@ -103,7 +103,7 @@ impl Connection {
 #[pymethods]
 impl Connection {
     /// Starts a program and connects to it. With `dialogs`, dialogs go to a handler; with `frames`, frames
-    /// are stored for an observer. Their values are the tickets.
+    /// are stored for an observer. Their values are the tokens.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
     #[pyo3(signature = (dialect, program, options, table, mailbox=None, dialogs=None, frames=None))]
@@ -118,10 +118,10 @@ impl Connection {
         frames: Option<u64>,
     ) -> PyResult<Self> {
         let child = program.into_core()?;
-        let seen = kept(py, mailbox.as_ref(), frames)?;
-        let child = listening(child, seen.as_ref().filter(|_| options.wants.stderr));
-        let wanted = Wanted { dialogs, watched: None, frames: seen };
-        Self::make(py, dialect, options, table, mailbox, wanted, || {
+        let seen = frame_queue(py, mailbox.as_ref(), frames)?;
+        let child = with_stderr_queue(child, seen.as_ref().filter(|_| options.wants.stderr));
+        let deliveries = DeliveryRequest { dialogs, watched: None, frames: seen };
+        Self::make(py, dialect, options, table, mailbox, deliveries, || {
             Ok(Transport::from_child(child).map_err(agentese::Error::from))
         })
     }
@@ -140,19 +140,19 @@ impl Connection {
         dialogs: Option<u64>,
         frames: Option<u64>,
     ) -> PyResult<Self> {
-        let frames = kept(py, mailbox.as_ref(), frames)?;
-        let wanted = Wanted { dialogs, watched: None, frames };
-        Self::make(py, dialect, options, table, mailbox, wanted, || transport::socket(socket).map(Ok))
+        let frames = frame_queue(py, mailbox.as_ref(), frames)?;
+        let deliveries = DeliveryRequest { dialogs, watched: None, frames };
+        Self::make(py, dialect, options, table, mailbox, deliveries, || transport::socket(socket).map(Ok))
     }
 
     /// Connects to an agent that was opened before. With `watched`, every complete frame is stored for
     /// `watched`.
     #[staticmethod]
     #[allow(clippy::too_many_arguments, reason = "Python gives them one by one")]
-    #[pyo3(signature = (opening, dialect, options, table, mailbox=None, dialogs=None, watched=None))]
-    fn over(
+    #[pyo3(signature = (transport, dialect, options, table, mailbox=None, dialogs=None, watched=None))]
+    fn from_transport(
         py: Python<'_>,
-        opening: &Opening,
+        transport: &AgentTransport,
         dialect: &str,
         options: ConnectionOptions,
         table: Py<EventTable>,
@@ -160,8 +160,8 @@ impl Connection {
         dialogs: Option<u64>,
         watched: Option<u64>,
     ) -> PyResult<Self> {
-        let wanted = Wanted { dialogs, watched, frames: opening.frames(py)? };
-        Self::make(py, dialect, options, table, mailbox, wanted, || opening.take(py).map(Ok))
+        let deliveries = DeliveryRequest { dialogs, watched, frames: transport.frames(py)? };
+        Self::make(py, dialect, options, table, mailbox, deliveries, || transport.take(py).map(Ok))
     }
 
     /// `true` if this process inherited the connection by a fork, and cannot use it.
@@ -207,49 +207,49 @@ impl Connection {
     }
 
     /// Sends a command with its members as JSON.
-    #[pyo3(signature = (command, members, timeout=None, ticket=None))]
+    #[pyo3(signature = (command, members, timeout=None, token=None))]
     fn call(
         &self,
         py: Python<'_>,
         command: String,
         members: String,
-        timeout: Option<Wait>,
-        ticket: Option<u64>,
-    ) -> PyResult<Pending> {
+        timeout: Option<CallTimeout>,
+        token: Option<u64>,
+    ) -> PyResult<Operation> {
         let client = self.inner.get(py)?.client.clone();
         let limit = limit(timeout)?;
-        Ok(Pending::start(self.ticket(py, ticket)?, async move {
+        Ok(Operation::start(self.token(py, token)?, async move {
             client.call(&command, &members, limit).await.map(Outcome::Data)
         }))
     }
 
     /// Sends a command that starts a run. Returns its events, and the response that accepts it.
-    #[pyo3(signature = (command, members, timeout=None, events_ticket=None, answer_ticket=None, limits=None))]
+    #[pyo3(signature = (command, members, timeout=None, events_token=None, answer_token=None, limits=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn start(
         &self,
         py: Python<'_>,
         command: &str,
         members: &str,
-        timeout: Option<Wait>,
-        events_ticket: Option<u64>,
-        answer_ticket: Option<u64>,
-        limits: Option<Limits>,
-    ) -> PyResult<(Stream, Pending)> {
+        timeout: Option<CallTimeout>,
+        events_token: Option<u64>,
+        answer_token: Option<u64>,
+        limits: Option<RunLimitsTuple>,
+    ) -> PyResult<(Stream, Operation)> {
         let client = &self.inner.get(py)?.client;
         let started = client.start_limited(command, members, limit(timeout)?, run_limits(limits)?);
         let (events, answer) = started.map_err(|error| errors::from_core(py, &error))?;
-        let stream = Stream::new(events, self.table.clone_ref(py), self.ticket(py, events_ticket)?);
+        let stream = Stream::new(events, self.table.clone_ref(py), self.token(py, events_token)?);
         let pending =
-            Pending::start(self.ticket(py, answer_ticket)?, async move { answer.await.map(Outcome::Data) });
+            Operation::start(self.token(py, answer_token)?, async move { answer.await.map(Outcome::Data) });
         Ok((stream, pending))
     }
 
     /// Subscribes to all events from now on.
-    #[pyo3(signature = (ticket=None))]
-    fn events(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Stream> {
+    #[pyo3(signature = (token=None))]
+    fn events(&self, py: Python<'_>, token: Option<u64>) -> PyResult<Stream> {
         let events = self.inner.get(py)?.client.events().map_err(|error| errors::from_core(py, &error))?;
-        Ok(Stream::new(events, self.table.clone_ref(py), self.ticket(py, ticket)?))
+        Ok(Stream::new(events, self.table.clone_ref(py), self.token(py, token)?))
     }
 
     /// Sends a line without changes.
@@ -258,17 +258,20 @@ impl Connection {
     }
 
     /// Shuts the agent down. The outcome is the termination.
-    #[pyo3(signature = (ticket=None))]
-    fn close(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Pending> {
+    #[pyo3(signature = (token=None))]
+    fn close(&self, py: Python<'_>, token: Option<u64>) -> PyResult<Operation> {
         let client = self.inner.get(py)?.client.clone();
-        Ok(Pending::start(self.ticket(py, ticket)?, async move { Ok(Outcome::Over(client.close().await)) }))
+        Ok(Operation::start(
+            self.token(py, token)?,
+            async move { Ok(Outcome::Terminated(client.close().await)) },
+        ))
     }
 
     /// Waits for the end of the connection, independent of its cause.
-    #[pyo3(signature = (ticket=None))]
-    fn terminated(&self, py: Python<'_>, ticket: Option<u64>) -> PyResult<Pending> {
+    #[pyo3(signature = (token=None))]
+    fn terminated(&self, py: Python<'_>, token: Option<u64>) -> PyResult<Operation> {
         let over = self.inner.get(py)?.client.terminated();
-        Ok(Pending::start(self.ticket(py, ticket)?, async move { Ok(Outcome::Over(over.await)) }))
+        Ok(Operation::start(self.token(py, token)?, async move { Ok(Outcome::Terminated(over.await)) }))
     }
 
     /// Returns the next question, blocking. Returns `None` at the end.

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyModule};
 
-use crate::ending::call_python;
+use crate::interpreter_exit::call_python;
 use crate::json;
 
 static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
@@ -20,7 +20,7 @@ fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// Returns the exception of a failure: the one of its documented kind, if it has one.
-fn refusal<'py>(py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
+fn rejection_class<'py>(py: Python<'py>, kind: Option<&str>) -> PyResult<Bound<'py, PyAny>> {
     let documented = kind.and_then(|kind| {
         call_python(py, || py.import("agentese.generated.failures"))
             .ok()?
@@ -113,7 +113,7 @@ fn of_kind(py: Python<'_>, error: &Error) -> PyErr {
         ),
         Error::Refused(refused) => raise_as(
             py,
-            refusal(py, refused.failure),
+            rejection_class(py, refused.failure),
             |details| {
                 details.set_item("command", &refused.command)?;
                 details.set_item("message", &refused.message)?;

@@ -11,7 +11,7 @@ use crate::generation::{count_fork, generation};
 #[pyfunction]
 pub fn forked() {
     count_fork();
-    crate::ending::forked();
+    crate::interpreter_exit::forked();
     #[cfg(unix)]
     crate::inherited::close_all();
 }

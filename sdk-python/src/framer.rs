@@ -6,7 +6,7 @@ use agentese::framing::{self, Bom, DEFAULT_MAX_LINE, FramerOptions, FramingError
 use pyo3::prelude::*;
 
 /// The text of a line, or its problem: a name, the position in the stream, and the number of bytes.
-type Found = (Option<String>, Option<(&'static str, u64, usize)>);
+type FramedLine = (Option<String>, Option<(&'static str, u64, usize)>);
 
 /// Splits bytes into lines. Only LF ends a line, and one CR before it is dropped.
 #[pyclass(frozen)]
@@ -18,7 +18,7 @@ impl Framer {
     fn with(
         &self,
         run: impl FnOnce(&mut framing::Framer, &mut dyn FnMut(Result<Line<'_>, FramingError>)),
-    ) -> Vec<Found> {
+    ) -> Vec<FramedLine> {
         let mut found = Vec::new();
         let mut take = |line: Result<Line<'_>, FramingError>| {
             found.push(match line {
@@ -45,12 +45,12 @@ impl Framer {
     }
 
     /// Reads the next bytes and returns the lines that end in them.
-    fn push(&self, chunk: &[u8]) -> Vec<Found> {
+    fn push(&self, chunk: &[u8]) -> Vec<FramedLine> {
         self.with(|framer, mut take| framer.push(chunk, &mut take))
     }
 
     /// Returns the last line, if the stream ended inside one.
-    fn finish(&self) -> Vec<Found> {
+    fn finish(&self) -> Vec<FramedLine> {
         self.with(|framer, mut take| framer.finish(&mut take))
     }
 }

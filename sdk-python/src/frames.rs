@@ -7,41 +7,51 @@ use agentese::ChildOptions;
 use agentese::tap::Direction;
 use pyo3::prelude::*;
 
-use crate::mailbox::{Mailbox, Ticket, ticket};
-use crate::wait::Bell;
+use crate::mailbox::{Mailbox, WakeToken, token};
+use crate::notifier::Notifier;
 
 /// The maximum size of waiting frames, in bytes. Further ones are dropped and counted, because an observer
 /// must not delay the work.
-const ROOM: usize = 16 << 20;
+const MAX_QUEUED: usize = 16 << 20;
 
 /// The kind (`sent`, `received`, `stderr` or `diagnostic`), and the text.
 pub type Frame = (&'static str, String);
 
 #[derive(Default)]
 struct State {
-    seen: VecDeque<Frame>,
+    queued: VecDeque<Frame>,
     bytes: usize,
     dropped: u64,
-    over: bool,
+    is_ended: bool,
 }
 
 /// The frames that wait for an observer.
-pub struct Frames {
+pub struct FrameQueue {
     state: Mutex<State>,
-    bell: Bell,
-    ticket: Option<Ticket>,
-    room: usize,
+    notifier: Notifier,
+    token: Option<WakeToken>,
+    limit: usize,
 }
 
-impl Frames {
-    /// Creates an empty queue. The ticket is posted after the arrival of frames, and at the end.
-    pub fn new(ticket: Option<Ticket>) -> Arc<Self> {
-        Arc::new(Frames { state: Mutex::default(), bell: Bell::default(), ticket, room: ROOM })
+impl FrameQueue {
+    /// Creates an empty queue. The token is posted after the arrival of frames, and at the end.
+    pub fn new(token: Option<WakeToken>) -> Arc<Self> {
+        Arc::new(FrameQueue {
+            state: Mutex::default(),
+            notifier: Notifier::default(),
+            token,
+            limit: MAX_QUEUED,
+        })
     }
 
-    /// Works like [`Frames::new`], without a size limit, for an observer that needs all frames.
-    pub fn all(ticket: Option<Ticket>) -> Arc<Self> {
-        Arc::new(Frames { state: Mutex::default(), bell: Bell::default(), ticket, room: usize::MAX })
+    /// Works like [`FrameQueue::new`], without a size limit, for an observer that needs all frames.
+    pub fn unbounded(token: Option<WakeToken>) -> Arc<Self> {
+        Arc::new(FrameQueue {
+            state: Mutex::default(),
+            notifier: Notifier::default(),
+            token,
+            limit: usize::MAX,
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -49,9 +59,9 @@ impl Frames {
     }
 
     fn wake(&self) {
-        self.bell.ring();
-        if let Some(ticket) = &self.ticket {
-            ticket.post();
+        self.notifier.notify();
+        if let Some(token) = &self.token {
+            token.post();
         }
     }
 
@@ -59,16 +69,16 @@ impl Frames {
     pub fn push(&self, kind: &'static str, text: &str) {
         let first = {
             let mut state = self.state();
-            if state.over {
+            if state.is_ended {
                 return;
             }
-            if state.bytes.saturating_add(text.len()) > self.room && !state.seen.is_empty() {
+            if state.bytes.saturating_add(text.len()) > self.limit && !state.queued.is_empty() {
                 state.dropped += 1;
                 return;
             }
             state.bytes += text.len();
-            state.seen.push_back((kind, text.to_owned()));
-            state.seen.len() == 1
+            state.queued.push_back((kind, text.to_owned()));
+            state.queued.len() == 1
         };
         // A thread that was woken for the first frame takes all frames.
         if first {
@@ -78,13 +88,13 @@ impl Frames {
 
     /// Marks the end: no more frames follow.
     pub fn end(&self) {
-        self.state().over = true;
+        self.state().is_ended = true;
         self.wake();
     }
 
     /// Stops storing frames, because the observer is gone.
     pub fn stop(&self) {
-        *self.state() = State { over: true, ..State::default() };
+        *self.state() = State { is_ended: true, ..State::default() };
         self.wake();
     }
 
@@ -97,53 +107,53 @@ impl Frames {
     pub fn take(&self) -> Vec<Frame> {
         let mut state = self.state();
         state.bytes = 0;
-        state.seen.drain(..).collect()
+        state.queued.drain(..).collect()
     }
 
     /// Waits for frames, without taking them. Returns `false` at the end.
     pub fn wait(&self, py: Python<'_>) -> PyResult<bool> {
         loop {
-            let heard = self.bell.rings();
+            let seen_count = self.notifier.count();
             let (is_empty, over) = {
                 let state = self.state();
-                (state.seen.is_empty(), state.over)
+                (state.queued.is_empty(), state.is_ended)
             };
             if !is_empty || over {
                 return Ok(!is_empty);
             }
-            self.bell.wait(py, heard, None)?;
+            self.notifier.wait(py, seen_count, None)?;
         }
     }
 
     /// Waits for the next frames and takes them. Returns `None` at the end.
     pub fn next(&self, py: Python<'_>) -> PyResult<Option<Vec<Frame>>> {
         loop {
-            let heard = self.bell.rings();
+            let seen_count = self.notifier.count();
             let frames = self.take();
             if !frames.is_empty() {
                 return Ok(Some(frames));
             }
-            if self.state().over {
+            if self.state().is_ended {
                 // A frame may have arrived between the two checks.
                 return Ok(Some(self.take()).filter(|frames| !frames.is_empty()));
             }
-            self.bell.wait(py, heard, None)?;
+            self.notifier.wait(py, seen_count, None)?;
         }
     }
 }
 
-/// Creates a queue of frames for an observer, with the ticket that is posted for them.
-pub fn kept(
+/// Creates a queue of frames for an observer, with the token that is posted for them.
+pub fn frame_queue(
     py: Python<'_>,
     mailbox: Option<&Py<Mailbox>>,
     number: Option<u64>,
-) -> PyResult<Option<Arc<Frames>>> {
-    let ticket = ticket(py, mailbox, number)?;
-    Ok(number.map(|_| Frames::new(ticket)))
+) -> PyResult<Option<Arc<FrameQueue>>> {
+    let token = token(py, mailbox, number)?;
+    Ok(number.map(|_| FrameQueue::new(token)))
 }
 
 /// Returns a program whose lines of stderr go to that queue.
-pub fn listening(child: ChildOptions, frames: Option<&Arc<Frames>>) -> ChildOptions {
+pub fn with_stderr_queue(child: ChildOptions, frames: Option<&Arc<FrameQueue>>) -> ChildOptions {
     match frames.cloned() {
         Some(frames) => child.on_stderr_line(move |line| frames.push("stderr", line)),
         None => child,
@@ -151,6 +161,6 @@ pub fn listening(child: ChildOptions, frames: Option<&Arc<Frames>>) -> ChildOpti
 }
 
 /// Returns the Python name of a direction.
-pub fn named(direction: Direction) -> &'static str {
+pub fn direction_name(direction: Direction) -> &'static str {
     if direction == Direction::Sent { "sent" } else { "received" }
 }

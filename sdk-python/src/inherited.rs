@@ -8,42 +8,42 @@ use rustix::fs::fstat;
 
 /// A descriptor, and the identity of its pipe or socket. The number may have been reused since.
 #[derive(Clone, Copy, PartialEq)]
-struct Held {
+struct InheritedPipe {
     descriptor: RawFd,
     /// The device and the inode, whose types differ between systems.
     file: (i128, i128),
 }
 
-impl Held {
-    fn look(descriptor: RawFd) -> Option<Self> {
+impl InheritedPipe {
+    fn inspect(descriptor: RawFd) -> Option<Self> {
         // SAFETY: it is used for one `fstat` only, which fails for a descriptor that is not open.
         #[allow(unsafe_code)]
         let borrowed = unsafe { BorrowedFd::borrow_raw(descriptor) };
         let stat = fstat(borrowed).ok()?;
-        Some(Held { descriptor, file: (stat.st_dev.into(), stat.st_ino.into()) })
+        Some(InheritedPipe { descriptor, file: (stat.st_dev.into(), stat.st_ino.into()) })
     }
 
     fn is_still_open(&self) -> bool {
-        Held::look(self.descriptor).as_ref() == Some(self)
+        InheritedPipe::inspect(self.descriptor).as_ref() == Some(self)
     }
 }
 
 /// Changed only by threads with the interpreter's lock, which `os.fork` also holds. So a child never finds
 /// the mutex locked.
-static HELD: Mutex<Vec<Held>> = Mutex::new(Vec::new());
+static INHERITED: Mutex<Vec<InheritedPipe>> = Mutex::new(Vec::new());
 
 /// Stores descriptors, and removes closed ones.
-pub fn remember(descriptors: &[RawFd]) {
-    let mut held = HELD.lock().unwrap_or_else(PoisonError::into_inner);
-    held.retain(Held::is_still_open);
-    held.extend(descriptors.iter().copied().filter_map(Held::look));
+pub fn register(descriptors: &[RawFd]) {
+    let mut held = INHERITED.lock().unwrap_or_else(PoisonError::into_inner);
+    held.retain(InheritedPipe::is_still_open);
+    held.extend(descriptors.iter().copied().filter_map(InheritedPipe::inspect));
 }
 
 /// Closes this process's copies. For a forked child, which has no other threads, and in which their owners
 /// are never used or dropped.
 pub fn close_all() {
-    let Ok(mut held) = HELD.try_lock() else { return };
-    for held in held.drain(..).filter(Held::is_still_open) {
+    let Ok(mut held) = INHERITED.try_lock() else { return };
+    for held in held.drain(..).filter(InheritedPipe::is_still_open) {
         // SAFETY: the descriptor is open and is the stored one; its owner is leaked in this process.
         #[allow(unsafe_code)]
         unsafe {

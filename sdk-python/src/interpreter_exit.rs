@@ -17,55 +17,55 @@ use crate::generation::generation;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The generation plus one of the process whose interpreter is about to end.
-static GONE_IN: AtomicU32 = AtomicU32::new(0);
+static EXITING_GENERATION: AtomicU32 = AtomicU32::new(0);
 /// The thread that ends the interpreter. Only this thread continues.
-static ENDER: OnceLock<Thread> = OnceLock::new();
+static EXIT_THREAD: OnceLock<Thread> = OnceLock::new();
 /// The number of calls from native code to Python code on the stacks of all threads. Increased under the
 /// interpreter's lock.
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
     /// `true` if this thread has stayed and the interpreter still existed afterwards.
-    static HAS_STAYED: Cell<bool> = const { Cell::new(false) };
+    static HAS_PARKED: Cell<bool> = const { Cell::new(false) };
 }
 
 /// Returns `true` if the calling thread has to stay, because the interpreter is about to end.
-pub fn stays() -> bool {
-    GONE_IN.load(Ordering::Acquire) == generation() + 1
-        && !HAS_STAYED.get()
-        && ENDER.get().is_some_and(|ender| ender.id() != std::thread::current().id())
+pub fn must_park() -> bool {
+    EXITING_GENERATION.load(Ordering::Acquire) == generation() + 1
+        && !HAS_PARKED.get()
+        && EXIT_THREAD.get().is_some_and(|ender| ender.id() != std::thread::current().id())
 }
 
 /// Blocks until the interpreter has ended; a later request for its lock then stops the thread for good.
 /// Continues after a second without that end, and never blocks again. A handler at the end may wait for a
 /// lock of this thread.
-pub fn stay() {
+pub fn park() {
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
         std::thread::park_timeout(PATIENCE);
     }
-    HAS_STAYED.set(true);
+    HAS_PARKED.set(true);
 }
 
 /// Runs a function that calls Python code. If the interpreter is about to end, the calling thread first stays
 /// here.
 pub fn call_python<T>(py: Python<'_>, call: impl FnOnce() -> T) -> T {
-    if stays() {
-        py.detach(stay);
+    if must_park() {
+        py.detach(park);
     }
     CALLS.fetch_add(1, Ordering::AcqRel);
-    let _call = Call;
+    let _call = CallGuard;
     call()
 }
 
-struct Call;
+struct CallGuard;
 
-impl Drop for Call {
+impl Drop for CallGuard {
     fn drop(&mut self) {
         // A forked child starts with zero, possibly in the middle of a call.
         let left = CALLS.fetch_update(Ordering::AcqRel, Ordering::Acquire, |calls| calls.checked_sub(1));
-        if left == Ok(1) && GONE_IN.load(Ordering::Acquire) != 0 {
-            ENDER.get().into_iter().for_each(Thread::unpark);
+        if left == Ok(1) && EXITING_GENERATION.load(Ordering::Acquire) != 0 {
+            EXIT_THREAD.get().into_iter().for_each(Thread::unpark);
         }
     }
 }
@@ -79,8 +79,8 @@ pub fn forked() {
 /// code that native code has called. Called last at the end of the interpreter.
 #[pyfunction]
 pub fn hold_threads(py: Python<'_>) {
-    ENDER.get_or_init(std::thread::current);
-    GONE_IN.store(generation() + 1, Ordering::Release);
+    EXIT_THREAD.get_or_init(std::thread::current);
+    EXITING_GENERATION.store(generation() + 1, Ordering::Release);
     py.detach(|| {
         let until = Instant::now() + PATIENCE;
         while CALLS.load(Ordering::Acquire) > 0 && Instant::now() < until {

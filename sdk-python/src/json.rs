@@ -11,43 +11,43 @@ use pyo3::types::{PyDict, PyList, PyString};
 
 /// Returns the value of a JSON text. Fails with `ValueError` if the text is invalid.
 pub fn to_python<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-    let mut reader = Reader { py, text, at: 0 };
+    let mut reader = Parser { py, text, at: 0 };
     let value = reader.value(0)?;
-    reader.white();
+    reader.skip_whitespace();
     if reader.at < text.len() {
-        return Err(reader.wrong("nothing more"));
+        return Err(reader.error("nothing more"));
     }
     Ok(value)
 }
 
-struct Reader<'py, 'a> {
+struct Parser<'py, 'a> {
     py: Python<'py>,
     text: &'a str,
     at: usize,
 }
 
-impl<'py> Reader<'py, '_> {
-    fn wrong(&self, expected: &str) -> PyErr {
+impl<'py> Parser<'py, '_> {
+    fn error(&self, expected: &str) -> PyErr {
         PyValueError::new_err(format!("expected {expected} at byte {}", self.at))
     }
 
-    fn white(&mut self) {
+    fn skip_whitespace(&mut self) {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.at) {
             self.at += 1;
         }
     }
 
-    fn next(&mut self) -> u8 {
-        self.white();
+    fn peek(&mut self) -> u8 {
+        self.skip_whitespace();
         self.text.as_bytes().get(self.at).copied().unwrap_or(0)
     }
 
     fn value(&mut self, depth: usize) -> PyResult<Bound<'py, PyAny>> {
         if depth > MAX_DEPTH {
-            return Err(self.wrong("fewer levels"));
+            return Err(self.error("fewer levels"));
         }
-        match self.next() {
+        match self.peek() {
             b'{' => self.object(depth),
             b'[' => self.array(depth),
             b'"' => Ok(self.string()?.into_any()),
@@ -58,27 +58,27 @@ impl<'py> Reader<'py, '_> {
     fn object(&mut self, depth: usize) -> PyResult<Bound<'py, PyAny>> {
         let members = PyDict::new(self.py);
         self.at += 1;
-        if self.next() == b'}' {
+        if self.peek() == b'}' {
             self.at += 1;
             return Ok(members.into_any());
         }
         loop {
-            if self.next() != b'"' {
-                return Err(self.wrong("a member's name"));
+            if self.peek() != b'"' {
+                return Err(self.error("a member's name"));
             }
             let name = self.string()?;
-            if self.next() != b':' {
-                return Err(self.wrong("`:`"));
+            if self.peek() != b':' {
+                return Err(self.error("`:`"));
             }
             self.at += 1;
             members.set_item(name, self.value(depth + 1)?)?;
-            match self.next() {
+            match self.peek() {
                 b',' => self.at += 1,
                 b'}' => {
                     self.at += 1;
                     return Ok(members.into_any());
                 }
-                _ => return Err(self.wrong("`,` or `}`")),
+                _ => return Err(self.error("`,` or `}`")),
             }
         }
     }
@@ -86,19 +86,19 @@ impl<'py> Reader<'py, '_> {
     fn array(&mut self, depth: usize) -> PyResult<Bound<'py, PyAny>> {
         let items = PyList::empty(self.py);
         self.at += 1;
-        if self.next() == b']' {
+        if self.peek() == b']' {
             self.at += 1;
             return Ok(items.into_any());
         }
         loop {
             items.append(self.value(depth + 1)?)?;
-            match self.next() {
+            match self.peek() {
                 b',' => self.at += 1,
                 b']' => {
                     self.at += 1;
                     return Ok(items.into_any());
                 }
-                _ => return Err(self.wrong("`,` or `]`")),
+                _ => return Err(self.error("`,` or `]`")),
             }
         }
     }
@@ -111,7 +111,7 @@ impl<'py> Reader<'py, '_> {
             match bytes.get(self.at) {
                 Some(b'"') => break,
                 Some(b'\\') => self.at += 2,
-                Some(0..0x20) | None => return Err(self.wrong("a string's end")),
+                Some(0..0x20) | None => return Err(self.error("a string's end")),
                 Some(_) => self.at += 1,
             }
         }
@@ -119,7 +119,7 @@ impl<'py> Reader<'py, '_> {
         let raw = self.text.get(start..self.at).unwrap_or_default();
         match scan::string(raw) {
             Some(text) => Ok(PyString::new(self.py, &text)),
-            None => Err(self.wrong("a sound escape")),
+            None => Err(self.error("a sound escape")),
         }
     }
 
@@ -130,7 +130,7 @@ impl<'py> Reader<'py, '_> {
             .position(|byte| !matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.'))
             .unwrap_or(rest.len());
         let raw = self.text.get(self.at..self.at + length).unwrap_or_default();
-        let value = scalar(self.py, raw).ok_or_else(|| self.wrong("a value"))??;
+        let value = scalar(self.py, raw).ok_or_else(|| self.error("a value"))??;
         self.at += length;
         Ok(value)
     }

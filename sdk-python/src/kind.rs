@@ -10,10 +10,10 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyString, PyTuple, PyType};
 
-use crate::ending::call_python;
-use crate::making::RecordClass;
+use crate::interpreter_exit::call_python;
+use crate::member_spans::MemberSpans;
 use crate::path::Path;
-use crate::places::Places;
+use crate::record_class::RecordClass;
 use crate::{errors, json};
 
 /// The size in bytes below which parts of a frame have their own memory.
@@ -90,7 +90,7 @@ impl Kind {
             for (value, name) in names {
                 variants.push((value.extract()?, class(py, &name.extract::<String>()?)?));
             }
-            return Ok(Kind::Union { tag, open, variants, unknown: class(py, "Unknown")? });
+            return Ok(Kind::Union { tag, open, variants, unknown: class(py, "UnknownVariant")? });
         }
         if let Some(kinds) = entry(py, "CHOICES", name)? {
             let mut alternatives = Vec::new();
@@ -123,7 +123,7 @@ impl Kind {
         py: Python<'py>,
         raw: &str,
         shared: &FrameText,
-        places: Option<Places>,
+        places: Option<MemberSpans>,
     ) -> PyResult<Bound<'py, PyAny>> {
         // Copying a few bytes costs less than a shared reference.
         let part = || match raw.len() < COPIED {
@@ -132,12 +132,12 @@ impl Kind {
         };
         match self {
             Kind::Str | Kind::Strings { .. } => {
-                let text = scan::string(raw).ok_or_else(|| misfit(py, "a string", raw))?;
+                let text = scan::string(raw).ok_or_else(|| mismatch(py, "a string", raw))?;
                 Ok(PyString::new(py, &text).into_any())
             }
             Kind::Bool => match raw {
                 "true" | "false" => scalar(py, raw),
-                _ => Err(misfit(py, "a boolean", raw)),
+                _ => Err(mismatch(py, "a boolean", raw)),
             },
             Kind::Int if raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()) && json::is_exact(raw) => {
                 let value = scalar(py, raw)?;
@@ -149,22 +149,22 @@ impl Kind {
                 if number.fract() == 0.0 {
                     return py.get_type::<pyo3::types::PyInt>().call1((number,));
                 }
-                Err(misfit(py, "a whole number", raw))
+                Err(mismatch(py, "a whole number", raw))
             }
-            Kind::Int => Err(misfit(py, "a whole number", raw)),
+            Kind::Int => Err(mismatch(py, "a whole number", raw)),
             Kind::Number if raw.starts_with(|c: char| c == '-' || c.is_ascii_digit()) => scalar(py, raw),
-            Kind::Number => Err(misfit(py, "a number", raw)),
+            Kind::Number => Err(mismatch(py, "a number", raw)),
             Kind::Any => json::to_python(py, raw)
                 .map_err(|error| errors::decode(py, &error.value(py).to_string(), raw)),
             Kind::Object if raw.starts_with('{') => Kind::Any.decode(py, raw, shared),
-            Kind::Object => Err(misfit(py, "an object", raw)),
+            Kind::Object => Err(mismatch(py, "an object", raw)),
             Kind::List(item) => {
                 let items = PyList::empty(py);
                 let sound = scan::items(raw, |raw| items.append(item.decode(py, raw, shared)?));
                 match sound {
                     Ok(Ok(())) => Ok(items.into_any()),
                     Ok(Err(error)) => Err(error),
-                    Err(_) => Err(misfit(py, "an array", raw)),
+                    Err(_) => Err(mismatch(py, "an array", raw)),
                 }
             }
             Kind::Map(value) => {
@@ -179,43 +179,43 @@ impl Kind {
                     }
                 });
                 result?;
-                sound.map_err(|_| misfit(py, "an object", raw))?;
+                sound.map_err(|_| mismatch(py, "an object", raw))?;
                 Ok(members.into_any())
             }
             Kind::Record(class) if raw.starts_with('{') => class.make(py, part(), places),
-            Kind::Record(_) => Err(misfit(py, "an object", raw)),
+            Kind::Record(_) => Err(mismatch(py, "an object", raw)),
             Kind::Union { tag, open, variants, unknown } => {
                 let places = match places {
                     Some(places) => places,
-                    None => Places::of(raw).map_err(|_| misfit(py, "an object", raw))?,
+                    None => MemberSpans::of(raw).map_err(|_| mismatch(py, "an object", raw))?,
                 };
                 let value = places
                     .find(raw, tag)
                     .and_then(scan::string)
-                    .ok_or_else(|| misfit(py, &format!("an object with `{tag}`"), raw))?;
+                    .ok_or_else(|| mismatch(py, &format!("an object with `{tag}`"), raw))?;
                 match variants.iter().find(|(known, _)| *known == value) {
                     Some((_, class)) => class.make(py, part(), Some(places)),
                     None if *open => unknown.make(py, part(), Some(places)),
-                    None => Err(misfit(py, &format!("a declared `{tag}`"), raw)),
+                    None => Err(mismatch(py, &format!("a declared `{tag}`"), raw)),
                 }
             }
             Kind::Choice(alternatives) => {
                 for (kind, shape) in alternatives {
                     let fits = match shape {
                         Some(shape) => shape.fits(raw),
-                        None => kind.begins_like(raw),
+                        None => kind.looks_like(raw),
                     };
                     if fits {
                         return kind.decode(py, raw, shared);
                     }
                 }
-                Err(misfit(py, "one of the declared shapes", raw))
+                Err(mismatch(py, "one of the declared shapes", raw))
             }
         }
     }
 
     /// Returns `true` if the text starts like a value of this kind.
-    pub fn begins_like(&self, raw: &str) -> bool {
+    pub fn looks_like(&self, raw: &str) -> bool {
         match self {
             Kind::Str | Kind::Strings { .. } => raw.starts_with('"'),
             Kind::Bool => matches!(raw, "true" | "false"),
@@ -257,11 +257,11 @@ fn scalar<'py>(py: Python<'py>, raw: &str) -> PyResult<Bound<'py, PyAny>> {
     match json::scalar(py, raw) {
         Some(Ok(value)) => Ok(value),
         Some(Err(error)) => Err(errors::decode(py, &error.value(py).to_string(), raw)),
-        None => Err(misfit(py, "a value", raw)),
+        None => Err(mismatch(py, "a value", raw)),
     }
 }
 
-fn misfit(py: Python<'_>, expected: &str, raw: &str) -> PyErr {
+fn mismatch(py: Python<'_>, expected: &str, raw: &str) -> PyErr {
     let shown: String = raw.chars().take(80).collect();
     errors::decode(py, &format!("expected {expected}, found {shown}"), raw)
 }

@@ -3,10 +3,10 @@
 //! One rule applies everywhere: threads of the runtime never attach to Python. They fill slots and queues and
 //! wake the waiter: a blocked Python thread through a condition variable, an event loop through its mailbox.
 
-mod arrived;
+mod agent_transport;
+mod async_batch;
 mod check;
 mod connection;
-mod ending;
 mod errors;
 mod facts;
 mod fork_guarded;
@@ -15,26 +15,26 @@ mod frames;
 mod generation;
 #[cfg(unix)]
 mod inherited;
+mod interpreter_exit;
 mod json;
 mod kind;
 mod mailbox;
-mod making;
 mod member;
-mod once;
-mod opening;
+mod member_spans;
+mod notifier;
+mod once_slot;
+mod operation;
 mod options;
 mod path;
-mod pending;
-mod places;
 mod plain_class;
 mod questions;
 mod record;
+mod record_class;
 mod record_methods;
 mod runtime;
 mod serving;
 mod stream;
 mod transport;
-mod wait;
 
 /// Frames are allocated on the runtime's threads and freed on Python's, for which the system's allocator
 /// needs a lock. Measured on Linux; Windows has its own allocator.
@@ -46,11 +46,11 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 #[pyo3::pymodule]
 mod _native {
     #[pymodule_export]
-    use super::arrived::AsyncBatch;
+    use super::agent_transport::AgentTransport;
+    #[pymodule_export]
+    use super::async_batch::AsyncBatch;
     #[pymodule_export]
     use super::connection::Connection;
-    #[pymodule_export]
-    use super::ending::hold_threads;
     #[pymodule_export]
     use super::facts::{commands, facts};
     #[pymodule_export]
@@ -58,15 +58,15 @@ mod _native {
     #[pymodule_export]
     use super::framer::Framer;
     #[pymodule_export]
+    use super::interpreter_exit::hold_threads;
+    #[pymodule_export]
     use super::kind::Decoder;
     #[pymodule_export]
     use super::mailbox::Mailbox;
     #[pymodule_export]
     use super::member::Member;
     #[pymodule_export]
-    use super::opening::Opening;
-    #[pymodule_export]
-    use super::pending::Pending;
+    use super::operation::Operation;
     #[pymodule_export]
     use super::plain_class::plain_class;
     #[pymodule_export]
@@ -76,7 +76,7 @@ mod _native {
     #[pymodule_export]
     use super::runtime::shut_down;
     #[pymodule_export]
-    use super::serving::{Call, Server};
+    use super::serving::{Server, ServerCall};
     #[pymodule_export]
     use super::stream::{EventTable, Stream};
 }

@@ -1,6 +1,6 @@
-//! Wake-up of an event loop by the runtime: tickets in a list, and one descriptor that becomes readable.
+//! Wake-up of an event loop by the runtime: tokens in a list, and one descriptor that becomes readable.
 //!
-//! Only the first ticket after a drain writes to the descriptor. So the loop wakes up once for all tickets
+//! Only the first token after a drain writes to the descriptor. So the loop wakes up once for all tokens
 //! until the next drain.
 
 use std::io::{Read, Write};
@@ -13,8 +13,8 @@ use crate::fork_guarded::ForkGuarded;
 use crate::transport::{Socket, Stream, number, pair};
 
 #[derive(Default)]
-struct Ready {
-    tickets: Vec<u64>,
+struct PendingTokens {
+    tokens: Vec<u64>,
     signalled: bool,
 }
 
@@ -23,17 +23,17 @@ pub struct MailboxState {
     /// Readable for the event loop; a socket pair, which every system supports in some form.
     woken: Stream,
     waker: Stream,
-    ready: Mutex<Ready>,
+    ready: Mutex<PendingTokens>,
 }
 
 impl MailboxState {
-    fn ready(&self) -> MutexGuard<'_, Ready> {
+    fn ready(&self) -> MutexGuard<'_, PendingTokens> {
         self.ready.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn post(&self, ticket: u64) {
+    fn post(&self, token: u64) {
         let mut ready = self.ready();
-        ready.tickets.push(ticket);
+        ready.tokens.push(token);
         if !std::mem::replace(&mut ready.signalled, true) {
             // The buffer cannot be full: each written byte is read before the next one is written.
             let _ = (&self.waker).write(&[1]);
@@ -41,27 +41,27 @@ impl MailboxState {
     }
 }
 
-/// A ticket with its mailbox.
+/// A token with its mailbox.
 #[derive(Clone)]
-pub struct Ticket {
+pub struct WakeToken {
     mailbox: Arc<MailboxState>,
     number: u64,
 }
 
-impl Ticket {
-    /// Wakes the event loop with this ticket.
+impl WakeToken {
+    /// Wakes the event loop with this token.
     pub fn post(&self) {
         self.mailbox.post(self.number);
     }
 }
 
-impl Wake for Ticket {
+impl Wake for WakeToken {
     fn wake(self: Arc<Self>) {
         self.post();
     }
 }
 
-/// The tickets of completed work, for one event loop.
+/// The tokens of completed work, for one event loop.
 #[pyclass(frozen)]
 pub struct Mailbox {
     shared: ForkGuarded<Arc<MailboxState>>,
@@ -78,7 +78,7 @@ impl Mailbox {
         Ok(Mailbox { shared: ForkGuarded::new(shared) })
     }
 
-    /// Returns the descriptor, which is readable while there are tickets.
+    /// Returns the descriptor, which is readable while there are tokens.
     fn fileno(&self, py: Python<'_>) -> PyResult<Socket> {
         Ok(number(&self.shared.get(py)?.woken))
     }
@@ -90,28 +90,28 @@ impl Mailbox {
         self.shared.is_inherited()
     }
 
-    /// Takes all tickets.
+    /// Takes all tokens.
     fn drain(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         let shared = self.shared.get(py)?;
         let mut ready = shared.ready();
         let _ = (&shared.woken).read(&mut [0u8; 8]);
         ready.signalled = false;
-        Ok(std::mem::take(&mut ready.tickets))
+        Ok(std::mem::take(&mut ready.tokens))
     }
 }
 
 impl Mailbox {
-    /// Returns a ticket for this mailbox. Fails in a forked child.
-    pub fn ticket(&self, py: Python<'_>, number: u64) -> PyResult<Ticket> {
-        Ok(Ticket { mailbox: self.shared.get(py)?.clone(), number })
+    /// Returns a token for this mailbox. Fails in a forked child.
+    pub fn token(&self, py: Python<'_>, number: u64) -> PyResult<WakeToken> {
+        Ok(WakeToken { mailbox: self.shared.get(py)?.clone(), number })
     }
 }
 
-/// Creates the ticket with that number, if there is a mailbox.
-pub fn ticket(
+/// Creates the token with that number, if there is a mailbox.
+pub fn token(
     py: Python<'_>,
     mailbox: Option<&Py<Mailbox>>,
     number: Option<u64>,
-) -> PyResult<Option<Ticket>> {
-    mailbox.zip(number).map(|(mailbox, number)| mailbox.get().ticket(py, number)).transpose()
+) -> PyResult<Option<WakeToken>> {
+    mailbox.zip(number).map(|(mailbox, number)| mailbox.get().token(py, number)).transpose()
 }

@@ -35,7 +35,7 @@ impl Member {
     pub fn check(&self, py: Python<'_>, raw: Option<&str>, at: &Path<'_>) -> PyResult<()> {
         let at = at.member(&self.name);
         match raw {
-            None if self.required => Err(at.misfit(py, "is missing")),
+            None if self.required => Err(at.mismatch(py, "is missing")),
             None => Ok(()),
             Some("null") if self.nullable => Ok(()),
             Some(raw) => self.kind(py)?.check(py, raw, &at),
@@ -91,14 +91,14 @@ impl Member {
             None if !member.required => Ok(py.None().into_bound(py)),
             None => Err(errors::decode(py, &format!("`{}` is missing", member.name), record.text().as_str())),
             Some("null") if member.nullable => Ok(py.None().into_bound(py)),
-            Some(raw) => kind.decode_known(py, raw, record.text(), record.places_in(raw)).map_err(|error| {
+            Some(raw) => kind.decode_known(py, raw, record.text(), record.spans_in(raw)).map_err(|error| {
                 let reason = error.value(py).to_string();
                 errors::decode(py, &format!("`{}`: {reason}", member.name), record.text().as_str())
             }),
         }?;
         // A record is immutable, so all readers can share it.
         if matches!(kind, Kind::Record(_) | Kind::Union { .. }) && !value.is_none() {
-            record.keep_part(std::ptr::from_ref(member) as usize, &value);
+            record.cache_part(std::ptr::from_ref(member) as usize, &value);
         }
         Ok(value)
     }

@@ -8,19 +8,19 @@ use agentese::scan::{self, Outline};
 const FEW: usize = 6;
 
 /// Offsets into the text: the start and the end of the name, then of the value.
-type Place<N> = [N; 4];
+type Span<N> = [N; 4];
 
 /// The places of all members of an object.
-pub enum Places {
+pub enum MemberSpans {
     /// A few, in a short text.
-    Few(u8, [Place<u16>; FEW]),
+    Few(u8, [Span<u16>; FEW]),
     /// Any number.
-    Many(Box<[Place<u32>]>),
+    Many(Box<[Span<u32>]>),
     /// The places of an event, found by the thread that read it.
     Outlined(Arc<Outline>),
 }
 
-impl Places {
+impl MemberSpans {
     /// Scans the text of an object. Fails with the reason if the text is not an object.
     pub fn of(text: &str) -> Result<Self, String> {
         if !Outline::fits(text.len()) {
@@ -45,34 +45,30 @@ impl Places {
             count += 1;
         })
         .map_err(|error| error.to_string())?;
-        Ok(if count <= room { Places::Few(count as u8, few) } else { Places::Many(many.into()) })
+        Ok(if count <= room { MemberSpans::Few(count as u8, few) } else { MemberSpans::Many(many.into()) })
     }
 
     /// Returns the raw JSON of a member of that text; of two with the same name, the last one.
     #[inline]
     pub fn find<'a>(&self, text: &'a str, name: &str) -> Option<&'a str> {
-        fn search<'a, N: Copy + Into<u32>>(
-            places: &[Place<N>],
-            text: &'a str,
-            name: &str,
-        ) -> Option<&'a str> {
+        fn search<'a, N: Copy + Into<u32>>(places: &[Span<N>], text: &'a str, name: &str) -> Option<&'a str> {
             let part =
                 |from: N, to: N| text.get(from.into() as usize..to.into() as usize).unwrap_or_default();
             let found = places.iter().rev().find(|[from, to, ..]| scan::is_named(part(*from, *to), name));
             found.map(|&[.., from, to]| part(from, to))
         }
         match self {
-            Places::Few(count, few) => search(&few[..usize::from(*count)], text, name),
-            Places::Many(many) => search(many, text, name),
-            Places::Outlined(outline) => search(outline.members(), text, name),
+            MemberSpans::Few(count, few) => search(&few[..usize::from(*count)], text, name),
+            MemberSpans::Many(many) => search(many, text, name),
+            MemberSpans::Outlined(outline) => search(outline.members(), text, name),
         }
     }
     /// Returns the places in a part of that text that is an object, if they are known.
     pub fn inner(&self, text: &str, part: &str) -> Option<Self> {
-        let Places::Outlined(outline) = self else { return None };
+        let MemberSpans::Outlined(outline) = self else { return None };
         let start = (part.as_ptr() as usize - text.as_ptr() as usize) as u32;
         let inner = outline.inner(start, start + part.len() as u32);
         let within = inner.iter().map(|place| place.map(|at| at - start));
-        (!inner.is_empty()).then(|| Places::Many(within.collect()))
+        (!inner.is_empty()).then(|| MemberSpans::Many(within.collect()))
     }
 }

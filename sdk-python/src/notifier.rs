@@ -6,53 +6,53 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 
-use crate::ending;
+use crate::interpreter_exit;
 
 /// The interval between checks for signals during a wait.
 const SLICE: Duration = Duration::from_millis(50);
 
 /// A waker for threads. It counts its notifications, so that each one reaches every thread.
 #[derive(Default)]
-pub struct Bell {
-    rings: Mutex<u64>,
+pub struct Notifier {
+    count: Mutex<u64>,
     condition: Condvar,
 }
 
-impl Wake for Bell {
+impl Wake for Notifier {
     fn wake(self: Arc<Self>) {
-        self.ring();
+        self.notify();
     }
 }
 
-impl Bell {
-    fn count(&self) -> MutexGuard<'_, u64> {
-        self.rings.lock().unwrap_or_else(PoisonError::into_inner)
+impl Notifier {
+    fn lock(&self) -> MutexGuard<'_, u64> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Wakes all waiting threads, and threads that wait later with an earlier count.
-    pub fn ring(&self) {
-        *self.count() += 1;
+    pub fn notify(&self) {
+        *self.lock() += 1;
         self.condition.notify_all();
     }
 
     /// Returns the number of notifications. A thread reads it before it checks its condition.
-    pub fn rings(&self) -> u64 {
-        *self.count()
+    pub fn count(&self) -> u64 {
+        *self.lock()
     }
 
-    /// Waits until the number of notifications exceeds `heard`, at most until `deadline`. Returns `true` if it
+    /// Waits until the number of notifications exceeds `seen_count`, at most until `deadline`. Returns `true` if it
     /// does. Fails with the exception of a signal handler.
-    pub fn wait(&self, py: Python<'_>, heard: u64, deadline: Option<Instant>) -> PyResult<bool> {
+    pub fn wait(&self, py: Python<'_>, seen_count: u64, deadline: Option<Instant>) -> PyResult<bool> {
         loop {
-            let rang = py.detach(|| {
-                let rang = self.wait_slice(heard, deadline);
-                if ending::stays() {
-                    ending::stay();
+            let is_notified = py.detach(|| {
+                let is_notified = self.wait_slice(seen_count, deadline);
+                if interpreter_exit::must_park() {
+                    interpreter_exit::park();
                 }
-                rang
+                is_notified
             });
             py.check_signals()?;
-            if rang {
+            if is_notified {
                 return Ok(true);
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -61,14 +61,14 @@ impl Bell {
         }
     }
 
-    fn wait_slice(&self, heard: u64, deadline: Option<Instant>) -> bool {
+    fn wait_slice(&self, seen_count: u64, deadline: Option<Instant>) -> bool {
         let left =
             deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()).min(SLICE));
-        let (rings, _) = self
+        let (count, _) = self
             .condition
-            .wait_timeout_while(self.count(), left, |rings| *rings == heard)
+            .wait_timeout_while(self.lock(), left, |count| *count == seen_count)
             .unwrap_or_else(PoisonError::into_inner);
-        *rings != heard
+        *count != seen_count
     }
 }
 

@@ -10,7 +10,7 @@ const WRITING: u8 = 1;
 const SET: u8 = 2;
 
 /// A value that is set once, by the first caller.
-pub struct Once<T> {
+pub struct OnceSlot<T> {
     state: AtomicU8,
     value: UnsafeCell<MaybeUninit<T>>,
 }
@@ -18,12 +18,12 @@ pub struct Once<T> {
 // SAFETY: only the thread that changed the state from `EMPTY` to `WRITING` writes the value. Other threads
 // read the value only after that thread has set the state to `SET`.
 #[allow(unsafe_code)]
-unsafe impl<T: Send + Sync> Sync for Once<T> {}
+unsafe impl<T: Send + Sync> Sync for OnceSlot<T> {}
 
-impl<T> Once<T> {
+impl<T> OnceSlot<T> {
     /// Creates an empty cell.
     pub const fn new() -> Self {
-        Once { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
+        OnceSlot { state: AtomicU8::new(EMPTY), value: UnsafeCell::new(MaybeUninit::uninit()) }
     }
 
     /// Returns the value, if it is set.
@@ -64,7 +64,7 @@ impl<T> Once<T> {
     }
 }
 
-impl<T> Once<T> {
+impl<T> OnceSlot<T> {
     /// Takes the value out.
     pub fn take(&mut self) -> Option<T> {
         if *self.state.get_mut() != SET {
@@ -77,13 +77,13 @@ impl<T> Once<T> {
     }
 }
 
-impl<T> From<T> for Once<T> {
+impl<T> From<T> for OnceSlot<T> {
     fn from(value: T) -> Self {
-        Once { state: AtomicU8::new(SET), value: UnsafeCell::new(MaybeUninit::new(value)) }
+        OnceSlot { state: AtomicU8::new(SET), value: UnsafeCell::new(MaybeUninit::new(value)) }
     }
 }
 
-impl<T> Drop for Once<T> {
+impl<T> Drop for OnceSlot<T> {
     fn drop(&mut self) {
         drop(self.take());
     }

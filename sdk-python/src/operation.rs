@@ -12,8 +12,8 @@ use tokio::task::AbortHandle;
 
 use crate::fork_guarded::ForkGuarded;
 use crate::kind::Decoder;
-use crate::mailbox::Ticket;
-use crate::wait::{Bell, deadline};
+use crate::mailbox::WakeToken;
+use crate::notifier::{Notifier, deadline};
 use crate::{errors, runtime};
 
 /// The outcome of work.
@@ -21,23 +21,23 @@ pub enum Outcome {
     /// The data of a response, if there is any.
     Data(Option<FrameText>),
     /// The end of the connection.
-    Over(Termination),
+    Terminated(Termination),
 }
 
-struct Slot {
+struct OutcomeCell {
     outcome: Mutex<Option<Result<Outcome, Error>>>,
-    bell: Arc<Bell>,
-    ticket: Option<Ticket>,
+    notifier: Arc<Notifier>,
+    token: Option<WakeToken>,
 }
 
-impl Slot {
+impl OutcomeCell {
     fn outcome(&self) -> MutexGuard<'_, Option<Result<Outcome, Error>>> {
         self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 struct Task {
-    slot: Arc<Slot>,
+    cell: Arc<OutcomeCell>,
     abort: AbortHandle,
 }
 
@@ -49,19 +49,19 @@ impl Drop for Task {
 
 /// Work of the runtime. Dropping it cancels the work.
 #[pyclass(frozen)]
-pub struct Pending {
+pub struct Operation {
     task: ForkGuarded<Task>,
 }
 
-impl Pending {
+impl Operation {
     /// Starts the work. The steps before its first wait, such as sending a command, are done before this
-    /// function returns. So commands are sent in the order of their calls. The ticket is posted at the end.
+    /// function returns. So commands are sent in the order of their calls. The token is posted at the end.
     pub fn start(
-        ticket: Option<Ticket>,
+        token: Option<WakeToken>,
         work: impl Future<Output = Result<Outcome, Error>> + Send + 'static,
     ) -> Self {
-        let slot = Arc::new(Slot { outcome: Mutex::default(), bell: Arc::default(), ticket });
-        let filled = slot.clone();
+        let cell = Arc::new(OutcomeCell { outcome: Mutex::default(), notifier: Arc::default(), token });
+        let filled = cell.clone();
         let mut work = Box::pin(work);
         let _runtime = runtime::handle().enter();
         let first = work.as_mut().poll(&mut Context::from_waker(Waker::noop()));
@@ -71,29 +71,29 @@ impl Pending {
                 Poll::Pending => work.await,
             };
             *filled.outcome() = Some(outcome);
-            filled.bell.ring();
-            if let Some(ticket) = &filled.ticket {
-                ticket.post();
+            filled.notifier.notify();
+            if let Some(token) = &filled.token {
+                token.post();
             }
         });
-        Pending { task: ForkGuarded::new(Task { slot, abort: task.abort_handle() }) }
+        Operation { task: ForkGuarded::new(Task { cell, abort: task.abort_handle() }) }
     }
 }
 
 #[pymethods]
-impl Pending {
+impl Operation {
     /// Blocks until the work is done, at most `seconds`. Returns `true` if it is done.
     #[pyo3(signature = (seconds=None))]
     fn wait(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
-        let slot = &self.task.get(py)?.slot;
+        let cell = &self.task.get(py)?.cell;
         let deadline = deadline(seconds);
         loop {
-            let heard = slot.bell.rings();
-            if slot.outcome().is_some() {
+            let seen_count = cell.notifier.count();
+            if cell.outcome().is_some() {
                 return Ok(true);
             }
-            if !slot.bell.wait(py, heard, deadline)? {
-                return Ok(slot.outcome().is_some());
+            if !cell.notifier.wait(py, seen_count, deadline)? {
+                return Ok(cell.outcome().is_some());
             }
         }
     }
@@ -106,11 +106,11 @@ impl Pending {
         py: Python<'py>,
         decoder: Option<&Bound<'py, Decoder>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let outcome = self.task.get(py)?.slot.outcome().take();
+        let outcome = self.task.get(py)?.cell.outcome().take();
         match outcome {
             None => Err(errors::usage(py, "the outcome is not there yet, or has been taken")),
             Some(Err(error)) => Err(errors::from_core(py, &error)),
-            Some(Ok(Outcome::Over(end))) => errors::termination(py, &end),
+            Some(Ok(Outcome::Terminated(end))) => errors::termination(py, &end),
             Some(Ok(Outcome::Data(data))) => match decoder {
                 None => Ok(py.None().into_bound(py)),
                 Some(decoder) => decoder.get().decode_shared(py, &data.unwrap_or_else(|| "null".into())),
@@ -121,7 +121,7 @@ impl Pending {
     /// `true` if the work is done.
     #[getter]
     fn done(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.task.get(py)?.slot.outcome().is_some())
+        Ok(self.task.get(py)?.cell.outcome().is_some())
     }
 
     /// Cancels the work.

@@ -13,10 +13,10 @@ use agentese::{ChildOptions, RunLimits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-use crate::frames::{Frames, named};
+use crate::frames::{FrameQueue, direction_name};
 
 /// The maximum number of stored diagnostics; the oldest are dropped.
-const KEPT: usize = 256;
+const MAX_DIAGNOSTICS: usize = 256;
 
 /// Unusual input that did not stop the connection, the newest last.
 #[derive(Default)]
@@ -32,14 +32,14 @@ impl Diagnostics {
 /// Stores diagnostics, and passes frames and diagnostics to their observers.
 pub struct ConnectionTap {
     pub diagnostics: Arc<Diagnostics>,
-    pub frames: Option<Arc<Frames>>,
-    pub wants: Wants,
+    pub frames: Option<Arc<FrameQueue>>,
+    pub wants: ObserverFlags,
 }
 
 /// The observations that Python requests of a connection.
 #[derive(Clone, Copy, FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct Wants {
+pub struct ObserverFlags {
     pub frames: bool,
     pub stderr: bool,
     pub diagnostics: bool,
@@ -52,7 +52,7 @@ impl Tap for ConnectionTap {
 
     fn frame(&self, direction: Direction, text: &str) {
         if let Some(frames) = &self.frames {
-            frames.push(named(direction), text);
+            frames.push(direction_name(direction), text);
         }
     }
 
@@ -87,7 +87,7 @@ impl Tap for ConnectionTap {
             frames.push("diagnostic", &format!("{kind}: {text}"));
         }
         let mut kept = self.diagnostics.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.len() == KEPT {
+        if kept.len() == MAX_DIAGNOSTICS {
             kept.pop_front();
         }
         kept.push_back((kind, text));
@@ -102,7 +102,7 @@ pub struct ConnectionOptions {
     queue_bytes: usize,
     max_line: usize,
     timeout: Option<f64>,
-    pub wants: Wants,
+    pub wants: ObserverFlags,
 }
 
 impl ConnectionOptions {
@@ -159,25 +159,25 @@ impl Program {
 
 /// The time limit of a call: a number of seconds, `None` for no limit, `true` for the default.
 #[derive(FromPyObject)]
-pub enum Wait {
+pub enum CallTimeout {
     Default(#[expect(dead_code, reason = "only its type matters")] bool),
     Seconds(f64),
 }
 
 /// Returns the limit of a call.
-pub fn limit(wait: Option<Wait>) -> PyResult<Limit> {
+pub fn limit(wait: Option<CallTimeout>) -> PyResult<Limit> {
     Ok(match wait {
         None => Limit::Never,
-        Some(Wait::Default(_)) => Limit::Default,
-        Some(Wait::Seconds(number)) => Limit::After(seconds(number)?),
+        Some(CallTimeout::Default(_)) => Limit::Default,
+        Some(CallTimeout::Seconds(number)) => Limit::After(seconds(number)?),
     })
 }
 
 /// Limits of a run as Python gives them: turns, US dollars, seconds, equal calls.
-pub type Limits = (Option<u64>, Option<f64>, Option<f64>, Option<u64>);
+pub type RunLimitsTuple = (Option<u64>, Option<f64>, Option<f64>, Option<u64>);
 
 /// Limits of a run.
-pub fn run_limits(limits: Option<Limits>) -> PyResult<RunLimits> {
+pub fn run_limits(limits: Option<RunLimitsTuple>) -> PyResult<RunLimits> {
     let Some((max_turns, max_cost, time, max_equal_calls)) = limits else { return Ok(RunLimits::default()) };
     Ok(RunLimits { max_turns, max_cost, max_time: time.map(seconds).transpose()?, max_equal_calls })
 }

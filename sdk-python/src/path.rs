@@ -11,12 +11,12 @@ const SHOWN: usize = 60;
 
 /// The location of a part of a value, for errors.
 pub struct Path<'a> {
-    before: Option<&'a Path<'a>>,
-    step: Step<'a>,
+    parent: Option<&'a Path<'a>>,
+    segment: PathSegment<'a>,
 }
 
-enum Step<'a> {
-    What(&'a str),
+enum PathSegment<'a> {
+    Root(&'a str),
     Member(&'a str),
     Item(usize),
 }
@@ -24,32 +24,32 @@ enum Step<'a> {
 impl<'a> Path<'a> {
     /// Returns the location of a whole value.
     pub fn of(what: &'a str) -> Self {
-        Path { before: None, step: Step::What(what) }
+        Path { parent: None, segment: PathSegment::Root(what) }
     }
 
     /// Returns the location of a member.
     pub fn member(&'a self, name: &'a str) -> Path<'a> {
-        Path { before: Some(self), step: Step::Member(name) }
+        Path { parent: Some(self), segment: PathSegment::Member(name) }
     }
 
     /// Returns the location of an item.
     pub fn item(&'a self, at: usize) -> Path<'a> {
-        Path { before: Some(self), step: Step::Item(at) }
+        Path { parent: Some(self), segment: PathSegment::Item(at) }
     }
 
     /// Returns the error for a problem at this location.
-    pub fn misfit(&self, py: Python<'_>, wrong: &str) -> PyErr {
+    pub fn mismatch(&self, py: Python<'_>, wrong: &str) -> PyErr {
         errors::encode(py, &format!("{}: {wrong}", self.text()))
     }
 
     fn text(&self) -> String {
-        let mut text = self.before.map(Path::text).unwrap_or_default();
-        match self.step {
-            Step::What(what) => text.push_str(what),
-            Step::Member(name) => {
+        let mut text = self.parent.map(Path::text).unwrap_or_default();
+        match self.segment {
+            PathSegment::Root(what) => text.push_str(what),
+            PathSegment::Member(name) => {
                 let _ = write!(text, ".{name}");
             }
-            Step::Item(at) => {
+            PathSegment::Item(at) => {
                 let _ = write!(text, "[{at}]");
             }
         }
@@ -62,6 +62,6 @@ impl<'a> Path<'a> {
         if shown.len() < raw.len() {
             shown.push('…');
         }
-        self.misfit(py, &format!("expected {what}, found {shown}"))
+        self.mismatch(py, &format!("expected {what}, found {shown}"))
     }
 }

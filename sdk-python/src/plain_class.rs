@@ -11,11 +11,11 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple, PyType};
 
-use crate::making::record_at;
 use crate::record::Record;
+use crate::record_class::record_offset;
 
 /// The offset of the record in instances of these classes, in bytes.
-static RECORD_AT: AtomicUsize = AtomicUsize::new(0);
+static RECORD_OFFSET: AtomicUsize = AtomicUsize::new(0);
 
 /// Creates a class, as the metaclass of a `class` statement with the only base `Record`. If a member needs
 /// the class during its creation (`__set_name__`, `super()`), creates an ordinary class.
@@ -27,11 +27,11 @@ pub fn plain_class<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = bases.py();
     let record = py.get_type::<Record>();
-    let is_plain = bases.len() == 1 && bases.get_item(0)?.is(&record) && !is_told(members)?;
-    let Some(at) = record_at(&record)?.filter(|_| is_plain) else {
+    let is_plain = bases.len() == 1 && bases.get_item(0)?.is(&record) && !needs_class(members)?;
+    let Some(at) = record_offset(&record)?.filter(|_| is_plain) else {
         return py.get_type::<PyType>().call1((name, bases, members));
     };
-    RECORD_AT.store(at, Ordering::Relaxed);
+    RECORD_OFFSET.store(at, Ordering::Relaxed);
     let module: Option<String> =
         members.get_item("__module__")?.map(|module| module.extract()).transpose()?;
     // Interpreters before 3.12 may keep a reference to the name, so it lives as long as the class.
@@ -63,7 +63,7 @@ pub fn plain_class<'py>(
 }
 
 /// Returns `true` if a member needs the class during the creation of the class.
-fn is_told(members: &Bound<'_, PyDict>) -> PyResult<bool> {
+fn needs_class(members: &Bound<'_, PyDict>) -> PyResult<bool> {
     if members.contains(intern!(members.py(), "__classcell__"))? {
         return Ok(true);
     }
@@ -92,7 +92,7 @@ unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
     // class is a heap type, of which each instance holds a reference. Instances of a user's subclass may be
     // tracked.
     unsafe {
-        let record = object.byte_add(RECORD_AT.load(Ordering::Relaxed)).cast::<Record>();
+        let record = object.byte_add(RECORD_OFFSET.load(Ordering::Relaxed)).cast::<Record>();
         if let Some(part) = (*record).take_part() {
             ffi::Py_DECREF(part.into_ptr());
         }

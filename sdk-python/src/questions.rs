@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use agentese::dialog::Members;
+use agentese::dialog::AnswerMembers;
 use agentese::dynamic::Dialogs;
 use agentese::framing::FrameText;
 use agentese::spec::Spec;
@@ -16,44 +16,44 @@ use pyo3::types::{PyString, PyType};
 use tokio::sync::oneshot;
 
 use crate::fork_guarded::ForkGuarded;
-use crate::mailbox::Ticket;
+use crate::mailbox::WakeToken;
+use crate::notifier::{Notifier, deadline};
 use crate::record::Record;
-use crate::wait::{Bell, deadline};
 
 /// A question before its delivery to Python.
-pub struct Asked {
+pub struct QueuedQuestion {
     method: String,
     params: FrameText,
     notice: bool,
     answer: oneshot::Sender<Answer>,
-    end: Arc<End>,
+    withdrawal: Arc<Withdrawal>,
 }
 
 /// The state of a question: withdrawn by the agent or by the end of the connection.
 #[derive(Default)]
-struct End {
+struct Withdrawal {
     withdrawn: AtomicBool,
-    bell: Bell,
+    notifier: Notifier,
 }
 
 /// Held by the connection while it waits for the answer. Dropping it earlier marks the question as withdrawn.
-struct Waits {
-    questions: Arc<Questions>,
-    end: Option<Arc<End>>,
+struct WithdrawalGuard {
+    questions: Arc<QuestionQueue>,
+    withdrawal: Option<Arc<Withdrawal>>,
 }
 
-impl Waits {
+impl WithdrawalGuard {
     /// Ends the wait without a withdrawal, because the answer has arrived or will not arrive.
-    fn are_over(mut self) {
-        self.end = None;
+    fn disarm(mut self) {
+        self.withdrawal = None;
     }
 }
 
-impl Drop for Waits {
+impl Drop for WithdrawalGuard {
     fn drop(&mut self) {
-        if let Some(end) = self.end.take() {
-            end.withdrawn.store(true, Ordering::Release);
-            end.bell.ring();
+        if let Some(withdrawal) = self.withdrawal.take() {
+            withdrawal.withdrawn.store(true, Ordering::Release);
+            withdrawal.notifier.notify();
             self.questions.wake();
         }
     }
@@ -61,28 +61,28 @@ impl Drop for Waits {
 
 #[derive(Default)]
 struct State {
-    asked: VecDeque<Asked>,
-    over: bool,
+    queued: VecDeque<QueuedQuestion>,
+    is_ended: bool,
 }
 
 impl State {
     /// Removes withdrawn questions. Notices have no answer, so they stay.
     fn forget_withdrawn(&mut self) {
-        self.asked.retain(|asked| asked.notice || !asked.end.withdrawn.load(Ordering::Acquire));
+        self.queued.retain(|asked| asked.notice || !asked.withdrawal.withdrawn.load(Ordering::Acquire));
     }
 }
 
 /// The questions before their delivery.
-pub struct Questions {
+pub struct QuestionQueue {
     state: Mutex<State>,
-    bell: Bell,
-    ticket: Option<Ticket>,
+    notifier: Notifier,
+    token: Option<WakeToken>,
 }
 
-impl Questions {
-    /// Creates an empty queue. The ticket is posted after the arrival of questions, and at the end.
-    pub fn new(ticket: Option<Ticket>) -> Arc<Self> {
-        Arc::new(Questions { state: Mutex::default(), bell: Bell::default(), ticket })
+impl QuestionQueue {
+    /// Creates an empty queue. The token is posted after the arrival of questions, and at the end.
+    pub fn new(token: Option<WakeToken>) -> Arc<Self> {
+        Arc::new(QuestionQueue { state: Mutex::default(), notifier: Notifier::default(), token })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -90,33 +90,33 @@ impl Questions {
     }
 
     fn wake(&self) {
-        self.bell.ring();
-        if let Some(ticket) = &self.ticket {
-            ticket.post();
+        self.notifier.notify();
+        if let Some(token) = &self.token {
+            token.post();
         }
     }
 
     /// Marks the end: no more questions follow.
     pub fn end(&self) {
-        self.state().over = true;
+        self.state().is_ended = true;
         self.wake();
     }
 
     /// Waits for the next question. Returns `None` at the end.
     pub fn next(&self, py: Python<'_>) -> PyResult<Option<Question>> {
         loop {
-            let heard = self.bell.rings();
+            let seen_count = self.notifier.count();
             {
                 let mut state = self.state();
                 state.forget_withdrawn();
-                if let Some(asked) = state.asked.pop_front() {
+                if let Some(asked) = state.queued.pop_front() {
                     return Ok(Some(Question::new(asked)));
                 }
-                if state.over {
+                if state.is_ended {
                     return Ok(None);
                 }
             }
-            self.bell.wait(py, heard, None)?;
+            self.notifier.wait(py, seen_count, None)?;
         }
     }
 
@@ -124,29 +124,29 @@ impl Questions {
     pub fn take(&self) -> Vec<Question> {
         let mut state = self.state();
         state.forget_withdrawn();
-        state.asked.drain(..).map(Question::new).collect()
+        state.queued.drain(..).map(Question::new).collect()
     }
 }
 
 /// The handler that the connection core calls.
-pub struct Sink {
+pub struct DialogForwarder {
     pub spec: &'static Spec,
-    pub questions: Arc<Questions>,
+    pub questions: Arc<QuestionQueue>,
 }
 
-impl Dialogs for Sink {
-    fn ask(&self, method: &str, params: &str) -> BoxFuture<'static, Option<Members>> {
+impl Dialogs for DialogForwarder {
+    fn answer(&self, method: &str, params: &str) -> BoxFuture<'static, Option<AnswerMembers>> {
         let (answer, answered) = oneshot::channel();
-        let end = Arc::new(End::default());
+        let withdrawal = Arc::new(Withdrawal::default());
         let notice = self.spec.dialog(method).is_some_and(|dialog| !dialog.answered);
-        let (params, waiting) = (FrameText::from(params), end.clone());
-        let asked = Asked { method: method.to_owned(), params, notice, answer, end };
-        self.questions.state().asked.push_back(asked);
+        let (params, waiting) = (FrameText::from(params), withdrawal.clone());
+        let asked = QueuedQuestion { method: method.to_owned(), params, notice, answer, withdrawal };
+        self.questions.state().queued.push_back(asked);
         self.questions.wake();
-        let waits = Waits { questions: self.questions.clone(), end: Some(waiting) };
+        let guard = WithdrawalGuard { questions: self.questions.clone(), withdrawal: Some(waiting) };
         async move {
             let answer = answered.await;
-            waits.are_over();
+            guard.disarm();
             match answer {
                 Ok(Ok(members)) => members,
                 // For the connection, a failed handler is a panic; nothing is printed.
@@ -159,13 +159,13 @@ impl Dialogs for Sink {
 }
 
 /// The answer of a handler, or its failure; `None` leaves the question to the declared policy.
-type Answer = Result<Option<Members>, String>;
+type Answer = Result<Option<AnswerMembers>, String>;
 
 struct OpenQuestion {
     method: String,
     params: FrameText,
     answer: Mutex<Option<oneshot::Sender<Answer>>>,
-    end: Arc<End>,
+    withdrawal: Arc<Withdrawal>,
 }
 
 /// A question or notice of the agent. Dropping it without an answer leaves it to the declared policy.
@@ -175,10 +175,15 @@ pub struct Question {
 }
 
 impl Question {
-    fn new(asked: Asked) -> Self {
-        let Asked { method, params, answer, end, .. } = asked;
+    fn new(asked: QueuedQuestion) -> Self {
+        let QueuedQuestion { method, params, answer, withdrawal, .. } = asked;
         Question {
-            open: ForkGuarded::new(OpenQuestion { method, params, answer: Mutex::new(Some(answer)), end }),
+            open: ForkGuarded::new(OpenQuestion {
+                method,
+                params,
+                answer: Mutex::new(Some(answer)),
+                withdrawal,
+            }),
         }
     }
 }
@@ -200,14 +205,14 @@ impl Question {
     /// question, or the connection has ended.
     #[pyo3(signature = (timeout=0.0))]
     fn withdrawn(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<bool> {
-        let end = self.open.get(py)?.end.clone();
+        let withdrawal = self.open.get(py)?.withdrawal.clone();
         let deadline = deadline(timeout);
         loop {
-            let heard = end.bell.rings();
-            if end.withdrawn.load(Ordering::Acquire) {
+            let seen_count = withdrawal.notifier.count();
+            if withdrawal.withdrawn.load(Ordering::Acquire) {
                 return Ok(true);
             }
-            if !end.bell.wait(py, heard, deadline)? {
+            if !withdrawal.notifier.wait(py, seen_count, deadline)? {
                 return Ok(false);
             }
         }
@@ -218,7 +223,7 @@ impl Question {
     #[pyo3(signature = (members=None))]
     fn answer(&self, py: Python<'_>, members: Option<&str>) -> PyResult<()> {
         let open = self.open.get(py)?;
-        let members = members.map(serde_json::from_str::<Members>).transpose();
+        let members = members.map(serde_json::from_str::<AnswerMembers>).transpose();
         let members = members.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let answer = open.answer.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(answer) = answer {

@@ -7,8 +7,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyType;
 
 use crate::errors;
-use crate::once::Once;
-use crate::places::Places;
+use crate::member_spans::MemberSpans;
+use crate::once_slot::OnceSlot;
 
 thread_local! {
     /// The text of the record that is being created, and its class. The class is called without arguments,
@@ -20,17 +20,17 @@ thread_local! {
 #[pyclass(frozen, subclass, name = "Record", module = "agentese._native")]
 pub struct Record {
     text: FrameText,
-    places: Once<Places>,
+    places: OnceSlot<MemberSpans>,
     /// The first read member that is a record itself: the address of its descriptor, which lives as long as
     /// the class, and its value.
-    part: Once<(usize, Py<PyAny>)>,
+    part: OnceSlot<(usize, Py<PyAny>)>,
 }
 
 impl Record {
     /// Creates the content of an instance.
     #[inline]
-    pub fn new(text: FrameText, places: Once<Places>) -> Self {
-        Record { text, places, part: Once::new() }
+    pub fn new(text: FrameText, places: OnceSlot<MemberSpans>) -> Self {
+        Record { text, places, part: OnceSlot::new() }
     }
 
     /// Creates an instance of any class.
@@ -62,36 +62,36 @@ impl Record {
     }
 
     /// Stores the value of a member that is a record. Only the first value is stored.
-    pub fn keep_part(&self, descriptor: usize, value: &Bound<'_, PyAny>) {
+    pub fn cache_part(&self, descriptor: usize, value: &Bound<'_, PyAny>) {
         if self.part.get().is_none() {
             self.part.set((descriptor, value.clone().unbind()));
         }
     }
 
-    /// Takes the value stored by `keep_part`.
+    /// Takes the value stored by `cache_part`.
     pub fn take_part(&mut self) -> Option<Py<PyAny>> {
         Some(self.part.take()?.1)
     }
 
     /// Returns the places of the members. Fails if the text is no object.
-    pub fn places(&self, py: Python<'_>) -> PyResult<&Places> {
+    pub fn spans(&self, py: Python<'_>) -> PyResult<&MemberSpans> {
         if let Some(places) = self.places.get() {
             return Ok(places);
         }
         let text = self.text.as_str();
-        let places = Places::of(text).map_err(|error| errors::decode(py, &error, text))?;
+        let places = MemberSpans::of(text).map_err(|error| errors::decode(py, &error, text))?;
         Ok(self.places.get_or_set(places))
     }
 
     /// Returns the places of the members of an object within this one, if they are known.
     #[inline]
-    pub fn places_in(&self, part: &str) -> Option<Places> {
+    pub fn spans_in(&self, part: &str) -> Option<MemberSpans> {
         self.places.get()?.inner(self.text.as_str(), part)
     }
 
     /// Returns the raw JSON of a member; of two with the same name, the last one.
     #[inline]
     pub fn member(&self, py: Python<'_>, name: &str) -> PyResult<Option<&str>> {
-        Ok(self.places(py)?.find(self.text.as_str(), name))
+        Ok(self.spans(py)?.find(self.text.as_str(), name))
     }
 }

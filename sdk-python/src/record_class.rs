@@ -6,39 +6,39 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 
-use crate::once::Once;
-use crate::places::Places;
+use crate::member_spans::MemberSpans;
+use crate::once_slot::OnceSlot;
 use crate::record::Record;
 
 /// A generated class, and the method to create its instances.
 pub struct RecordClass {
     class: Py<PyType>,
     /// `None` for classes whose instances are created by a call.
-    layout: Option<Layout>,
+    layout: Option<InstanceLayout>,
 }
 
 /// The layout of an instance.
 #[derive(Clone, Copy)]
-struct Layout {
+struct InstanceLayout {
     /// The offset of the record, in bytes.
-    record_at: usize,
+    record_offset: usize,
     /// `true` if the cycle collector tracks instances.
     is_collected: bool,
 }
 
 /// Returns the offset of the record in an instance, in bytes. Returns `None` if instances have other content.
-pub fn record_at(class: &Bound<'_, PyType>) -> PyResult<Option<usize>> {
+pub fn record_offset(class: &Bound<'_, PyType>) -> PyResult<Option<usize>> {
     // The layout is taken from an instance that was created by a call.
     let made = Record::make(class, FrameText::default())?;
     let record = std::ptr::from_ref(made.cast::<Record>()?.get()) as usize;
     let at = record - made.as_ptr() as usize;
     let size: usize = class.getattr("__basicsize__")?.extract()?;
-    let beside: [isize; 3] = [
+    let extra_sizes: [isize; 3] = [
         class.getattr("__itemsize__")?.extract()?,
         class.getattr("__dictoffset__")?.extract()?,
         class.getattr("__weakrefoffset__")?.extract()?,
     ];
-    Ok((size == at + size_of::<Record>() && beside == [0; 3]).then_some(at))
+    Ok((size == at + size_of::<Record>() && extra_sizes == [0; 3]).then_some(at))
 }
 
 impl RecordClass {
@@ -48,7 +48,8 @@ impl RecordClass {
         #[allow(unsafe_code)]
         let flags = unsafe { ffi::PyType_GetFlags(class.as_type_ptr()) };
         let is_collected = flags & ffi::Py_TPFLAGS_HAVE_GC != 0;
-        let layout = record_at(class)?.map(|record_at| Layout { record_at, is_collected });
+        let layout =
+            record_offset(class)?.map(|record_offset| InstanceLayout { record_offset, is_collected });
         Ok(RecordClass { class: class.clone().unbind(), layout })
     }
 
@@ -68,30 +69,30 @@ impl RecordClass {
         &self,
         py: Python<'py>,
         text: FrameText,
-        places: Option<Places>,
+        places: Option<MemberSpans>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let Some(Layout { record_at, is_collected }) = self.layout else {
+        let Some(InstanceLayout { record_offset, is_collected }) = self.layout else {
             return Record::make(self.class(py), text);
         };
-        let record = Record::new(text, places.map_or_else(Once::new, Once::from));
+        let record = Record::new(text, places.map_or_else(OnceSlot::new, OnceSlot::from));
         let class: *mut ffi::PyTypeObject = self.class.as_ptr().cast();
         // SAFETY: the object is a new one of that class, and its memory is exactly that of an object with a
-        // record, as verified by `record_at`.
+        // record, as verified by `record_offset`.
         #[allow(unsafe_code)]
         unsafe {
             if is_collected {
                 let made = Bound::from_owned_ptr_or_err(py, ffi::PyType_GenericAlloc(class, 0))?;
-                made.as_ptr().byte_add(record_at).cast::<Record>().write(record);
+                made.as_ptr().byte_add(record_offset).cast::<Record>().write(record);
                 // Tracking by the collector would be useless: the object holds only its class, which outlives
                 // it, and a record that is a part of it.
                 ffi::PyObject_GC_UnTrack(made.as_ptr().cast());
                 return Ok(made);
             }
-            let made: *mut ffi::PyObject = ffi::PyObject_Malloc(record_at + size_of::<Record>()).cast();
+            let made: *mut ffi::PyObject = ffi::PyObject_Malloc(record_offset + size_of::<Record>()).cast();
             if made.is_null() {
                 return Err(PyMemoryError::new_err(()));
             }
-            made.byte_add(record_at).cast::<Record>().write(record);
+            made.byte_add(record_offset).cast::<Record>().write(record);
             Ok(Bound::from_owned_ptr(py, ffi::PyObject_Init(made, class)))
         }
     }

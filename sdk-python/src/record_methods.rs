@@ -6,8 +6,8 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
 
-use crate::ending::call_python;
-use crate::once::Once;
+use crate::interpreter_exit::call_python;
+use crate::once_slot::OnceSlot;
 use crate::path::Path;
 use crate::record::Record;
 use crate::{check, errors, json};
@@ -30,19 +30,19 @@ impl Record {
     #[pyo3(signature = (**members))]
     fn construct(class: &Bound<'_, PyType>, members: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         if let Some(text) = Record::take_next(class) {
-            return Ok(Record::new(text, Once::new()));
+            return Ok(Record::new(text, OnceSlot::new()));
         }
         let py = class.py();
         let text: String = helper(py, "agentese.members", "construct", (class, members))?.extract()?;
         check::record(py, class, &text, &Path::of(&class.name()?.to_string()))?;
-        Ok(Record::new(FrameText::from(text), Once::new()))
+        Ok(Record::new(FrameText::from(text), OnceSlot::new()))
     }
 
     /// Reads an object from its JSON text. Checks only its structure.
     #[classmethod]
     fn from_json<'py>(class: &Bound<'py, PyType>, text: &str) -> PyResult<Bound<'py, PyAny>> {
         let made = Record::make(class, FrameText::from(text))?;
-        made.cast::<Record>()?.get().places(class.py())?;
+        made.cast::<Record>()?.get().spans(class.py())?;
         Ok(made)
     }
 
@@ -117,7 +117,7 @@ impl Record {
     }
 
     fn __repr__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        helper(slf.py(), "agentese.showing", "show", (slf,))
+        helper(slf.py(), "agentese.record_repr", "record_repr", (slf,))
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (String,))> {

@@ -14,14 +14,14 @@ use crate::generation::generation;
 
 /// A runtime and its process. Never freed: a forked child cannot even drop an inherited one, because it lacks
 /// its threads.
-struct Owned {
+struct ProcessRuntime {
     generation: u32,
     runtime: Runtime,
-    clients: Mutex<Vec<Known>>,
+    clients: Mutex<Vec<TrackedClient>>,
 }
 
 /// A client, and the processes that may outlive it.
-struct Known {
+struct TrackedClient {
     client: WeakClient,
     group: Option<ProcessGroup>,
 }
@@ -29,9 +29,9 @@ struct Known {
 /// The time limit for the exit of killed agents at the end of the interpreter.
 const REAP_WAIT: Duration = Duration::from_secs(1);
 
-static CURRENT: AtomicPtr<Owned> = AtomicPtr::new(std::ptr::null_mut());
+static CURRENT: AtomicPtr<ProcessRuntime> = AtomicPtr::new(std::ptr::null_mut());
 
-fn owned() -> &'static Owned {
+fn process_runtime() -> &'static ProcessRuntime {
     let current = CURRENT.load(Ordering::Acquire);
     // SAFETY: the pointer refers to leaked memory, which never changes.
     #[allow(unsafe_code)]
@@ -46,29 +46,32 @@ fn owned() -> &'static Owned {
         .enable_all()
         .build()
         .expect("a runtime can be started");
-    let made =
-        Box::into_raw(Box::new(Owned { generation: generation(), runtime, clients: Mutex::default() }));
+    let made = Box::into_raw(Box::new(ProcessRuntime {
+        generation: generation(),
+        runtime,
+        clients: Mutex::default(),
+    }));
     match CURRENT.compare_exchange(current, made, Ordering::AcqRel, Ordering::Acquire) {
         // SAFETY: as above; a thread that lost the race leaks an idle runtime once.
         #[allow(unsafe_code)]
         Ok(_) => unsafe { &*made },
-        Err(_) => owned(),
+        Err(_) => process_runtime(),
     }
 }
 
 /// Returns the runtime of this process.
 pub fn handle() -> &'static Handle {
-    owned().runtime.handle()
+    process_runtime().runtime.handle()
 }
 
 /// Stores a client until its agent has exited, so that the end of the interpreter can end the agent.
-pub fn remember(client: &Client) {
-    let mut clients = owned().clients.lock().unwrap_or_else(PoisonError::into_inner);
+pub fn track(client: &Client) {
+    let mut clients = process_runtime().clients.lock().unwrap_or_else(PoisonError::into_inner);
     clients.retain(|known| match &known.group {
         Some(group) => !group.is_over(),
         None => known.client.upgrade().is_some(),
     });
-    clients.push(Known { client: client.downgrade(), group: client.process_group() });
+    clients.push(TrackedClient { client: client.downgrade(), group: client.process_group() });
 }
 
 /// Ends all agents and waits for them, at most `seconds`; kills the remaining ones. Called at the end of the
@@ -93,7 +96,7 @@ pub fn shut_down(py: Python<'_>, seconds: f64) {
     let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(5));
     py.detach(|| {
         let closing = futures::future::join_all(clients.iter().map(|client| client.close()));
-        let gone = || futures::future::join_all(groups.iter().map(|group| group.over()));
+        let gone = || futures::future::join_all(groups.iter().map(|group| group.wait()));
         owned.runtime.block_on(async {
             let ended = futures::future::join(closing, gone());
             if tokio::time::timeout(limit, ended).await.is_err() {

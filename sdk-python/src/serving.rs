@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentese::framing::FrameText;
-use agentese::serve::{self, Dispatch, Refusal};
+use agentese::serve::{self, CommandError, Dispatch};
 use agentese::spec::Dialect;
 use agentese::transport::{self, Transport};
-use agentese::wire::{Answered, Envelope, Named};
+use agentese::wire::{Envelope, NamedUnion, ReplyUnion};
 use agentese::{omp, opal, operator, pi, pisces};
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -21,12 +21,12 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use tokio::sync::oneshot;
 
 use crate::fork_guarded::ForkGuarded;
-use crate::mailbox::{Mailbox, Ticket};
-use crate::pending::{Outcome, Pending};
+use crate::mailbox::{Mailbox, WakeToken};
+use crate::operation::{Operation, Outcome};
 use crate::record::Record;
 use crate::{errors, runtime};
 
-type Answer = Result<Option<String>, Refusal>;
+type Answer = Result<Option<String>, CommandError>;
 
 /// A call without the type of its dialect.
 trait AnyCall: Send + Sync {
@@ -66,7 +66,7 @@ impl<D: Dialect> AnyCall for TypedCall<D> {
             .map_err(|error| error.to_string())?;
         let emitter = self.call.emitter().clone();
         Ok(async move {
-            let members = emitter.ask_any(&dialog, timeout).await?;
+            let members = emitter.ask_dialog(&dialog, timeout).await?;
             Some(serde_json::Value::Object(members).to_string())
         }
         .boxed())
@@ -86,7 +86,7 @@ fn reply<D: Dialect>(command: &str, data: Option<&str>) -> Result<D::Reply, Stri
 
 struct Params<'a, N>(&'a N);
 
-impl<N: Named> Serialize for Params<'_, N> {
+impl<N: NamedUnion> Serialize for Params<'_, N> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         self.0.encode(&mut map)?;
@@ -96,43 +96,43 @@ impl<N: Named> Serialize for Params<'_, N> {
 
 #[derive(Default)]
 struct State {
-    calls: Vec<Call>,
+    calls: Vec<ServerCall>,
     stopping: bool,
 }
 
 /// The commands before their delivery to Python.
-struct Queue {
+struct CommandQueue {
     state: Mutex<State>,
-    ticket: Ticket,
+    token: WakeToken,
 }
 
-impl Queue {
+impl CommandQueue {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-struct Bridge(Arc<Queue>);
+struct PythonDispatch(Arc<CommandQueue>);
 
-impl<D: Dialect> Dispatch<D> for Bridge {
+impl<D: Dialect> Dispatch<D> for PythonDispatch {
     fn dispatch(
         self: Arc<Self>,
         command: D::Command,
         call: serve::Call<D, D::Reply>,
-    ) -> BoxFuture<'static, Result<D::Reply, Refusal>> {
+    ) -> BoxFuture<'static, Result<D::Reply, CommandError>> {
         let name = command.name();
         let params = serde_json::to_string(&Params(&command)).unwrap_or_default();
         let (sender, receiver) = oneshot::channel();
         let call: Box<dyn AnyCall> = Box::new(TypedCall { call, command: name });
         let params = FrameText::from(params);
         let open = OpenCall { command: name, params, call, answer: Mutex::new(Some(sender)) };
-        self.0.state().calls.push(Call { open: ForkGuarded::new(open) });
-        self.0.ticket.post();
+        self.0.state().calls.push(ServerCall { open: ForkGuarded::new(open) });
+        self.0.token.post();
         async move {
             match receiver.await {
-                Ok(Ok(data)) => reply::<D>(name, data.as_deref()).map_err(Refusal::new),
-                Ok(Err(refusal)) => Err(refusal),
-                Err(_) => Err(Refusal::new(format!("`{name}` was stopped"))),
+                Ok(Ok(data)) => reply::<D>(name, data.as_deref()).map_err(CommandError::new),
+                Ok(Err(error)) => Err(error),
+                Err(_) => Err(CommandError::new(format!("`{name}` was stopped"))),
             }
         }
         .boxed()
@@ -140,7 +140,7 @@ impl<D: Dialect> Dispatch<D> for Bridge {
 
     fn shut_down(self: Arc<Self>) -> BoxFuture<'static, ()> {
         self.0.state().stopping = true;
-        self.0.ticket.post();
+        self.0.token.post();
         futures::future::ready(()).boxed()
     }
 
@@ -149,15 +149,15 @@ impl<D: Dialect> Dispatch<D> for Bridge {
     }
 }
 
-async fn serve_one<D: Dialect>(transport: Transport, queue: Arc<Queue>) {
+async fn serve_one<D: Dialect>(transport: Transport, queue: Arc<CommandQueue>) {
     let options = serve::Options::default();
-    serve::serve_with::<D, Bridge>(transport, Arc::new(Bridge(queue)), options, |_| {}).await;
+    serve::serve_with::<D, PythonDispatch>(transport, Arc::new(PythonDispatch(queue)), options, |_| {}).await;
 }
 
 /// A served client.
 #[pyclass(frozen)]
 pub struct Server {
-    queue: ForkGuarded<Arc<Queue>>,
+    queue: ForkGuarded<Arc<CommandQueue>>,
 }
 
 #[pymethods]
@@ -173,10 +173,11 @@ impl Server {
         calls: u64,
         ended: u64,
         socket: Option<crate::transport::Socket>,
-    ) -> PyResult<(Self, Pending)> {
+    ) -> PyResult<(Self, Operation)> {
         let spec = agentese::dynamic::spec(dialect).map_err(|error| errors::from_core(py, &error))?;
-        let queue = Arc::new(Queue { state: Mutex::default(), ticket: mailbox.get().ticket(py, calls)? });
-        let ended = mailbox.get().ticket(py, ended)?;
+        let queue =
+            Arc::new(CommandQueue { state: Mutex::default(), token: mailbox.get().token(py, calls)? });
+        let ended = mailbox.get().token(py, ended)?;
         let _runtime = runtime::handle().enter();
         let transport = match socket {
             Some(socket) => crate::transport::socket(socket)?,
@@ -193,11 +194,11 @@ impl Server {
             serving.await;
             Ok(Outcome::Data(None))
         };
-        Ok((Server { queue: ForkGuarded::new(queue) }, Pending::start(Some(ended), work)))
+        Ok((Server { queue: ForkGuarded::new(queue) }, Operation::start(Some(ended), work)))
     }
 
     /// Takes the waiting commands. The flag is `true` if running work should be stopped.
-    fn calls(&self, py: Python<'_>) -> PyResult<(Vec<Call>, bool)> {
+    fn calls(&self, py: Python<'_>) -> PyResult<(Vec<ServerCall>, bool)> {
         let mut state = self.queue.get(py)?.state();
         Ok((std::mem::take(&mut state.calls), state.stopping))
     }
@@ -211,8 +212,8 @@ struct OpenCall {
 }
 
 /// A command in progress.
-#[pyclass(frozen, name = "ServerCall")]
-pub struct Call {
+#[pyclass(frozen)]
+pub struct ServerCall {
     open: ForkGuarded<OpenCall>,
 }
 
@@ -225,12 +226,12 @@ impl OpenCall {
     }
 }
 
-fn wrong(py: Python<'_>, reason: &str) -> PyErr {
+fn encode_error(py: Python<'_>, reason: &str) -> PyErr {
     errors::encode(py, reason)
 }
 
 #[pymethods]
-impl Call {
+impl ServerCall {
     /// The command's wire name.
     #[getter]
     fn command<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyString>> {
@@ -245,7 +246,7 @@ impl Call {
     /// Responds now, before the handler has ended. Raises if the data does not fit.
     #[pyo3(signature = (data=None))]
     fn answer(&self, py: Python<'_>, data: Option<&str>) -> PyResult<()> {
-        self.open.get(py)?.call.answer(data).map_err(|reason| wrong(py, &reason))
+        self.open.get(py)?.call.answer(data).map_err(|reason| encode_error(py, &reason))
     }
 
     /// Ends the call after its handler has ended.
@@ -257,11 +258,11 @@ impl Call {
 
     /// Rejects the command.
     #[pyo3(signature = (message, code=None, data=None))]
-    fn refuse(&self, py: Python<'_>, message: String, code: Option<i64>, data: Option<&str>) -> PyResult<()> {
-        let mut refusal = Refusal::new(message);
-        refusal.code = code;
-        refusal.data = data.and_then(|data| serde_json::from_str(data).ok());
-        self.open.get(py)?.settle(Err(refusal));
+    fn reject(&self, py: Python<'_>, message: String, code: Option<i64>, data: Option<&str>) -> PyResult<()> {
+        let mut error = CommandError::new(message);
+        error.code = code;
+        error.data = data.and_then(|data| serde_json::from_str(data).ok());
+        self.open.get(py)?.settle(Err(error));
         Ok(())
     }
 
@@ -271,19 +272,19 @@ impl Call {
         py: Python<'_>,
         body: String,
         mailbox: &Bound<'_, Mailbox>,
-        ticket: u64,
-    ) -> PyResult<Pending> {
-        let ticket = mailbox.get().ticket(py, ticket)?;
-        let room = self.open.get(py)?.call.emit(body).map_err(|reason| wrong(py, &reason))?;
+        token: u64,
+    ) -> PyResult<Operation> {
+        let token = mailbox.get().token(py, token)?;
+        let room = self.open.get(py)?.call.emit(body).map_err(|reason| encode_error(py, &reason))?;
         let work = async move {
             room.await;
             Ok(Outcome::Data(None))
         };
-        Ok(Pending::start(Some(ticket), work))
+        Ok(Operation::start(Some(token), work))
     }
 
     /// Asks a question, or sends a notice; done with the members of the answer.
-    #[pyo3(signature = (method, params, timeout, mailbox, ticket))]
+    #[pyo3(signature = (method, params, timeout, mailbox, token))]
     fn ask(
         &self,
         py: Python<'_>,
@@ -291,13 +292,13 @@ impl Call {
         params: &str,
         timeout: Option<f64>,
         mailbox: &Bound<'_, Mailbox>,
-        ticket: u64,
-    ) -> PyResult<Pending> {
+        token: u64,
+    ) -> PyResult<Operation> {
         let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let ticket = mailbox.get().ticket(py, ticket)?;
+        let token = mailbox.get().token(py, token)?;
         let asked = self.open.get(py)?.call.ask(method, params, timeout);
-        let asked = asked.map_err(|reason| wrong(py, &reason))?;
+        let asked = asked.map_err(|reason| encode_error(py, &reason))?;
         let work = async move { Ok(Outcome::Data(asked.await.map(FrameText::from))) };
-        Ok(Pending::start(Some(ticket), work))
+        Ok(Operation::start(Some(token), work))
     }
 }

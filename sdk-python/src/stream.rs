@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use agentese::dynamic::{Event, EventStream};
 use agentese::framing::FrameText;
-use agentese::route::{Routed, route_bare};
+use agentese::route::{RoutedFrame, route_bare};
 use agentese::spec::{EventSpec, Spec};
 use agentese::{EndedBy, Error};
 use pyo3::prelude::*;
@@ -15,18 +15,18 @@ use pyo3::types::{PyDict, PyList, PyType};
 
 use crate::errors;
 use crate::fork_guarded::ForkGuarded;
-use crate::mailbox::Ticket;
-use crate::making::RecordClass;
-use crate::places::Places;
-use crate::wait::{Bell, deadline};
+use crate::mailbox::WakeToken;
+use crate::member_spans::MemberSpans;
+use crate::notifier::{Notifier, deadline};
+use crate::record_class::RecordClass;
 
 /// The maximum number of events and bytes of a batch, which ends with the event that reaches one of them.
-const MOST: usize = 1024;
-const BYTES: usize = 1 << 20;
+const MAX_EVENTS: usize = 1024;
+const MAX_BYTES: usize = 1 << 20;
 
 /// The cause of a run's end and its last event; a flag that no work follows for certain; a flag for an abort;
 /// the failure.
-type Outcome<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool, bool, Option<Py<PyAny>>);
+type RunCompletion<'py> = (&'static str, Option<Bound<'py, PyAny>>, bool, bool, Option<Py<PyAny>>);
 
 /// The class of each event, and the class of all others.
 #[pyclass(frozen)]
@@ -57,15 +57,16 @@ impl EventTable {
     fn decode<'py>(&self, py: Python<'py>, dialect: &str, line: &str) -> PyResult<Bound<'py, PyAny>> {
         let (spec, _) = agentese::dynamic::client(dialect).map_err(|error| errors::from_core(py, &error))?;
         // For an event with a key, only its type is read, as in clients.
-        let frame = agentese::redact::sealed(line).map_or_else(|| FrameText::from(line), FrameText::from);
+        let frame =
+            agentese::redact::strip_payload(line).map_or_else(|| FrameText::from(line), FrameText::from);
         let wrong = |reason: &str| errors::decode(py, reason, frame.as_str());
         match route_bare(spec, &frame) {
-            Ok(Routed::Event { kind, body, outline, .. }) => {
+            Ok(RoutedFrame::Event { kind, body, outline, .. }) => {
                 let class = self.classes.get(&*kind).unwrap_or(&self.unknown);
-                class.make(py, body.unwrap_or_else(|| frame.clone()), outline.map(Places::Outlined))
+                class.make(py, body.unwrap_or_else(|| frame.clone()), outline.map(MemberSpans::Outlined))
             }
-            Ok(Routed::Answer { .. }) => Err(wrong("this frame is an answer, not an event")),
-            Ok(Routed::Dialog { method, .. }) => {
+            Ok(RoutedFrame::Answer { .. }) => Err(wrong("this frame is an answer, not an event")),
+            Ok(RoutedFrame::Dialog { method, .. }) => {
                 Err(wrong(&format!("this frame is the question `{method}`, not an event")))
             }
             Err(reason) => Err(wrong(&format!("this is not an event: {reason}"))),
@@ -85,7 +86,7 @@ impl EventTable {
     #[inline]
     fn make<'py>(&self, py: Python<'py>, event: Event) -> PyResult<Bound<'py, PyAny>> {
         let class = event.spec().and_then(|spec| self.rows.get()?.class(spec));
-        let places = event.outline().map(|outline| Places::Outlined(outline.clone()));
+        let places = event.outline().map(|outline| MemberSpans::Outlined(outline.clone()));
         class.unwrap_or(&self.unknown).make(py, event.into_body(), places)
     }
 }
@@ -94,23 +95,23 @@ impl Rows {
     /// Returns the class of a row, by its index in the table.
     #[inline]
     fn class(&self, event: &'static EventSpec) -> Option<&RecordClass> {
-        self.classes.get(self.spec.place_of(event)?)?.as_ref()
+        self.classes.get(self.spec.event_index(event)?)?.as_ref()
     }
 }
 
 struct Inner {
     stream: EventStream,
     ready: VecDeque<Event>,
-    told: bool,
+    is_error_raised: bool,
 }
 
-struct Shared {
+struct StreamState {
     inner: Mutex<Inner>,
-    bell: Arc<Bell>,
+    notifier: Arc<Notifier>,
     waker: Waker,
 }
 
-impl Shared {
+impl StreamState {
     /// Locks the state. No Python code may run and no object may be created during the lock.
     fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
@@ -119,36 +120,36 @@ impl Shared {
     fn fill(&self, inner: &mut Inner) -> Poll<usize> {
         let mut context = Context::from_waker(&self.waker);
         let Inner { stream, ready, .. } = inner;
-        stream.poll_batch(&mut context, |event| ready.push_back(event), MOST, BYTES)
+        stream.poll_batch(&mut context, |event| ready.push_back(event), MAX_EVENTS, MAX_BYTES)
     }
 }
 
 /// Events from their queue.
 #[pyclass(frozen)]
 pub struct Stream {
-    shared: ForkGuarded<Shared>,
+    shared: ForkGuarded<StreamState>,
     table: Py<EventTable>,
 }
 
 impl Stream {
-    /// Creates a stream of the events of one run, or of all. With a ticket it serves an event loop, else a
+    /// Creates a stream of the events of one run, or of all. With a token it serves an event loop, else a
     /// thread.
-    pub fn new(stream: EventStream, table: Py<EventTable>, ticket: Option<Ticket>) -> Self {
-        let bell = Arc::<Bell>::default();
-        let waker = match ticket {
-            Some(ticket) => Waker::from(Arc::new(ticket)),
-            None => Waker::from(bell.clone()),
+    pub fn new(stream: EventStream, table: Py<EventTable>, token: Option<WakeToken>) -> Self {
+        let notifier = Arc::<Notifier>::default();
+        let waker = match token {
+            Some(token) => Waker::from(Arc::new(token)),
+            None => Waker::from(notifier.clone()),
         };
-        let inner = Inner { stream, ready: VecDeque::new(), told: false };
-        Stream { shared: ForkGuarded::new(Shared { inner: Mutex::new(inner), bell, waker }), table }
+        let inner = Inner { stream, ready: VecDeque::new(), is_error_raised: false };
+        Stream { shared: ForkGuarded::new(StreamState { inner: Mutex::new(inner), notifier, waker }), table }
     }
 
     /// Raises the failure of the stream at its end, once.
-    fn end(&self, py: Python<'_>, shared: &Shared) -> PyResult<()> {
+    fn end(&self, py: Python<'_>, shared: &StreamState) -> PyResult<()> {
         let error = {
             let mut inner = shared.inner();
-            let told = std::mem::replace(&mut inner.told, true);
-            inner.stream.over().and_then(|over| over.as_ref().err()).filter(|_| !told).cloned()
+            let told = std::mem::replace(&mut inner.is_error_raised, true);
+            inner.stream.outcome().and_then(|over| over.as_ref().err()).filter(|_| !told).cloned()
         };
         error.map_or(Ok(()), |error| Err(errors::from_core(py, &error)))
     }
@@ -166,7 +167,7 @@ impl Stream {
         Ok(!self.shared.get(py)?.inner().ready.is_empty())
     }
 
-    fn last<'py>(&self, py: Python<'py>, shared: &Shared) -> PyResult<Option<Bound<'py, PyAny>>> {
+    fn last<'py>(&self, py: Python<'py>, shared: &StreamState) -> PyResult<Option<Bound<'py, PyAny>>> {
         let last = shared.inner().stream.last().cloned();
         last.map(|event| self.table.get().make(py, event)).transpose()
     }
@@ -185,7 +186,7 @@ impl Stream {
         }
         let shared = self.shared.get(py)?;
         loop {
-            let heard = shared.bell.rings();
+            let seen_count = shared.notifier.count();
             match self.fill(py)? {
                 Some(true) => {
                     if let Some(event) = self.next_ready(py)? {
@@ -194,7 +195,7 @@ impl Stream {
                 }
                 Some(false) => return Ok(None),
                 None => {
-                    shared.bell.wait(py, heard, None)?;
+                    shared.notifier.wait(py, seen_count, None)?;
                 }
             }
         }
@@ -202,7 +203,7 @@ impl Stream {
 
     /// Looks for events without waiting, unless some are found already. Returns `true` if there are some. At
     /// the end, raises a failure once and then returns `false`. Returns `None` if no event has arrived yet; the
-    /// ticket is posted at the next arrival.
+    /// token is posted at the next arrival.
     pub fn fill(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         let shared = self.shared.get(py)?;
         let mut inner = shared.inner();
@@ -245,10 +246,10 @@ impl Stream {
     /// returns an empty list. Returns `None` if no event has arrived after `seconds`.
     #[pyo3(signature = (seconds=None))]
     fn batch<'py>(&self, py: Python<'py>, seconds: Option<f64>) -> PyResult<Option<Bound<'py, PyList>>> {
-        let bell = &self.shared.get(py)?.bell;
+        let notifier = &self.shared.get(py)?.notifier;
         let deadline: Option<Instant> = deadline(seconds);
         loop {
-            let heard = bell.rings();
+            let seen_count = notifier.count();
             match self.fill(py)? {
                 Some(true) => {
                     let events = self.take(py, None)?;
@@ -257,13 +258,13 @@ impl Stream {
                     }
                 }
                 Some(false) => return Ok(Some(PyList::empty(py))),
-                None if bell.wait(py, heard, deadline)? => {}
+                None if notifier.wait(py, seen_count, deadline)? => {}
                 None => return Ok(None),
             }
         }
     }
 
-    /// Drops the found events. Returns `true` if the end is reached; otherwise the ticket is posted when there
+    /// Drops the found events. Returns `true` if the end is reached; otherwise the token is posted when there
     /// are more events to drop.
     fn skip(&self, py: Python<'_>) -> PyResult<bool> {
         let shared = self.shared.get(py)?;
@@ -282,13 +283,13 @@ impl Stream {
     #[pyo3(signature = (seconds=None))]
     fn wait_end(&self, py: Python<'_>, seconds: Option<f64>) -> PyResult<bool> {
         let deadline: Option<Instant> = deadline(seconds);
-        let bell = &self.shared.get(py)?.bell;
+        let notifier = &self.shared.get(py)?.notifier;
         loop {
-            let heard = bell.rings();
+            let seen_count = notifier.count();
             if self.skip(py)? {
                 return Ok(true);
             }
-            if !bell.wait(py, heard, deadline)? {
+            if !notifier.wait(py, seen_count, deadline)? {
                 return Ok(false);
             }
         }
@@ -296,7 +297,7 @@ impl Stream {
 
     /// Returns the cause of the run's end and its last event; a flag that no work follows for certain; a flag
     /// for an abort; the failure. Raises if the run did not end by itself. Returns `None` before the end.
-    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<Outcome<'py>>> {
+    fn outcome<'py>(&self, py: Python<'py>) -> PyResult<Option<RunCompletion<'py>>> {
         let shared = self.shared.get(py)?;
         let ended = shared.inner().stream.ended().map(|ended| ended.cloned().map_err(Error::clone));
         let ended = match ended {
@@ -304,7 +305,7 @@ impl Stream {
             Some(Err(error)) => return Err(errors::from_core(py, &error)),
             Some(Ok(ended)) => ended,
         };
-        let by = match ended.by {
+        let by = match ended.ended_by {
             EndedBy::Answer => "answer",
             EndedBy::Handled => "handled",
             EndedBy::Stopped => "stopped",

@@ -33,7 +33,7 @@ mod unix {
         let socket = Stream::from(own);
         socket.local_addr()?;
         socket.set_nonblocking(true)?;
-        inherited::remember(&[socket.as_raw_fd()]);
+        inherited::register(&[socket.as_raw_fd()]);
         let (reader, writer) = UnixStream::from_std(socket)?.into_split();
         Ok(Transport::from_io(reader, writer))
     }

@@ -37,7 +37,7 @@ INTENTS = [name for name in NEUTRAL if not name.startswith("$")]
 
 
 @pytest.mark.parametrize("session", VECTORS, ids=[session["transcript"] for session in VECTORS])
-def test_a_recorded_session_tells_what_the_vectors_say(session):
+def test_recorded_session_emits_the_vector_events(session):
     view = View(session["transcript"].split("/")[0])
     told = []
     _, records = read(ROOT / f"conformance/transcripts/{session['transcript']}.jsonl")
@@ -53,7 +53,7 @@ def test_a_recorded_session_tells_what_the_vectors_say(session):
     assert hashlib.sha256(canonical(told).encode()).hexdigest()[:16] == session["digest"]
 
 
-class Awaited:
+class AsyncRunAdapter:
     """Adapts a run of the agent for threads to the interface of the asynchronous one."""
 
     def __init__(self, run):
@@ -76,12 +76,12 @@ class Threads:
 
     def __getattr__(self, name):
         value = getattr(self.agent, name)
-        if not callable(value) or name in ("can", "as_client", "events"):
+        if not callable(value) or name in ("supports", "as_client", "events"):
             return value
 
         async def call(*given, **named):
             result = value(*given, **named)
-            return Awaited(result) if isinstance(result, anything.Run) else result
+            return AsyncRunAdapter(result) if isinstance(result, anything.Run) else result
 
         return call
 
@@ -131,7 +131,7 @@ def play(work):
     asyncio.run(limited())
 
 
-def words(agent, role):
+def texts_of(agent, role):
     return [message.text for message in agent.conversation.messages if message.role == role]
 
 
@@ -141,7 +141,7 @@ async def until(run, kind):
             return
 
 
-async def everything(run):
+async def all_events(run):
     return [event async for event in run]
 
 
@@ -161,7 +161,7 @@ def test_a_run_has_limits(start, dialect, seen, tool):
 
 
 @pytest.mark.parametrize("dialect, seen, tool", AGENTS, ids=[row[0] for row in AGENTS])
-def test_what_happens_comes_in_order(start, dialect, seen, tool):
+def test_events_arrive_in_order(start, dialect, seen, tool):
     script = {
         "responses": [
             {
@@ -179,7 +179,7 @@ def test_what_happens_comes_in_order(start, dialect, seen, tool):
         async with await start(dialect, script) as agent:
             assert agent.dialect == seen
             run = await agent.prompt("Hello")
-            told = await everything(run)
+            told = await all_events(run)
             assert (await run.result()).text == "Done."
             grown = {kind: "".join(event.text for event in told if event.type == kind) for kind in ("textGrew", "thinkingGrew")}
             assert grown == {"textGrew": "One. Two.Done.", "thinkingGrew": "Hm. Yes."}
@@ -205,13 +205,13 @@ def test_what_happens_comes_in_order(start, dialect, seen, tool):
                 at("state", state="idle")[-1],
             ]
             assert places == sorted(places), told
-            assert words(agent, "user") == ["Hello"]
-            if agent.can("messages"):
+            assert texts_of(agent, "user") == ["Hello"]
+            if agent.supports("messages"):
                 said = [message for message in await agent.messages() if message.role == "assistant"]
-                assert len(said) == len(words(agent, "assistant"))
+                assert len(said) == len(texts_of(agent, "assistant"))
             state = await agent.state()
             assert state.working is False
-            if agent.can("stats"):
+            if agent.supports("stats"):
                 # Operator counts entries instead.
                 counted = (await agent.stats()).messages
                 assert counted == (None if seen == "operator" else state.messages)
@@ -236,11 +236,11 @@ def test_a_run_is_steered_and_stopped(start, tmp_path, dialect, seen, tool):
             run = await agent.prompt("Hello")
             # The events that arrive reveal the revision.
             await until(run, "textGrew")
-            if agent.can("steer"):
+            if agent.supports("steer"):
                 assert await agent.steer("other way") in ("queued", None)
                 (tmp_path / "work/go").touch()
                 assert (await run.result()).text == "Changed."
-                assert words(agent, "user") == ["Hello", "other way"]
+                assert texts_of(agent, "user") == ["Hello", "other way"]
             else:
                 (tmp_path / "work/go").touch()
                 await run.result()
@@ -255,13 +255,13 @@ def test_a_run_is_steered_and_stopped(start, tmp_path, dialect, seen, tool):
 
 
 @pytest.mark.parametrize("dialect, seen, tool", AGENTS, ids=[row[0] for row in AGENTS])
-def test_what_a_dialect_lacks_is_refused_before_anything_is_sent(start, dialect, seen, tool):
+def test_unsupported_intent_is_rejected_before_sending(start, dialect, seen, tool):
     async def talk():
         async with await start(dialect, {"responses": []}) as agent:
-            if agent.can("models"):
+            if agent.supports("models"):
                 assert any(model.id == "scripted" for model in await agent.models())
             for intent in INTENTS:
-                if not agent.can(intent):
+                if not agent.supports(intent):
                     with pytest.raises(NotInDialectError, match=seen) as told:
                         await agent.call(intent)
                     assert told.value.intent == intent and intent in str(told.value)
@@ -270,15 +270,15 @@ def test_what_a_dialect_lacks_is_refused_before_anything_is_sent(start, dialect,
             typed = [any(agent.as_client(kind) for kind in both) for both in classes]
             assert typed == [name == seen for name in ("pi", "omp", "opal")]
             with pytest.raises(ValueError, match="no intent `follow_upp`; did you mean `followUp`"):
-                agent.can("follow_upp")
+                agent.supports("follow_upp")
 
     play(talk())
 
 
-def test_questions_come_in_one_form(start):
+def test_questions_have_one_neutral_form(start):
     questions = []
 
-    def asked(question):
+    def on_question(question):
         questions.append(question)
         return question.options[1]
 
@@ -286,8 +286,8 @@ def test_questions_come_in_one_form(start):
     script = {"responses": [{"blocks": [{"tool": call}]}, {"text": "Thanks."}]}
 
     async def talk():
-        async with await start("opal", script, asked=asked) as agent:
-            told = await everything(await agent.prompt("Ask"))
+        async with await start("opal", script, on_question=on_question) as agent:
+            told = await all_events(await agent.prompt("Ask"))
             kinds = [event.type for event in told]
             assert 0 <= kinds.index("asked") < kinds.index("answered")
             assert "blue" in json.dumps(next(event for event in told if event.type == "toolEnded").to_json())
@@ -297,24 +297,24 @@ def test_questions_come_in_one_form(start):
     assert (question.kind, question.title, question.options) == ("select", "Which colour?", ("red", "blue"))
 
 
-def test_another_session_of_the_same_connection_is_followed(start):
+def test_tracker_follows_another_session_of_the_connection(start):
     async def talk():
         async with await start("opal", {"responses": [{"text": "One."}, {"text": "Two."}]}) as agent:
-            await everything(await agent.prompt("First"))
+            await all_events(await agent.prompt("First"))
             first = agent.conversation.session.id
             assert await agent.new_session()
-            await everything(await agent.prompt("Second"))
-            assert words(agent, "user") == ["Second"]
+            await all_events(await agent.prompt("Second"))
+            assert texts_of(agent, "user") == ["Second"]
             assert first in [kept.session for kept in await agent.list_sessions()]
 
     play(talk())
 
 
-def test_a_named_revision_counts_and_the_end_ends_everything(start):
+def test_named_revision_is_used_and_termination_ends_every_wait(start):
     async def talk():
         agent = await start("pi@1.5", {"responses": []}, dialect="pi@1.5")
         async with agent:
-            assert (agent.client.revision, agent.can("tree")) == ("pi@1.5", True)
+            assert (agent.client.revision, agent.supports("tree")) == ("pi@1.5", True)
             events = agent.events()
         with pytest.raises(TerminatedError):
             next(events) if isinstance(agent, Threads) else await anext(events)
@@ -334,17 +334,17 @@ async def until_settled(events):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_live_operator_is_found_out_and_its_key_is_not_told(kind):
-    program = ROOT / "conformance/tests/strangers/agents/operator_live.py"
+def test_live_operator_is_detected_without_exposing_its_key(kind):
+    program = ROOT / "conformance/tests/independent_agents/agents/operator_live.py"
     key = "made-up-provider-key-0123"
 
     async def talk():
         command = [sys.executable, str(program)]
-        async with await KINDS[kind](command, asked=lambda question: question.options[1]) as agent:
+        async with await KINDS[kind](command, on_question=lambda question: question.options[1]) as agent:
             assert agent.dialect == "operator"
             heard = agent.client.events()
             run = await agent.prompt("ask tool retry")
-            told = [event.to_json() for event in await everything(run)]
+            told = [event.to_json() for event in await all_events(run)]
             assert (await run.result()).text == "You said right."
             assert agent.client.revision == "operator@live"
             assert "toolEnded" in [event["type"] for event in told]
@@ -370,7 +370,7 @@ def test_trio_drives_an_agent_too(agent):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", [["cat"], ["sh", "-c", "echo '{\"hello\":1}'"], ["true"]], ids=["echo", "odd", "ended"])
-def test_who_speaks_no_dialect_is_not_recognised(kind, command):
+def test_agent_of_an_unknown_dialect_is_not_detected(kind, command):
     async def talk():
         with pytest.raises(NotRecognisedError, match="not recognised"):
             await KINDS[kind](command, detect_within=2)
@@ -378,7 +378,7 @@ def test_who_speaks_no_dialect_is_not_recognised(kind, command):
     play(talk())
 
 
-def test_an_agent_behind_a_socket_is_recognised_and_what_came_meanwhile_is_told():
+def test_agent_behind_a_socket_is_detected_without_losing_events():
     ours, theirs = socket.socketpair()
     state = {
         "thinkingLevel": "medium", "isStreaming": False, "isCompacting": False, "steeringMode": "all", "followUpMode": "all",
@@ -406,7 +406,7 @@ def test_an_agent_behind_a_socket_is_recognised_and_what_came_meanwhile_is_told(
     thread.join(LIMIT)
 
 
-class Played:
+class PlayedAgent:
     """An agent that the test plays at the other end of a socket."""
 
     def __init__(self, dialect):
@@ -416,10 +416,10 @@ class Played:
         self.agent = anything.Agent.connect(ours, dialect=dialect)
         self.ours = ours
 
-    def hear(self):
+    def receive(self):
         return json.loads(self.lines.readline())
 
-    def say(self, frame):
+    def send(self, frame):
         self.theirs.sendall(json.dumps(frame).encode() + b"\n")
 
     def __enter__(self):
@@ -444,8 +444,8 @@ class Played:
         ("pi", "abort", {}, "made_up"),
     ],
 )
-def test_a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_is_sent(dialect, intent, given, param):
-    with Played(dialect) as played:
+def test_unsupported_parameter_is_rejected_before_sending(dialect, intent, given, param):
+    with PlayedAgent(dialect) as played:
         with pytest.raises(NotInDialectError) as told:
             played.agent.call(intent, **given, since=None, **{param: True})
         name = {"made_up": "madeUp"}.get(param, param)
@@ -458,13 +458,13 @@ def test_a_parameter_that_the_dialect_does_not_take_is_refused_before_anything_i
         closing.join(LIMIT)
 
 
-def test_a_parameter_that_the_revision_takes_is_sent_and_a_hint_left_out_where_nobody_takes_it():
+def test_supported_parameter_is_sent_and_unsupported_hint_is_omitted():
     hidden = {"command": "ls", "hidden": True}
     for dialect, intent, given, sent in [
         ("pi@1.5", "bash", hidden, {"command": "ls", "excludeFromContext": True}),
         ("operator", "prompt", {"text": "hi", "when_busy": "steer"}, {"message": "hi", "text": "hi"}),
     ]:
-        with Played(dialect) as played:
+        with PlayedAgent(dialect) as played:
             failed = []
 
             def call(played=played, intent=intent, given=given, failed=failed):
@@ -475,33 +475,33 @@ def test_a_parameter_that_the_revision_takes_is_sent_and_a_hint_left_out_where_n
 
             thread = threading.Thread(target=call)
             thread.start()
-            heard = played.hear()
+            heard = played.receive()
             assert {name: value for name, value in heard.items() if name not in ("id", "type")} == sent
         thread.join(LIMIT)
         assert failed
 
 
-def test_of_two_sessions_opened_at_once_the_last_that_is_answered_is_spoken_to():
-    with Played("opal") as played:
+def test_commands_go_to_the_session_whose_concurrent_opening_is_answered_last():
+    with PlayedAgent("opal") as played:
         threads = [threading.Thread(target=played.agent.open_session, args=(name,)) for name in ("one", "two")]
         for thread in threads:
             thread.start()
-        asked = {frame["params"]["session_id"]: frame["id"] for frame in (played.hear(), played.hear())}
+        asked = {frame["params"]["session_id"]: frame["id"] for frame in (played.receive(), played.receive())}
         for name in ("two", "one"):
             result = {"session_id": name, "context_files": []}
-            played.say({"jsonrpc": "2.0", "id": asked[name], "result": result})
+            played.send({"jsonrpc": "2.0", "id": asked[name], "result": result})
         for thread in threads:
             thread.join(LIMIT)
         assert played.agent.conversation.session.id == "one"
         aborting = threading.Thread(target=played.agent.abort)
         aborting.start()
-        abort = played.hear()
+        abort = played.receive()
         assert abort["params"]["session_id"] == "one"
-        played.say({"jsonrpc": "2.0", "id": abort["id"], "result": {}})
+        played.send({"jsonrpc": "2.0", "id": abort["id"], "result": {}})
         aborting.join(LIMIT)
 
 
-def test_a_refusal_is_raised_and_told(start):
+def test_rejected_command_raises_and_emits_a_notice(start):
     async def talk():
         async with await start("pi", {"responses": []}) as agent:
             with pytest.raises(RefusedError) as told:

@@ -10,12 +10,12 @@ from types import SimpleNamespace
 
 import pytest
 from support.driver import LIMIT
-from test_any import KINDS, Threads, everything, play, start as start, until
+from test_any import KINDS, Threads, all_events, play, start as start, until
 
 from agentese import DetachedError, TerminatedError
 from agentese.any import differences
-from agentese.any.following import Following
-from agentese.any.heard import MOST, Listener, size
+from agentese.any.listener import MAX_QUEUED_BYTES, Listener, size
+from agentese.any.tracker import ConversationTracker
 from agentese.backends import current
 from agentese.reactor import Reactor
 from agentese.view.conversation import Block, Conversation, Message
@@ -32,7 +32,7 @@ for line in sys.stdin:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_noise_while_a_session_is_opened_stops_nothing(kind):
+def test_noise_during_session_opening_is_ignored(kind):
     async def talk():
         async with await KINDS[kind]([sys.executable, "-c", NOISY], dialect="opal") as agent:
             events = agent.events()
@@ -47,13 +47,13 @@ def test_noise_while_a_session_is_opened_stops_nothing(kind):
     play(talk())
 
 
-def test_a_callback_that_fails_keeps_nobody_from_being_told():
+def test_failing_callback_does_not_stop_the_others():
     async def talk():
         reactor = Reactor(current())
         called = []
         reactor.mailbox = SimpleNamespace(inherited=False, drain=lambda: [1, 2], fileno=reactor.mailbox.fileno)
-        reactor.stand(1, lambda: called.append(1 / 0))
-        reactor.stand(2, lambda: called.append("second"))
+        reactor.on_token(1, lambda: called.append(1 / 0))
+        reactor.on_token(2, lambda: called.append("second"))
         with pytest.raises(ZeroDivisionError):
             reactor._drain()
         assert called == ["second"]
@@ -73,54 +73,54 @@ def answer(id, session):
     return ("received", json.dumps({"jsonrpc": "2.0", "id": id, "result": {"session_id": session}}))
 
 
-def test_the_session_is_followed_that_the_answer_to_the_command_that_opens_it_names():
-    following = Following("opal")
-    following.switch(START)
-    following.take([sent(1), answer(1, "first")])
-    following.stay(START)
-    assert following.conversation.session.id == "first"
-    following.switch(START)
+def test_tracker_follows_the_session_named_in_the_opening_response():
+    tracker = ConversationTracker("opal")
+    tracker.begin_opening(START)
+    tracker.fold([sent(1), answer(1, "first")])
+    tracker.end_opening(START)
+    assert tracker.conversation.session.id == "first"
+    tracker.begin_opening(START)
     # Earlier requests may be answered before the opening and after it.
-    following.take([sent(2), answer(0, "first"), answer(0, "third"), answer(2, "second"), answer(0, "first")])
-    following.stay(START)
-    assert following.conversation.session.id == "second"
-    following.take([answer(0, "first")])
-    assert following.conversation.session.id == "second"
+    tracker.fold([sent(2), answer(0, "first"), answer(0, "third"), answer(2, "second"), answer(0, "first")])
+    tracker.end_opening(START)
+    assert tracker.conversation.session.id == "second"
+    tracker.fold([answer(0, "first")])
+    assert tracker.conversation.session.id == "second"
 
 
-def test_of_two_sessions_that_are_opened_at_once_the_last_that_is_answered_is_followed():
-    following = Following("opal")
-    following.switch(START)
-    following.switch(START)
+def test_tracker_follows_the_concurrent_opening_answered_last():
+    tracker = ConversationTracker("opal")
+    tracker.begin_opening(START)
+    tracker.begin_opening(START)
     # An older call is answered between them, with the session before.
-    following.take([answer(0, "one"), sent(1), sent(2), answer(2, "three"), answer(0, "one")])
-    assert following.conversation.session.id == "three"
-    following.take([answer(1, "two")])
-    following.stay(START)
+    tracker.fold([answer(0, "one"), sent(1), sent(2), answer(2, "three"), answer(0, "one")])
+    assert tracker.conversation.session.id == "three"
+    tracker.fold([answer(1, "two")])
+    tracker.end_opening(START)
     # After a rejected opening, no older answer changes the session.
-    following.take([sent(3), ("received", '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}'), answer(0, "one")])
-    following.stay(START)
-    assert following.conversation.session.id == "two"
+    tracker.fold([sent(3), ("received", '{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":"no"}}'), answer(0, "one")])
+    tracker.end_opening(START)
+    assert tracker.conversation.session.id == "two"
     # A cancelled opening changes no session.
-    following.switch(START)
-    following.take([sent(4)])
-    following.stay(START)
-    following.take([answer(4, "four")])
-    assert following.conversation.session.id == "two"
+    tracker.begin_opening(START)
+    tracker.fold([sent(4)])
+    tracker.end_opening(START)
+    tracker.fold([answer(4, "four")])
+    assert tracker.conversation.session.id == "two"
 
 
-def test_a_first_session_leaves_what_was_told_before_it_and_takes_the_place_of_another():
+def test_session_of_the_last_answer_replaces_another_and_keeps_models():
     models = [
         ("sent", json.dumps({"jsonrpc": "2.0", "id": 0, "method": "models/list", "params": {}})),
         ("received", json.dumps({"jsonrpc": "2.0", "id": 0, "result": {"models": [{"id": "m"}]}})),
     ]
-    following = Following("opal")
-    following.switch(START)
-    following.switch(START)
-    following.take([*models, sent(1), sent(2), answer(2, "other")])
-    assert (following.followed(), len(following.conversation.models)) == ("other", 1)
-    following.take([answer(1, "first")])
-    assert following.followed() == "first"
+    tracker = ConversationTracker("opal")
+    tracker.begin_opening(START)
+    tracker.begin_opening(START)
+    tracker.fold([*models, sent(1), sent(2), answer(2, "other")])
+    assert (tracker.current_session(), len(tracker.conversation.models)) == ("other", 1)
+    tracker.fold([answer(1, "first")])
+    assert tracker.current_session() == "first"
 
 
 # Opens the named session first, then the one that a call needs, and refuses commands for any session but the latter.
@@ -144,7 +144,7 @@ for line in sys.stdin:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_of_a_first_session_that_a_call_opens_and_another_the_last_that_is_answered_is_spoken_to(kind):
+def test_commands_go_to_the_last_answered_of_first_and_explicit_session(kind):
     async def talk():
         async with await KINDS[kind]([sys.executable, "-c", CROSSED], dialect="opal") as agent:
             both = [agent.abort, lambda: agent.open_session("other")]
@@ -180,7 +180,7 @@ for line in sys.stdin:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nobody_waits_for_a_first_session_where_another_is_followed(kind):
+def test_no_wait_for_a_first_session_when_another_is_followed(kind):
     async def talk():
         async with await KINDS[kind]([sys.executable, "-c", LATE], dialect="opal") as agent:
             def aborting():
@@ -198,7 +198,7 @@ def test_nobody_waits_for_a_first_session_where_another_is_followed(kind):
 
 
 def printing(count, text):
-    """Yields the events of a following that receives a tool's whole output again each time the tool prints."""
+    """Yields the events of a tracker that receives a tool's whole output again each time the tool prints."""
     block = Block(type="tool", call_id="c", name="bash", state="running")
     conversation = Conversation(dialect="pi", messages=(Message(key="m", role="assistant", state="growing", blocks=(block,)),))
     for number in range(count):
@@ -209,29 +209,29 @@ def printing(count, text):
         conversation = now
 
 
-def test_a_listener_is_cut_off_by_what_waits_for_it_not_by_its_number():
+def test_listener_overflow_is_measured_in_queued_bytes():
     listener = Listener(lambda: None)
     megabyte = "x" * (1 << 20)
     told = list(printing(100, megabyte))
     assert {event.type for event in told} == {"toolUpdated"}
     for event in told:
         listener.push([(event, size(event))])
-    assert listener.is_over
+    assert listener.is_ended
     kept = 0
     while listener:
         listener.take()
         kept += 1
-    assert MOST >> 20 <= kept <= (MOST >> 20) + 2
+    assert MAX_QUEUED_BYTES >> 20 <= kept <= (MAX_QUEUED_BYTES >> 20) + 2
     with pytest.raises(DetachedError, match="64 MiB"):
         raise listener.failure()
 
 
-def test_who_reads_along_is_never_cut_off():
+def test_prompt_reader_never_overflows():
     listener = Listener(lambda: None)
     for event in printing(200, "x" * (1 << 20)):
         listener.push([(event, size(event))])
         listener.take()
-    assert not listener.is_over
+    assert not listener.is_ended
 
 
 async def until_dropped(kept):
@@ -241,25 +241,25 @@ async def until_dropped(kept):
         await asyncio.sleep(0.01)
 
 
-def test_who_drops_a_run_stops_listening(start):
+def test_dropped_run_unsubscribes(start):
     words = {"responses": [{"blocks": [{"text": ["a "] * 400}], "delay_ms": 25}], "default": {"text": "Then."}}
 
     async def talk():
         async with await start("pi", words) as agent:
-            following = agent._following
+            tracker = agent._tracker
             run = await agent.prompt("Go on")
-            [listener] = following._listeners
+            [listener] = tracker._listeners
             await until(run, "textGrew")
             kept = weakref.ref(run)
             del run
             await until_dropped(kept)
-            assert listener.is_over and not listener
+            assert listener.is_ended and not listener
             await agent.abort()
             with agent.events() as events:
                 second = await agent.prompt("Hello")
-                assert len(following._listeners) == 2
-                assert "messageEnded" in [event.type for event in await everything(second)]
-            assert events.listener.is_over and events.listener not in following._listeners
+                assert len(tracker._listeners) == 2
+                assert "messageEnded" in [event.type for event in await all_events(second)]
+            assert events.listener.is_ended and events.listener not in tracker._listeners
 
     play(talk())
 
@@ -270,9 +270,9 @@ def test_the_text_alone_needs_no_events(start):
             run = await agent.prompt("Hello")
             run = getattr(run, "_run", run)
             assert await settled(run.text(timeout=LIMIT)) == "One."
-            assert agent._following._listeners == []
+            assert agent._tracker._listeners == []
             run = await agent.prompt("Again")
-            assert [event.type for event in await everything(run)].count("messageEnded") == 2
+            assert [event.type for event in await all_events(run)].count("messageEnded") == 2
             assert (await run.result()).text == "Two."
 
     async def settled(text):
@@ -307,7 +307,7 @@ def test_a_long_conversation_is_compared_without_a_step_for_each_message():
     assert 0 < steps < len(long)
 
 
-def test_what_changes_in_the_middle_is_told_too():
+def test_changes_in_the_middle_of_the_messages_are_emitted():
     long = tuple(Message(key=str(number), role="user", state="done") for number in range(5))
     before = Conversation(dialect="pi", messages=long)
     now = replace(before, messages=(long[0], replace(long[1], gone=True), *long[2:], Message(key="n", role="user", state="done")))

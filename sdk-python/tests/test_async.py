@@ -24,10 +24,10 @@ def frames():
 
 
 def one_run(peer):
-    prompt = peer.hear()
+    prompt = peer.receive()
     peer.answer(prompt)
-    peer.say(*frames())
-    peer.rest()
+    peer.send(*frames())
+    peer.serve_until_closed()
 
 
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
@@ -48,12 +48,12 @@ def test_batches_have_all_events_in_order(kind):
 
 def two_and_two(peer):
     """Sends the first two events of a run before the first answer to `get_state`, the others before the second one."""
-    peer.answer(peer.hear())
+    peer.answer(peer.receive())
     for half in (frames()[:2], frames()[2:]):
-        state = peer.hear()
-        peer.say(*half)
+        state = peer.receive()
+        peer.send(*half)
         peer.answer(state, data=STATE)
-    peer.rest()
+    peer.serve_until_closed()
 
 
 def on_asyncio(script, work):
@@ -70,7 +70,7 @@ def on_asyncio(script, work):
         asyncio.run(main(end))
 
 
-def test_an_event_is_taken_when_it_is_awaited_and_once():
+def test_awaited_event_is_delivered_once():
     async def work(client, run):
         await client.get_state()
         first = await anext(run)
@@ -86,7 +86,7 @@ def test_an_event_is_taken_when_it_is_awaited_and_once():
     on_asyncio(two_and_two, work)
 
 
-def test_an_event_that_nobody_waits_for_any_more_is_there_for_the_next():
+def test_event_of_a_cancelled_wait_is_kept_for_the_next_reader():
     async def work(client, run):
         seen = [(await anext(run)).type]
         with pytest.raises(TimeoutError):
@@ -105,7 +105,7 @@ def test_an_event_that_nobody_waits_for_any_more_is_there_for_the_next():
     on_asyncio(two_and_two, work)
 
 
-def test_an_event_that_another_took_first_is_waited_for():
+def test_reader_waits_again_after_another_reader_took_the_event():
     async def work(client, run):
         seen = [(await anext(run)).type]
         late, later, other = anext(run), anext(run), anext(run)
@@ -126,17 +126,17 @@ def test_an_event_that_another_took_first_is_waited_for():
 
 
 def text_run(peer):
-    prompt = peer.hear()
+    prompt = peer.receive()
     peer.answer(prompt)
-    peer.say({"type": "agent_start"})
+    peer.send({"type": "agent_start"})
     for role, pieces in [("user", []), ("assistant", ["Let me ", "look."]), ("toolResult", []), ("assistant", ["Three ", "files."])]:
-        peer.say({"type": "message_start", "message": {"role": role}})
+        peer.send({"type": "message_start", "message": {"role": role}})
         for piece in pieces:
             for kind in ["thinking_delta", "text_delta"]:
                 inner = {"type": kind, "contentIndex": 0, "delta": piece if kind == "text_delta" else "hm"}
-                peer.say({"type": "message_update", "message": {"role": role}, "assistantMessageEvent": inner})
-    peer.say({"type": "agent_end", "messages": []})
-    peer.rest()
+                peer.send({"type": "message_update", "message": {"role": role}, "assistantMessageEvent": inner})
+    peer.send({"type": "agent_end", "messages": []})
+    peer.serve_until_closed()
 
 
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
@@ -145,7 +145,7 @@ class TestText:
         with playing(text_run) as end, kind().connect(pi, end) as client:
             assert client.call("ask", "How many files?") == "Three files."
 
-    def test_pieces_come_one_by_one(self, kind):
+    def test_text_is_streamed_piece_by_piece(self, kind):
         with playing(text_run) as end, kind().connect(pi, end) as client:
             run = client.call("prompt", "How many files?")
             if kind.name == "threads":
@@ -158,7 +158,7 @@ class TestText:
                 pieces = client.run(read())
             assert pieces == ["Let me ", "look.", "Three ", "files."]
 
-    def test_the_text_of_a_run_whose_events_are_gone_is_an_error(self, kind):
+    def test_text_after_the_result_is_a_usage_error(self, kind):
         with playing(text_run) as end, kind().connect(pi, end) as client:
             run = client.call("prompt", "How many files?")
             if kind.name == "threads":
@@ -173,12 +173,12 @@ class TestText:
             with pytest.raises(UsageError, match=r"call text\(\) before result\(\)"):
                 text()
 
-    def test_a_question_that_is_refused_or_takes_too_long_fails(self, kind):
+    def test_rejected_or_timed_out_question_fails(self, kind):
         def script(peer):
-            peer.refuse(peer.hear(), "no model")
-            peer.answer(peer.hear())
-            peer.say({"type": "agent_start"})
-            peer.rest()
+            peer.reject(peer.receive(), "no model")
+            peer.answer(peer.receive())
+            peer.send({"type": "agent_start"})
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end) as client:
             with pytest.raises(RefusedError, match="no model"):
@@ -188,7 +188,7 @@ class TestText:
 
 
 @pytest.mark.parametrize("dialect", list(DIALECTS))
-def test_every_dialect_has_its_text(dialect):
+def test_text_of_a_run_in_every_dialect(dialect):
     module = DIALECTS[dialect]
     table = module.Run._text
     model = next(model for model in MODEL["dialects"] if model["name"] == dialect)
@@ -197,7 +197,7 @@ def test_every_dialect_has_its_text(dialect):
     assert [name for name, event in examples.items() if table.pieces(event)] == [table.event]
 
 
-def test_the_agent_is_asked(agent):
+def test_ask_returns_the_text_of_the_agent(agent):
     with pi.Client.spawn(agent, cwd=ROOT) as client:
         assert "Cargo.toml" in client.ask("What is in this directory?", timeout=LIMIT)
 
@@ -206,13 +206,13 @@ async def work_with(client_of, fail_after):
     """A program on any library: a call, a run, a dialog, a call that is given up."""
     answered = []
 
-    class Person(pi.AsyncDialogs):
+    class ConfirmHandler(pi.AsyncDialogs):
         async def confirm(self, dialog):
             await anyio.sleep(0)
             answered.append(dialog.title)
             return True
 
-    async with client_of(dialogs=Person()) as client:
+    async with client_of(dialogs=ConfirmHandler()) as client:
         assert (await client.get_state()).message_count == 7
         run = await client.prompt("hi")
         assert [event.type async for event in run] == EVENTS
@@ -232,18 +232,18 @@ async def work_with(client_of, fail_after):
 
 
 def script(peer):
-    peer.answer(peer.hear(), data=STATE)
-    peer.say({"type": "extension_ui_request", "id": "u", "method": "confirm", "title": "Sure?", "message": ""})
-    heard = peer.hear()
+    peer.answer(peer.receive(), data=STATE)
+    peer.send({"type": "extension_ui_request", "id": "u", "method": "confirm", "title": "Sure?", "message": ""})
+    heard = peer.receive()
     if heard["type"] == "prompt":
         peer.answer(heard)
-        assert peer.hear()["confirmed"] is True
+        assert peer.receive()["confirmed"] is True
     else:
         assert heard["confirmed"] is True
-        peer.answer(peer.hear())
-    peer.say(*frames())
+        peer.answer(peer.receive())
+    peer.send(*frames())
     while True:
-        call = peer.hear()
+        call = peer.receive()
         if call["type"] == "get_state":
             peer.answer(call, data=STATE)
 
@@ -291,12 +291,12 @@ def test_trio_by_itself():
         trio.run(main)
 
 
-def test_outside_of_a_loop_it_says_so(agent):
+def test_error_outside_of_an_event_loop(agent):
     with pytest.raises(RuntimeError, match="no running event loop"):
         pi.AsyncClient.spawn(agent)
 
 
-def test_several_wait_for_one_run():
+def test_concurrent_waits_for_one_run():
     async def main(end):
         async with pi.AsyncClient.connect(end) as client:
             run = client.prompt("hi")

@@ -27,7 +27,7 @@ def run(script: Any, code: str) -> Any:
     return call("ours", [sys.executable, "-c", code], "frames", 3, "no module")
 
 
-def test_what_a_client_says_is_read(script: Any) -> None:
+def test_client_report_is_parsed(script: Any) -> None:
     assert run(script, "print('[3, 9, 0.5, 0.25]')") == ((3, 9), 0.5, 0.25)
 
 
@@ -45,7 +45,7 @@ def test_a_client_that_fails_ends_the_run(script: Any, code: str, wanted: str) -
     assert str(error.value) == wanted
 
 
-def test_only_what_is_not_there_is_left_out(script: Any, tmp_path: Path) -> None:
+def test_only_missing_clients_are_skipped(script: Any, tmp_path: Path) -> None:
     reader = tmp_path / "reading.js"
     assert script.missing([sys.executable, str(reader), "agentese"], "no module") == str(reader)
     reader.write_text("")

@@ -83,7 +83,7 @@ def running(agent, name, *arguments, cwd):
 
 
 @pytest.mark.parametrize("name, told", [("ask", "Cargo.toml"), ("ask_asyncio", "event")])
-def test_the_first_ones(agent, name, told):
+def test_introductory_examples(agent, name, told):
     assert told in ran(agent, name)
 
 

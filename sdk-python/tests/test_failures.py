@@ -19,10 +19,10 @@ MODEL = json.loads((ROOT / "protocol/model.json").read_text())
 class TestFailures:
     def test_a_documented_failure_has_its_type(self, kind):
         def script(peer):
-            peer.refuse(peer.hear(), "No API key found for anthropic.\n\nUse /login or set an API key environment variable. See /tmp/x")
-            peer.refuse(peer.hear(), "Model not found: a/b")
-            peer.refuse(peer.hear(), "something else")
-            peer.rest()
+            peer.reject(peer.receive(), "No API key found for anthropic.\n\nUse /login or set an API key environment variable. See /tmp/x")
+            peer.reject(peer.receive(), "Model not found: a/b")
+            peer.reject(peer.receive(), "something else")
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end) as client:
             with pytest.raises(pi.NoApiKey) as told:

@@ -11,7 +11,7 @@ import pytest
 from support.driver import BOTH, LIMIT
 from support.peer import STATE, playing
 
-from agentese import DecodeError, RefusedError, TimedOutError, Unknown, omp, pi
+from agentese import DecodeError, RefusedError, TimedOutError, UnknownVariant, omp, pi
 
 FINE = {"messageCount": 7}
 OK = object()
@@ -36,12 +36,12 @@ SAID = [
 
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("said, expected, diagnostic", [pytest.param(*row[2:], id=f"fm_{row[0]}_{row[1]}") for row in SAID])
-def test_what_an_agent_says(kind, said, expected, diagnostic):
+def test_faulty_agent_output(kind, said, expected, diagnostic):
     def script(peer):
-        call = peer.hear()
-        peer.say(said.replace(b'"ID"', json.dumps(call["id"]).encode()))
-        peer.answer(peer.hear(), data={**STATE, "messageCount": 8})
-        peer.rest()
+        call = peer.receive()
+        peer.send(said.replace(b'"ID"', json.dumps(call["id"]).encode()))
+        peer.answer(peer.receive(), data={**STATE, "messageCount": 8})
+        peer.serve_until_closed()
 
     with playing(script) as end, kind().connect(pi, end, max_line=1 << 19, timeout=LIMIT) as client:
         if expected is OK:
@@ -63,9 +63,9 @@ class TestFaults:
         text = "x" * (63 << 20)
 
         def script(peer):
-            peer.hear()
-            peer.say({"type": "message_update", "message": {"role": "assistant"}, "assistantMessageEvent": {"type": "text_delta", "contentIndex": 0, "delta": text, "partial": {}}})
-            peer.rest()
+            peer.receive()
+            peer.send({"type": "message_update", "message": {"role": "assistant"}, "assistantMessageEvent": {"type": "text_delta", "contentIndex": 0, "delta": text, "partial": {}}})
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end) as client:
             events = client.call("events")
@@ -75,8 +75,8 @@ class TestFaults:
 
     def test_fm_F15_last_line_without_its_end(self, kind):
         def script(peer):
-            call = peer.hear()
-            peer.say(answer().replace(b'"ID"', json.dumps(call["id"]).encode())[:-1])
+            call = peer.receive()
+            peer.send(answer().replace(b'"ID"', json.dumps(call["id"]).encode())[:-1])
 
         with playing(script) as end, kind().connect(pi, end) as client:
             assert client.call("get_state").message_count == 7
@@ -86,25 +86,25 @@ class TestFaults:
         variant = {"type": "message_update", "message": {"role": "oracle", "text": "hm"}, "assistantMessageEvent": {"type": "dance", "step": 1}}
 
         def script(peer):
-            peer.hear()
-            peer.say(odd, variant)
-            peer.rest()
+            peer.receive()
+            peer.send(odd, variant)
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end) as client:
             events = client.call("events")
             client.call("send_raw", '{"type":"go"}')
             first, second = client.take(events, 2)
             assert isinstance(first, pi.UnknownEvent) and first.tag == "brand_new" and first.to_dict() == odd
-            assert isinstance(second.message, Unknown) and second.message.tag == "oracle"
+            assert isinstance(second.message, UnknownVariant) and second.message.tag == "oracle"
             assert second.assistant_message_event.to_dict() == variant["assistantMessageEvent"]
 
     def test_fm_F21_unknown_dialog_is_dismissed(self, kind):
         heard = []
 
         def script(peer):
-            peer.say({"type": "extension_ui_request", "id": "u", "method": "never_heard_of"})
-            heard.append(peer.hear())
-            peer.rest()
+            peer.send({"type": "extension_ui_request", "id": "u", "method": "never_heard_of"})
+            heard.append(peer.receive())
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end):
             pass_until(lambda: heard)
@@ -112,11 +112,11 @@ class TestFaults:
 
     def test_fm_F36_no_answer_in_time_and_a_late_one(self, kind):
         def script(peer):
-            late = peer.hear()
-            call = peer.hear()
+            late = peer.receive()
+            call = peer.receive()
             peer.answer(late, data={**STATE, "messageCount": 1})
             peer.answer(call, data=STATE)
-            peer.rest()
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end) as client:
             with pytest.raises(TimedOutError) as told:
@@ -135,11 +135,11 @@ class TestFaults:
         heard = []
 
         def script(peer):
-            peer.say({"type": "extension_ui_request", "id": "u", "method": "select", "title": "?", "options": []})
-            heard.append(peer.hear())
-            peer.say({"type": "extension_ui_request", "id": "v", "method": "confirm", "title": "Sure?", "message": ""})
-            heard.append(peer.hear())
-            peer.rest()
+            peer.send({"type": "extension_ui_request", "id": "u", "method": "select", "title": "?", "options": []})
+            heard.append(peer.receive())
+            peer.send({"type": "extension_ui_request", "id": "v", "method": "confirm", "title": "Sure?", "message": ""})
+            heard.append(peer.receive())
+            peer.serve_until_closed()
 
         with playing(script) as end:
             driver = kind()
@@ -161,12 +161,12 @@ class TestFaults:
         ]
         assert "the handler of select failed" in caplog.text
 
-    def test_fm_F43_a_listener_that_does_not_read_stalls_nobody_else(self, kind):
+    def test_fm_F43_idle_listener_does_not_stall_the_others(self, kind):
         def script(peer):
-            call = peer.hear()
-            peer.say(b'{"type":"agent_start"}\n' * 50_000)
+            call = peer.receive()
+            peer.send(b'{"type":"agent_start"}\n' * 50_000)
             peer.answer(call, data=STATE)
-            peer.rest()
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end) as client:
             lazy = client.call("events")
@@ -175,10 +175,10 @@ class TestFaults:
 
     def test_fm_F56_a_run_listens_before_its_prompt_is_sent(self, kind):
         def script(peer):
-            prompt = peer.hear()
-            peer.say({"type": "agent_start"}, {"type": "agent_end", "messages": []})
+            prompt = peer.receive()
+            peer.send({"type": "agent_start"}, {"type": "agent_end", "messages": []})
             peer.answer(prompt)
-            peer.rest()
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end) as client:
             run = client.call("prompt", "hi")
@@ -186,10 +186,10 @@ class TestFaults:
             result = client.result(run)
             assert result.ended_by == "event" and result.last.type == "agent_end"
 
-    def test_a_refused_prompt_says_why(self, kind):
+    def test_rejected_prompt_has_the_reason(self, kind):
         def script(peer):
-            peer.refuse(peer.hear(), "no model")
-            peer.rest()
+            peer.reject(peer.receive(), "no model")
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end) as client:
             with pytest.raises(RefusedError) as told:
@@ -198,9 +198,9 @@ class TestFaults:
 
     def test_a_failure_without_id_goes_to_the_oldest_call(self, kind):
         def script(peer):
-            peer.hear()
-            peer.say({"type": "response", "command": "parse", "success": False, "error": "Failed to parse command: no"})
-            peer.rest()
+            peer.receive()
+            peer.send({"type": "response", "command": "parse", "success": False, "error": "Failed to parse command: no"})
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(omp, end) as client:
             with pytest.raises(RefusedError) as told:

@@ -38,7 +38,7 @@ def own(there, base=object):
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_what_the_declaration_lacks_is_no_attribute(model):
+def test_undeclared_names_are_no_attributes(model):
     module = DIALECTS[model["name"]]
     commands = {command["name"] for command in model["commands"]}
     # A dialog that withdraws a question is handled by the connection.

@@ -36,16 +36,16 @@ def test_a_handler_carries_out_tools_and_reads_addresses():
     heard = []
 
     def script(peer):
-        asked = peer.hear()
+        asked = peer.receive()
         for question in (
             call("1", "echo"),
             {"type": "host_uri_request", "id": "2", "operation": "read", "url": "notes://today"},
             call("3", "missing"),
         ):
-            peer.say(question)
-            heard.append(peer.hear())
+            peer.send(question)
+            heard.append(peer.receive())
         peer.answer(asked, data=STATE)
-        peer.rest()
+        peer.serve_until_closed()
 
     with playing(script) as end, omp.Client.connect(end, dialogs=Host(), timeout=LIMIT) as client:
         client.get_state()
@@ -56,9 +56,9 @@ def test_a_handler_carries_out_tools_and_reads_addresses():
 
 
 @BOTH_CLIENTS
-def test_fm_f25_an_answer_in_pieces_is_one_answer_and_a_broken_one_is_told(kind):
+def test_fm_f25_chunked_answer_is_assembled_and_broken_chunks_are_reported(kind):
     def script(peer):
-        asked = peer.hear()
+        asked = peer.receive()
         frame = {"id": asked["id"], "type": "response", "command": "get_last_assistant_text", "success": True}
         text = json.dumps({**frame, "data": {"text": "whole"}}).encode()
         count = -(-len(text) // 40)
@@ -69,10 +69,10 @@ def test_fm_f25_an_answer_in_pieces_is_one_answer_and_a_broken_one_is_told(kind)
             return {**head, "byteLength": len(text), "data": data}
 
         for broken in (0, 2):
-            peer.say(piece("a", broken))
+            peer.send(piece("a", broken))
         for index in range(count):
-            peer.say(piece("b", index))
-        peer.rest()
+            peer.send(piece("b", index))
+        peer.serve_until_closed()
 
     shown = []
     tap = {"on_frame": lambda direction, text: shown.append((direction, text))}

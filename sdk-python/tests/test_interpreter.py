@@ -11,9 +11,9 @@ import textwrap
 import warnings
 
 import pytest
+from support.case_runner import alive_in_group
 from support.driver import LIMIT
 from support.peer import STATE, playing
-from support.stage import alive_in_group
 
 from agentese import TerminatedError, TimedOutError, pi
 
@@ -131,12 +131,12 @@ PROGRAMS = {
         client = pi.Client.spawn(["sh", "-c", "read -r asked"], eof_grace=0.1, term_grace=0.1)
         threading.excepthook = lambda told: None
         threading.Thread(target=lambda: client.get_state(timeout=None), daemon=True).start()
-        class Late:
+        class LateSleeper:
             def __del__(self, sleep=time.sleep):
                 sleep(1)
         # It goes while the interpreter does, when threads that ask for the lock are ended.
         sys.modules["late"] = type(sys)("late")
-        sys.modules["late"].one = Late()
+        sys.modules["late"].one = LateSleeper()
         assert making.wait(LIMIT)
         print("child parent")
     """,
@@ -186,7 +186,7 @@ PROGRAMS = {
             print("parent")
         asyncio.run(main())
     """,
-    "a_forked_child_takes_no_tickets": """
+    "a_forked_child_takes_no_tokens": """
         async def main():
             async with pi.AsyncClient.spawn(AGENT) as client, asyncio.timeout(LIMIT):
                 call = asyncio.ensure_future(client.get_state())
@@ -243,7 +243,7 @@ PROGRAMS = {
                 child = os.fork()
                 if child == 0:
                     inner = call._call
-                    uses = [lambda: inner.command, inner.answer, inner.finish, lambda: inner.refuse("no")]
+                    uses = [lambda: inner.command, inner.answer, inner.finish, lambda: inner.reject("no")]
                     for use in uses:
                         try:
                             use()
@@ -287,7 +287,7 @@ def test_interpreter(agent, name):
         assert not alive_in_group(int(process)), "the agent has outlived its parent"
 
 
-def test_fm_F42_a_handler_at_the_end_gets_what_a_thread_in_native_code_holds():
+def test_fm_F42_exit_handler_acquires_lock_of_a_native_thread():
     code = f"LIMIT = {LIMIT}\n" """
 import atexit, threading
 lock, is_held, ends = threading.Lock(), threading.Event(), threading.Event()
@@ -334,11 +334,11 @@ def test_fm_F42_keyboard_interrupt(work):
         child.stdout.close()
 
 
-def test_cancelling_a_task_gives_up_its_call_and_nothing_else():
+def test_cancelled_task_cancels_only_its_call():
     def script(peer):
-        peer.hear()
-        peer.answer(peer.hear(), data=STATE)
-        peer.rest()
+        peer.receive()
+        peer.answer(peer.receive(), data=STATE)
+        peer.serve_until_closed()
 
     async def main(end):
         async with pi.AsyncClient.connect(end) as client:
@@ -360,7 +360,7 @@ def test_cancelling_a_task_gives_up_its_call_and_nothing_else():
         asyncio.run(asyncio.wait_for(main(end), LIMIT))
 
 
-def test_what_is_asked_after_the_end_is_answered_with_it(agent):
+def test_calls_after_the_end_raise_terminated_error(agent):
     async def main():
         client = pi.AsyncClient.spawn(agent)
         # It may end well: the agent finishes what it has begun.
@@ -379,7 +379,7 @@ def test_what_is_asked_after_the_end_is_answered_with_it(agent):
     asyncio.run(asyncio.wait_for(main(), LIMIT))
 
 
-def test_closing_again_after_it_was_cancelled():
+def test_close_after_a_cancelled_close():
     async def main():
         client = pi.AsyncClient.spawn(["sh", "-c", "trap '' TERM; sleep 60; sleep 60"], eof_grace=0.2, term_grace=0.2)
         for _ in range(2):
@@ -391,7 +391,7 @@ def test_closing_again_after_it_was_cancelled():
     asyncio.run(asyncio.wait_for(main(), LIMIT))
 
 
-def test_a_closed_loop_leaves_nothing_behind(agent):
+def test_closed_event_loop_leaks_no_resources(agent):
     async def main():
         client = pi.AsyncClient.spawn(agent)
         await client.get_state()
@@ -406,11 +406,11 @@ def test_a_closed_loop_leaves_nothing_behind(agent):
     assert gone(process)
 
 
-def test_events_left_over_by_one_loop_are_there_for_the_next():
+def test_unread_events_are_available_in_the_next_event_loop():
     def script(peer):
-        peer.hear()
-        peer.say(*({"type": "turn_start"} for _ in range(5)))
-        peer.rest()
+        peer.receive()
+        peer.send(*({"type": "turn_start"} for _ in range(5)))
+        peer.serve_until_closed()
 
     async def main(end):
         async with pi.AsyncClient.connect(end) as client:

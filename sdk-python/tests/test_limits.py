@@ -12,14 +12,14 @@ IDLE = {**STATE, "isStreaming": False}
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
 def test_a_run_that_reaches_a_limit_is_stopped_and_fails_with_the_limits_name(kind):
     def script(peer):
-        peer.answer(peer.hear())
-        peer.say({"type": "agent_start"}, *[{"type": "turn_start"}] * 3)
-        abort = peer.hear()
+        peer.answer(peer.receive())
+        peer.send({"type": "agent_start"}, *[{"type": "turn_start"}] * 3)
+        abort = peer.receive()
         assert abort["type"] == "abort"
-        peer.say({"type": "agent_end", "messages": []})
+        peer.send({"type": "agent_end", "messages": []})
         peer.answer(abort)
-        peer.answer(peer.hear(), data=IDLE)
-        peer.rest()
+        peer.answer(peer.receive(), data=IDLE)
+        peer.serve_until_closed()
 
     with playing(script) as end, kind().connect(pi, end, timeout=LIMIT) as client:
         run = client.call("prompt", "go", limits=RunLimits(max_turns=2))
@@ -31,13 +31,13 @@ def test_a_run_that_reaches_a_limit_is_stopped_and_fails_with_the_limits_name(ki
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
 def test_time_stops_a_run(kind):
     def script(peer):
-        peer.answer(peer.hear())
-        peer.say({"type": "agent_start"})
-        abort = peer.hear()
-        peer.say({"type": "agent_end", "messages": []})
+        peer.answer(peer.receive())
+        peer.send({"type": "agent_start"})
+        abort = peer.receive()
+        peer.send({"type": "agent_end", "messages": []})
         peer.answer(abort)
-        peer.answer(peer.hear(), data=IDLE)
-        peer.rest()
+        peer.answer(peer.receive(), data=IDLE)
+        peer.serve_until_closed()
 
     with playing(script) as end, kind().connect(pi, end, timeout=LIMIT) as client:
         run = client.call("prompt", "go", limits=RunLimits(max_time=0.02))
@@ -47,7 +47,7 @@ def test_time_stops_a_run(kind):
 
 
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
-def test_a_limit_of_something_that_a_dialect_does_not_tell_is_refused(kind):
-    with playing(lambda peer: peer.rest()) as end, kind().connect(opal, end, timeout=LIMIT) as client:
+def test_limit_on_unreported_value_is_rejected(kind):
+    with playing(lambda peer: peer.serve_until_closed()) as end, kind().connect(opal, end, timeout=LIMIT) as client:
         with pytest.raises(UsageError, match="do not tell what a run costs: leave max_cost out"):
             client.call("agent_prompt", session_id="s", text="go", limits=RunLimits(max_cost=1.0))

@@ -11,7 +11,7 @@ import agentese
 from conftest import ROOT
 
 
-def test_the_installed_package_is_typed_and_stands_alone():
+def test_installed_package_is_typed_and_self_contained():
     folder = Path(agentese.__file__).parent
     for name in ["py.typed", "_native.pyi", "generated/pi.pyi", "generated/types.pyi"]:
         assert (folder / name).is_file(), name
@@ -34,7 +34,7 @@ def test_one_wheel_serves_all_versions_and_carries_its_licences():
             assert installed.read_text(f"licenses/{name}") == (ROOT / name).read_text(), name
 
 
-def test_nothing_but_the_standard_library_is_imported():
+def test_only_the_standard_library_is_imported():
     program = (
         "import sys; import agentese; "
         "print([name for name in sys.modules if '.' not in name and name not in sys.stdlib_module_names])"
@@ -68,7 +68,7 @@ def test_one_dialect_does_not_load_the_others():
     subprocess.run([sys.executable, "-c", textwrap.dedent(program)], check=True)
 
 
-def test_building_without_rust_says_what_to_do_and_downloads_nothing():
+def test_build_without_rust_fails_with_instructions():
     folder = ROOT / "sdk-python"
     ended = subprocess.run(
         [sys.executable, "-c", "import build_backend"], cwd=folder, env={"PATH": "", "PYTHONPATH": str(folder)},

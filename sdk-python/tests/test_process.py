@@ -7,8 +7,8 @@ import threading
 import time
 
 import pytest
+from support.case_runner import alive_in_group
 from support.driver import BOTH, LIMIT
-from support.stage import alive_in_group
 
 from agentese import SpawnError, TerminatedError, pi
 

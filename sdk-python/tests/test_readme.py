@@ -18,17 +18,17 @@ FAILED = {
 def fails(peer):
     """Answers each prompt with a run that fails."""
     while True:
-        command = peer.hear()
+        command = peer.receive()
         if command["type"] == "prompt":
             peer.answer(command)
-            peer.say({"type": "agent_start"}, {"type": "message_end", "message": FAILED})
-            peer.say({"type": "agent_end", "messages": [FAILED]})
+            peer.send({"type": "agent_start"}, {"type": "message_end", "message": FAILED})
+            peer.send({"type": "agent_end", "messages": [FAILED]})
         else:
             peer.answer(command, data={**STATE, "isStreaming": False})
 
 
 @pytest.mark.parametrize("how", ["ask", "text", "result", "loop"])
-def test_every_way_to_read_a_run_raises_its_failure(kind, how):
+def test_every_reader_of_a_run_raises_its_failure(kind, how):
     with playing(fails) as end, kind().connect(pi, end) as client:
         with pytest.raises(RunFailedError, match="overloaded") as failed:
             if how == "ask":
@@ -48,14 +48,14 @@ def test_every_way_to_read_a_run_raises_its_failure(kind, how):
 
 
 @pytest.mark.parametrize("how", ["text", "result"])
-def test_a_run_that_takes_too_long_goes_on_until_it_is_stopped(kind, how):
+def test_run_continues_after_a_result_timeout(kind, how):
     heard = []
 
     def script(peer):
-        peer.answer(peer.hear())
-        peer.say({"type": "agent_start"})
+        peer.answer(peer.receive())
+        peer.send({"type": "agent_start"})
         while True:
-            heard.append(peer.hear())
+            heard.append(peer.receive())
             peer.answer(heard[-1], **({"data": STATE} if heard[-1]["type"] == "get_state" else {}))
 
     with playing(script) as end, kind().connect(pi, end) as client:
@@ -78,9 +78,9 @@ def test_a_parameter_that_does_not_fit_is_not_sent(kind):
     heard = []
 
     def script(peer):
-        heard.append(peer.hear())
+        heard.append(peer.receive())
         peer.answer(heard[-1], data=STATE)
-        peer.rest()
+        peer.serve_until_closed()
 
     with playing(script) as end, kind().connect(pi, end) as client:
         with pytest.raises(EncodeError):

@@ -39,7 +39,7 @@ def test_every_example_can_be_made_by_keyword(model):
         }
 
 
-def test_what_does_not_fit_is_refused_with_its_place():
+def test_invalid_members_are_rejected_with_their_path():
     with pytest.raises(TypeError, match="has no member `tool_nam`; did you mean `tool_name`"):
         pi.ToolExecutionStart(tool_nam="bash")
     with pytest.raises(TypeError, match="needs `tool_call_id`, `args`"):
@@ -52,7 +52,7 @@ def test_what_does_not_fit_is_refused_with_its_place():
         pi.UnknownEvent(type="new")
 
 
-def test_a_text_that_a_class_did_not_take_becomes_no_other_record():
+def test_text_rejected_by_one_record_class_is_not_reused_for_another():
     class Needs(pi.AgentStart):
         def __new__(cls, needed):
             return super().__new__(cls)
@@ -72,22 +72,22 @@ def test_a_text_that_a_class_did_not_take_becomes_no_other_record():
     assert [made.raw for made in Makes.made] == ['{"command":"ls"}']
 
 
-def test_a_class_tells_its_members_of_itself():
-    class Told:
+def test_set_name_is_called_for_class_members():
+    class NameRecorder:
         def __set_name__(self, owner, name):
             self.by = (owner.__name__, name)
 
-    told = Told()
+    told = NameRecorder()
 
-    class Tells(Record, metaclass=plain_class):
+    class MemberOwner(Record, metaclass=plain_class):
         member = told
 
-    class Asks(Record, metaclass=plain_class):
+    class RawReader(Record, metaclass=plain_class):
         def text(self):
             return super().raw
 
-    assert told.by == ("Tells", "member")
-    assert (Tells.from_json("{}").raw, Asks.from_json('{"a":1}').text()) == ("{}", '{"a":1}')
+    assert told.by == ("MemberOwner", "member")
+    assert (MemberOwner.from_json("{}").raw, RawReader.from_json('{"a":1}').text()) == ("{}", '{"a":1}')
 
 
 def test_a_member_that_is_a_record_is_read_once():
@@ -111,7 +111,7 @@ def test_the_cycle_collector_looks_at_subclasses_alone():
     assert not gc.is_tracked(event) and not gc.is_tracked(event.assistant_message_event)
     mine = Mine.from_json(text)
     mine.__dict__["itself"] = mine
-    mine.__dict__["told"] = told = Told()
+    mine.__dict__["told"] = told = WeakTarget()
     gone = weakref.ref(told)
     assert mine.assistant_message_event.delta == "x" and gc.is_tracked(mine)
     del mine, told
@@ -119,7 +119,7 @@ def test_the_cycle_collector_looks_at_subclasses_alone():
     assert gone() is None
 
 
-class Told:
+class WeakTarget:
     """A target of weak references."""
 
 
@@ -173,7 +173,7 @@ def test_events_are_decoded_with_and_without_their_envelope(model):
 
 
 @pytest.mark.parametrize("line", ["", "[]", "nonsense", "{}", '{"type":"response","command":"x","success":true}'])
-def test_what_is_no_event_is_not_decoded(line):
+def test_non_event_frames_are_not_decoded(line):
     with pytest.raises(DecodeError):
         pi.decode_event(line)
 
@@ -237,7 +237,7 @@ def test_msgspec_reads_and_writes_records():
         agentese.enc_hook(object())
 
 
-def test_records_are_what_they_say():
+def test_constants_of_records_match_their_wire_values():
     for name in vars(types).values():
         if isinstance(name, type) and issubclass(name, Record) and hasattr(name, "_constants"):
             for wire, raw in name._constants.items():

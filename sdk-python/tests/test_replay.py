@@ -15,7 +15,7 @@ from support.peer import playing
 from support.replay import Player, frame_of, line_of, read
 from support.walk import walk
 
-from agentese import AgenteseError, DecodeError, RefusedError, TerminatedError, Unknown, types
+from agentese import AgenteseError, DecodeError, RefusedError, TerminatedError, UnknownVariant, types
 from agentese._native import Record
 from agentese.members import encode_members
 from agentese.run import SyncRun, accepted
@@ -191,7 +191,7 @@ def play(kind, dialect, path):
                         [event] = client.take(events, 1)
                         assert json.loads(event.raw) == sent
                         # Some real agents send events that their document does not name: the client keeps these.
-                        assert isinstance(event, Unknown) == (sent["type"] not in module.EVENTS), event
+                        assert isinstance(event, UnknownVariant) == (sent["type"] not in module.EVENTS), event
                         assert listed or walk(event) > 0
                         counts["events"] += 1
                 elif record.get("dir") == "c2s":

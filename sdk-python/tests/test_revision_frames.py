@@ -33,7 +33,7 @@ VECTORS = json.loads((FRAMES.parent / "redaction.json").read_text())
 
 
 @pytest.mark.parametrize("case", [case for case in VECTORS if "decoded" in case], ids=lambda case: case["name"])
-def test_of_an_event_that_carries_a_key_the_type_is_read(case):
+def test_credential_event_keeps_only_its_type(case):
     decoded = operator.decode_event(case["frame"])
     shown = json.loads(case["expect"])
     assert decoded.to_dict() == shown.get("event", shown)

@@ -12,10 +12,10 @@ BOTH_CLIENTS = pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
 @BOTH_CLIENTS
 def test_a_command_that_the_named_revision_lacks_is_not_sent(kind):
     def script(peer):
-        call = peer.hear()
+        call = peer.receive()
         assert call["type"] == "get_state"
         peer.answer(call, data=STATE)
-        peer.rest()
+        peer.serve_until_closed()
 
     with playing(script) as end, kind().connect(pi, end, revision="0.55", timeout=LIMIT) as client:
         with pytest.raises(NotInRevisionError, match="it is in pi@1.5, pi@1.6") as told:
@@ -25,11 +25,11 @@ def test_a_command_that_the_named_revision_lacks_is_not_sent(kind):
 
 
 @BOTH_CLIENTS
-def test_an_unknown_command_of_another_revision_is_the_same_failure_and_tells_the_revision(kind):
+def test_unknown_command_error_names_the_other_revision(kind):
     def script(peer):
-        peer.refuse(peer.hear(), "Unknown command: clear_queue")
-        peer.refuse(peer.hear(), "Unknown command: get_state")
-        peer.rest()
+        peer.reject(peer.receive(), "Unknown command: clear_queue")
+        peer.reject(peer.receive(), "Unknown command: get_state")
+        peer.serve_until_closed()
 
     with playing(script) as end, kind().connect(pi, end, timeout=LIMIT) as client:
         assert client.client.revision is None
@@ -44,11 +44,11 @@ def test_an_unknown_command_of_another_revision_is_the_same_failure_and_tells_th
 
 @BOTH_CLIENTS
 @pytest.mark.parametrize(("named", "wanted"), [(None, "pi@1.5"), ("pi@1.5", "pi@1.5"), ("pi@1.6", "pi@1.6")])
-def test_of_revisions_with_the_same_frames_the_oldest_is_meant_unless_one_is_named(kind, named, wanted):
+def test_oldest_revision_is_chosen_among_equal_frames(kind, named, wanted):
     def script(peer):
-        peer.say({"type": "agent_settled", "aborted": False})
-        peer.answer(peer.hear(), data=STATE)
-        peer.rest()
+        peer.send({"type": "agent_settled", "aborted": False})
+        peer.answer(peer.receive(), data=STATE)
+        peer.serve_until_closed()
 
     options = {} if named is None else {"revision": named}
     with playing(script) as end, kind().connect(pi, end, timeout=LIMIT, **options) as client:
@@ -60,9 +60,9 @@ def test_of_revisions_with_the_same_frames_the_oldest_is_meant_unless_one_is_nam
 @BOTH_CLIENTS
 def test_the_events_of_every_revision_have_their_classes(kind):
     def script(peer):
-        peer.say({"type": "agent_settled", "aborted": False})
-        peer.answer(peer.hear(), data=STATE)
-        peer.rest()
+        peer.send({"type": "agent_settled", "aborted": False})
+        peer.answer(peer.receive(), data=STATE)
+        peer.serve_until_closed()
 
     with playing(script) as end, kind().connect(pi, end, revision="pi@0.55", timeout=LIMIT) as client:
         client.call("get_state")
@@ -71,24 +71,24 @@ def test_the_events_of_every_revision_have_their_classes(kind):
 
 
 def test_an_unknown_revision_is_refused_with_the_known_ones():
-    with playing(lambda peer: peer.rest()) as end, pytest.raises(UsageError, match=r"0\.55, 1\.5"):
+    with playing(lambda peer: peer.serve_until_closed()) as end, pytest.raises(UsageError, match=r"0\.55, 1\.5"):
         pi.Client.connect(end, revision="9.9")
 
 
 @BOTH_CLIENTS
-def test_a_line_that_a_live_operator_would_not_read_is_not_sent(kind):
+def test_line_over_the_limit_of_live_operator_is_not_sent(kind):
     half, seen = "y" * 40_000, []
 
     def script(peer):
-        call = peer.hear()
+        call = peer.receive()
         assert (call["text"] == half, call.get("message")) == (True, None)
         peer.answer(call)
         sealed = {"type": "before_provider_request", "options": {"of": "very-private"}}
-        peer.say({"type": "agent_start"}, sealed, {"type": "settled"})
-        call = peer.hear()
+        peer.send({"type": "agent_start"}, sealed, {"type": "settled"})
+        call = peer.receive()
         assert (call["type"], call["message"]) == ("steer", half)
         peer.answer(call)
-        peer.rest()
+        peer.serve_until_closed()
 
     def on_frame(direction, text):
         seen.append(text)

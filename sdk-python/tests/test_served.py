@@ -85,7 +85,7 @@ class Play:
             listener.start()
             for step in self.play["steps"]:
                 if "until" in step:
-                    while not self.hear(heard.get(timeout=LIMIT), step):
+                    while not self.matches(heard.get(timeout=LIMIT), step):
                         pass
                 elif not self.touch(step):
                     with self.called(step) as (method, params, given):
@@ -100,13 +100,13 @@ class Play:
             events = client.events()
             for step in self.play["steps"]:
                 if "until" in step:
-                    while not self.hear((await asyncio.wait_for(anext(events), LIMIT)).type, step):
+                    while not self.matches((await asyncio.wait_for(anext(events), LIMIT)).type, step):
                         pass
                 elif not self.touch(step):
                     with self.called(step) as (method, params, given):
                         given(await getattr(client, method)(**params))
 
-    def hear(self, kind: str, step: dict[str, Any]) -> bool:
+    def matches(self, kind: str, step: dict[str, Any]) -> bool:
         """Records an event; returns whether the step waits for it."""
         self.events.add(kind)
         return bool(kind == step["until"])

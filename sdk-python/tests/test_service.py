@@ -11,7 +11,7 @@ import pytest
 from support.driver import BOTH, DIALECTS, LIMIT
 
 from agentese import RefusedError, pi
-from agentese.service import Refusal, serve_async
+from agentese.service import CommandError, serve_async
 
 PARROT = Path(__file__).resolve().parents[1] / "examples/parrot.py"
 
@@ -57,7 +57,7 @@ def served(service, drive):
 
 
 @pytest.mark.parametrize("dialect", list(DIALECTS))
-def test_every_dialect_says_what_it_does_not_have(dialect):
+def test_unimplemented_commands_are_rejected(dialect):
     module = DIALECTS[dialect]
 
     async def drive(client):
@@ -69,7 +69,7 @@ def test_every_dialect_says_what_it_does_not_have(dialect):
     assert served(module.Service(), drive)
 
 
-def test_what_does_not_fit_its_declaration_is_not_sent():
+def test_values_that_violate_the_declaration_are_not_sent():
     class Wrong(pi.Service):
         async def get_last_assistant_text(self, call):
             return {"text": 7}
@@ -78,7 +78,7 @@ def test_what_does_not_fit_its_declaration_is_not_sent():
             await call.emit({"type": "message_update", "message": 7})
 
         async def abort(self, call):
-            raise Refusal("not now")
+            raise CommandError("not now")
 
         async def get_messages(self, call):
             answer = await call.ask("confirm", {"title": "Sure?", "message": ""})
@@ -124,9 +124,9 @@ def test_a_misspelt_method_is_refused():
             async def restart_all(self, params, call):
                 pass
 
-    with pytest.raises(TypeError, match="`Person.confrim` is not a dialog; did you mean `confirm`"):
+    with pytest.raises(TypeError, match="`MisspeltDialogs.confrim` is not a dialog; did you mean `confirm`"):
 
-        class Person(pi.AsyncDialogs):
+        class MisspeltDialogs(pi.AsyncDialogs):
             async def confrim(self, dialog):
                 return True
 

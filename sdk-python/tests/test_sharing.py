@@ -17,11 +17,11 @@ def run_of_three(go):
     """Plays a run whose second half follows `go`, which is set once all tasks wait."""
 
     def script(peer):
-        peer.answer(peer.hear())
-        peer.say({"type": "agent_start"})
+        peer.answer(peer.receive())
+        peer.send({"type": "agent_start"})
         assert go.wait(LIMIT)
-        peer.say({"type": "turn_start"}, {"type": "agent_end", "messages": []})
-        peer.rest()
+        peer.send({"type": "turn_start"}, {"type": "agent_end", "messages": []})
+        peer.serve_until_closed()
 
     return script
 

@@ -67,7 +67,7 @@ def test_a_failure_comes_back_from_a_worker_process():
 
 
 @pytest.mark.parametrize("how", ["cancelled", "closed", "run"])
-def test_a_call_that_never_began_leaves_nothing_behind(how):
+def test_unstarted_call_leaks_no_resources(how):
     """Uses clients on one loop, which outlives them."""
 
     async def use(end):
@@ -91,7 +91,7 @@ def test_a_call_that_never_began_leaves_nothing_behind(how):
     with asyncio.Runner() as runner:
         before = None
         for cycle in range(6):
-            with playing(lambda peer: peer.rest()) as end:
+            with playing(lambda peer: peer.serve_until_closed()) as end:
                 reactor = runner.run(asyncio.wait_for(use(end), 20))
             assert not reactor._waiting and not reactor._listening
             del reactor
@@ -103,7 +103,7 @@ def test_a_call_that_never_began_leaves_nothing_behind(how):
         assert held() <= before
 
 
-def test_one_slow_dialog_holds_up_no_other():
+def test_slow_dialog_does_not_block_the_others():
     """Checks handlers for threads; handlers for asyncio are separate tasks."""
     second = threading.Event()
     answers = []
@@ -117,9 +117,9 @@ def test_one_slow_dialog_holds_up_no_other():
 
     def script(peer):
         for title in ["first", "second"]:
-            peer.say({"type": "extension_ui_request", "id": title, "method": "confirm", "title": title, "message": ""})
-        answers.extend(peer.hear() for _ in range(2))
-        peer.rest()
+            peer.send({"type": "extension_ui_request", "id": title, "method": "confirm", "title": title, "message": ""})
+        answers.extend(peer.receive() for _ in range(2))
+        peer.serve_until_closed()
 
     with playing(script) as end, pi.Client.connect(end, dialogs=Handler()) as client:
         limit = time.monotonic() + LIMIT
@@ -129,7 +129,7 @@ def test_one_slow_dialog_holds_up_no_other():
     assert {answer["id"]: answer.get("confirmed") for answer in answers} == {"first": True, "second": True}
 
 
-def test_notices_are_told_in_order():
+def test_notices_are_delivered_in_order():
     told = []
 
     class Handler(pi.Dialogs):
@@ -138,8 +138,8 @@ def test_notices_are_told_in_order():
 
     def script(peer):
         for number in range(200):
-            peer.say({"type": "extension_ui_request", "id": str(number), "method": "notify", "message": str(number)})
-        peer.rest()
+            peer.send({"type": "extension_ui_request", "id": str(number), "method": "notify", "message": str(number)})
+        peer.serve_until_closed()
 
     with playing(script) as end, pi.Client.connect(end, dialogs=Handler()):
         limit = time.monotonic() + LIMIT
@@ -150,12 +150,12 @@ def test_notices_are_told_in_order():
 
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
 class TestOptions:
-    def test_no_function_for_frames_keeps_no_frames(self, kind):
+    def test_frames_are_not_buffered_without_a_tap(self, kind):
         def script(peer):
-            call = peer.hear()
-            peer.say(*[{"type": "extension_error", "extensionPath": "", "event": "", "error": "x" * (1 << 20)}] * 20)
+            call = peer.receive()
+            peer.send(*[{"type": "extension_error", "extensionPath": "", "event": "", "error": "x" * (1 << 20)}] * 20)
             peer.answer(call, data=STATE)
-            peer.rest()
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end, on_frame=None) as client:
             assert client.call("get_state").message_count == 7
@@ -163,7 +163,7 @@ class TestOptions:
             assert client.client._connection.frames() == []
 
     def test_a_misspelt_option_is_refused(self, kind):
-        with playing(lambda peer: peer.rest()) as end:
+        with playing(lambda peer: peer.serve_until_closed()) as end:
             with pytest.raises(TypeError, match="`timout`.*`timeout`"), kind().connect(pi, end, timout=3):
                 pass
             with pytest.raises(TypeError, match="`cwd`"), kind().connect(pi, end, cwd="/"):
@@ -173,10 +173,10 @@ class TestOptions:
 
     def test_a_run_is_an_iterator(self, kind):
         def script(peer):
-            prompt = peer.hear()
+            prompt = peer.receive()
             peer.answer(prompt)
-            peer.say({"type": "agent_start"}, {"type": "turn_start"}, {"type": "agent_end", "messages": []})
-            peer.rest()
+            peer.send({"type": "agent_start"}, {"type": "turn_start"}, {"type": "agent_end", "messages": []})
+            peer.serve_until_closed()
 
         with playing(script) as end, kind().connect(pi, end) as client:
             run = client.call("prompt", "hi")
@@ -195,14 +195,14 @@ class TestOptions:
 
 
 @pytest.mark.parametrize("kind", BOTH, ids=lambda kind: kind.name)
-def test_a_dialog_whose_own_time_is_up_is_withdrawn(kind):
+def test_dialog_past_its_own_timeout_is_withdrawn(kind):
     ended = threading.Event()
 
     class Threads(pi.Dialogs):
         def confirm(self, dialog):
-            from agentese import withdrawn
+            from agentese import is_withdrawn
 
-            if withdrawn(10):
+            if is_withdrawn(10):
                 ended.set()
             return True
 
@@ -215,10 +215,10 @@ def test_a_dialog_whose_own_time_is_up_is_withdrawn(kind):
                 raise
 
     def script(peer):
-        peer.say({
+        peer.send({
             "type": "extension_ui_request", "id": "u", "method": "confirm", "title": "?", "message": "", "timeout": 50
         })
-        peer.rest()
+        peer.serve_until_closed()
 
     handler = Threads() if kind.name == "threads" else Loop()
     with playing(script) as end, kind().connect(pi, end, dialogs=handler) as client:

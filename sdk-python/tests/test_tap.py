@@ -17,10 +17,10 @@ KEY = "sk-ant-" + "0123456789" * 3
 class TestTap:
     def test_every_frame_is_shown_in_order_without_keys(self, kind):
         def script(peer):
-            call = peer.hear()
-            peer.say({"type": "agent_start"}, {"type": "extension_error", "extensionPath": "", "event": "", "error": KEY})
+            call = peer.receive()
+            peer.send({"type": "agent_start"}, {"type": "extension_error", "extensionPath": "", "event": "", "error": KEY})
             peer.answer(call, data=STATE)
-            peer.rest()
+            peer.serve_until_closed()
 
         seen = []
         tap = lambda direction, text: seen.append((direction, text))  # noqa: E731
@@ -35,26 +35,26 @@ class TestTap:
         assert frames[2]["error"] == frames[4]["apiKey"] == "[redacted]"
         assert KEY not in str(seen)
 
-    def test_fm_F43_one_that_raises_is_not_called_again(self, kind, caplog):
+    def test_fm_F43_raising_tap_is_not_called_again(self, kind, caplog):
         calls = []
 
         def tap(direction, text):
             calls.append(text)
             raise RuntimeError("no")
 
-        with playing(lambda peer: peer.rest()) as end, kind().connect(pi, end, on_frame=tap) as client:
+        with playing(lambda peer: peer.serve_until_closed()) as end, kind().connect(pi, end, on_frame=tap) as client:
             for _ in range(3):
                 assert client.call("get_state").message_count == 7
         assert len(calls) == 1
         assert caplog.text.count("is not called again") == 1
 
-    def test_one_that_is_slow_holds_up_nobody(self, kind):
+    def test_slow_tap_blocks_no_other_work(self, kind):
         def script(peer):
-            call = peer.hear()
-            peer.say({"type": "extension_error", "extensionPath": "", "event": "", "error": "x" * (12 << 20)})
-            peer.say(*[{"type": "extension_error", "extensionPath": "", "event": "", "error": "x" * (1 << 20)}] * 20)
+            call = peer.receive()
+            peer.send({"type": "extension_error", "extensionPath": "", "event": "", "error": "x" * (12 << 20)})
+            peer.send(*[{"type": "extension_error", "extensionPath": "", "event": "", "error": "x" * (1 << 20)}] * 20)
             peer.answer(call, data=STATE)
-            peer.rest()
+            peer.serve_until_closed()
 
         import threading
 
@@ -84,7 +84,7 @@ class TestTap:
             pass
         assert seen == ["line 0", "line 1", "line 2"] and frames == []
 
-    def test_one_function_that_raises_leaves_the_other(self, kind, caplog):
+    def test_raising_tap_does_not_stop_the_other(self, kind, caplog):
         code = "import sys; print('oops', file=sys.stderr, flush=True); sys.stdin.readline(); print('{\"type\":\"agent_start\"}', flush=True); sys.stdin.read()"
         frames = []
 
@@ -109,8 +109,8 @@ class TestTap:
             assert told in caplog.text, told
         assert KEY not in caplog.text
 
-    def test_without_the_debug_log_nothing_is_kept(self, kind, caplog):
-        with caplog.at_level(logging.INFO, "agentese"), playing(lambda peer: peer.rest()) as end:
+    def test_no_frames_are_buffered_without_the_debug_log(self, kind, caplog):
+        with caplog.at_level(logging.INFO, "agentese"), playing(lambda peer: peer.serve_until_closed()) as end:
             with kind().connect(pi, end) as client:
                 assert client.call("get_state").message_count == 7
                 assert client.client._connection.frames() == []

@@ -6,8 +6,8 @@ import time
 
 import pytest
 from conftest import ROOT
+from support.case_runner import CaseRunner, Loop, Threads, held
 from support.driver import LIMIT
-from support.stage import Loop, Stage, Threads, held
 
 FILES = ["client.json", "client_ends.json", "client_failures.json", "client_live.json"]
 CASES = [case for name in FILES for case in json.loads((ROOT / "conformance/vectors" / name).read_text())]
@@ -18,12 +18,12 @@ IDS = [f"fm_{case['row']} {case['name']}" for case in CASES]
 @pytest.mark.parametrize("case", CASES, ids=IDS)
 def test_case(case, kind):
     if "repeat" not in case:
-        return Stage(case, kind).play()
+        return CaseRunner(case, kind).play()
     for _ in range(5):
-        Stage(case, kind).play()
+        CaseRunner(case, kind).play()
     before = held()
     for _ in range(int(os.environ.get("AGENTESE_CYCLES", case["repeat"]))):
-        Stage(case, kind).play()
+        CaseRunner(case, kind).play()
     # The descriptors that were closed last may still be open for a moment.
     end = time.monotonic() + LIMIT
     while (after := held()) > before and time.monotonic() < end:

@@ -65,14 +65,14 @@ def is_history(view, before, line):
         return False
     if not isinstance(frame, dict) or not (frame.get("success") is True or "result" in frame):
         return False
-    history = view.asks[0]
+    history = view.catch_up_commands[0]
     place = json.dumps(frame["id"], separators=(",", ":")) if "id" in frame else f"without {history}"
     sent = before.internal.sent.get(place)
     return sent is not None and sent.command == history
 
 
 @pytest.mark.parametrize("session", VECTORS["sessions"], ids=[session["transcript"] for session in VECTORS["sessions"]])
-def test_a_recorded_session_folds_to_what_the_vectors_say(session):
+def test_recorded_session_folds_to_the_vector_snapshots(session):
     dialect, _ = session["transcript"].split("/")
     view = View(dialect)
     asked = []
@@ -107,7 +107,7 @@ def test_messages_that_do_not_change_stay_the_same_objects():
     assert view.received("no JSON") is after and view.received(b"[1]") is after
 
 
-def test_a_view_can_be_kept_at_any_frame_and_gone_on_with():
+def test_view_is_restored_from_any_frame():
     _, records = read(ROOT / "conformance/transcripts/pi/steer-tools-all.jsonl")
     whole = kept = Conversation(dialect="pi")
     for record in records:
@@ -148,7 +148,7 @@ def test_a_place_behind_the_blocks_is_the_next_one():
     assert [block.text for block in view.conversation.messages[0].blocks] == ["Hello"]
 
 
-def test_an_error_that_is_no_text_is_said_as_json():
+def test_non_text_error_is_shown_as_json():
     view = View("pi")
     view.sent({"id": "1", "type": "compact"})
     error = {"code": "full", "path": "/tmp/ä"}
@@ -241,7 +241,7 @@ ENDS = json.loads((ROOT / "conformance/vectors/view_ends.json").read_text(encodi
 
 
 @pytest.mark.parametrize("case", ENDS, ids=[f"{case['dialect']}: {case['name']}" for case in ENDS])
-def test_the_end_of_a_run_and_of_the_agent_is_told(case):
+def test_end_of_a_run_and_of_the_agent_is_shown(case):
     view = View(case["dialect"])
     for direction, frame in case["frames"]:
         view.sent(frame) if direction == "sent" else view.received(frame)

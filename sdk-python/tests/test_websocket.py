@@ -18,7 +18,7 @@ class Server:
     """A server on loopback that answers each command once, and lets clients resume a lost connection."""
 
     def __init__(self):
-        self.calls, self.heard, self.said, self.sockets = [], [], [], []
+        self.calls, self.received, self.sent, self.sockets = [], [], [], []
         self.resumes, self.has_forgotten, self.is_mute = True, False, False
         self.greeting = None
         self.seen = set()
@@ -33,19 +33,19 @@ class Server:
         elif self.resumes:
             is_back = have is not None and not self.has_forgotten
             socket.send(json.dumps({"agentese": "hello", "back": is_back, "lost": have is not None and not is_back}, separators=(",", ":")))
-            for text in self.said[int(have) :] if is_back else []:
+            for text in self.sent[int(have) :] if is_back else []:
                 socket.send(text)
         for text in socket:
-            self.heard.append(text)
+            self.received.append(text)
             frame = json.loads(text)
             if frame["id"] in self.seen:
                 continue
             self.seen.add(frame["id"])
             if frame["type"] == "extension_ui_response":
                 continue
-            self.said.append(json.dumps({"id": frame["id"], "type": "response", "success": True}))
+            self.sent.append(json.dumps({"id": frame["id"], "type": "response", "success": True}))
             if not self.is_mute:
-                socket.send(self.said[-1])
+                socket.send(self.sent[-1])
 
 
 @contextmanager
@@ -78,10 +78,10 @@ def test_a_message_is_a_frame():
         with end.makefile("rb") as lines:
             end.sendall(command("a") + command("b"))
             assert [json.loads(lines.readline())["id"] for _ in range(2)] == ["a", "b"]
-        assert [json.loads(text)["id"] for text in server.heard] == ["a", "b"]
+        assert [json.loads(text)["id"] for text in server.received] == ["a", "b"]
 
 
-def test_a_lost_connection_goes_on_where_it_was_and_no_command_runs_twice():
+def test_resumed_connection_runs_no_command_twice():
     with listening() as (server, address), websocket.connect(address) as end:
         end.settimeout(LIMIT)
         with end.makefile("rb") as lines:
@@ -89,26 +89,26 @@ def test_a_lost_connection_goes_on_where_it_was_and_no_command_runs_twice():
             lines.readline()
             server.is_mute = True
             end.sendall(command("b"))
-            until(lambda: len(server.said) == 2)
+            until(lambda: len(server.sent) == 2)
             server.is_mute = False
             server.sockets[0].close()
             assert json.loads(lines.readline())["id"] == "b"
             end.sendall(command("c"))
             assert json.loads(lines.readline())["id"] == "c"
         assert server.calls[1]["have"] == "1" and server.calls[1]["tab"] == server.calls[0]["tab"]
-        assert len(server.said) == 3
+        assert len(server.sent) == 3
 
 
-def test_an_answer_that_was_lost_with_the_connection_is_sent_again_until_a_later_command_is_answered():
+def test_lost_dialog_answer_is_resent_until_a_later_response():
     def answers():
-        return [text for text in server.heard if "extension_ui_response" in text]
+        return [text for text in server.received if "extension_ui_response" in text]
 
     with listening() as (server, address), websocket.connect(address) as end:
         end.settimeout(LIMIT)
         until(lambda: server.sockets)
         with end.makefile("rb") as lines:
-            server.said.append(json.dumps({"type": "extension_ui_request", "id": "q1", "method": "confirm"}))
-            server.sockets[0].send(server.said[-1])
+            server.sent.append(json.dumps({"type": "extension_ui_request", "id": "q1", "method": "confirm"}))
+            server.sockets[0].send(server.sent[-1])
             lines.readline()
             end.sendall(json.dumps({"type": "extension_ui_response", "id": "q1", "confirmed": True}).encode() + b"\n")
             until(lambda: len(answers()) == 1)
@@ -132,15 +132,15 @@ def test_a_question_of_json_rpc_settles_no_command_with_the_same_id():
         server.seen.add(1)
         with end.makefile("rb") as lines:
             end.sendall(frame(method="a", params={}))
-            until(lambda: len(server.heard) == 1)
-            server.said.append(frame(method="ask", params={}).decode())
-            server.sockets[0].send(server.said[-1].strip())
+            until(lambda: len(server.received) == 1)
+            server.sent.append(frame(method="ask", params={}).decode())
+            server.sockets[0].send(server.sent[-1].strip())
             lines.readline()
             end.sendall(frame(result={}))
-            until(lambda: len(server.heard) == 2)
+            until(lambda: len(server.received) == 2)
             server.sockets[0].close()
-            until(lambda: len(server.heard) == 4)
-        assert server.heard[2:] == server.heard[:2]
+            until(lambda: len(server.received) == 4)
+        assert server.received[2:] == server.received[:2]
 
 
 @pytest.mark.parametrize("resumes", [True, False], ids=["what was missed is lost", "the server knows no resuming"])
@@ -160,7 +160,7 @@ def test_the_end_is_the_end_of_the_stream(resumes):
     "greeting",
     ['{"agentese":"hello"}', '{"agentese":"hello",', '{"agentese":"sent","back":true}', '{"type":"agent_start"}'],
 )
-def test_who_comes_back_and_is_not_told_that_it_goes_on_reaches_the_end(greeting):
+def test_reconnect_without_resumption_ends_the_connection(greeting):
     with listening() as (server, address), websocket.connect(address) as end:
         end.settimeout(LIMIT)
         end.sendall(command("a"))
@@ -170,6 +170,6 @@ def test_who_comes_back_and_is_not_told_that_it_goes_on_reaches_the_end(greeting
         assert end.recv(1000) == b""
 
 
-def test_a_server_that_is_not_there():
+def test_unreachable_server_is_a_connection_error():
     with pytest.raises(OSError), websocket.connect("ws://127.0.0.1:9/", timeout=LIMIT):
         pass

@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 
-import { Refusal, pi, serve } from "agentese/serve";
+import { CommandError, pi, serve } from "agentese/serve";
 import { stdio } from "agentese/stdio";
 
 class Parrot extends pi.Service {
@@ -10,7 +10,7 @@ class Parrot extends pi.Service {
   #work: Promise<void> | undefined;
 
   override prompt({ message }: pi.PromptParams, call: pi.Call<"prompt">) {
-    if (this.#stop !== undefined) throw new Refusal("Agent is busy");
+    if (this.#stop !== undefined) throw new CommandError("Agent is busy");
     this.#stop = new AbortController();
     this.#work = this.#repeat(message.split(" "), this.#stop.signal, call).finally(() => (this.#stop = undefined));
   }

@@ -109,14 +109,14 @@ async function call(client: Client, { call, command, params }: Instruction): Pro
 
 let client: Client | undefined;
 for await (const line of createInterface({ input: process.stdin })) {
-  const told = JSON.parse(line) as Instruction;
+  const message = JSON.parse(line) as Instruction;
   if (client === undefined) {
-    client = await start(told as unknown as { dialect: string; command: string[] });
-  } else if (told.instruction === "call") {
-    tasks.push(call(client, told));
-  } else if (told.instruction === "answer") {
+    client = await start(message as unknown as { dialect: string; command: string[] });
+  } else if (message.instruction === "call") {
+    tasks.push(call(client, message));
+  } else if (message.instruction === "answer") {
     // The library takes the value of the answer's only member; no dialog is dismissed.
-    waiting[Number(told.dialog) - 1]?.(Object.values(told.answer ?? {})[0]);
+    waiting[Number(message.dialog) - 1]?.(Object.values(message.answer ?? {})[0]);
   } else {
     await client.close();
     await Promise.all(tasks);

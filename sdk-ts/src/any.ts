@@ -6,10 +6,10 @@
  */
 
 export { Agent, type AgentOptions, type Answer, type PromptOptions, type Question, connect } from "./any/agent.js";
-export { differences } from "./any/differ.js";
+export { differences } from "./any/diff.js";
 export { NotInDialectError, NotRecognisedError } from "./any/errors.js";
 export type { AnyEvent } from "./any/event.js";
 export { type AnyResult, AnyRun } from "./any/run.js";
 export { type Limits, RunLimits } from "./run_limits.js";
-export type { Forked, Image, Intent, KeptSession, Results, ShellResult, State, Stats, Words } from "./any/results.js";
+export type { ForkResult, Image, Intent, Results, ShellResult, State, Stats, StoredSession, UserInput } from "./any/results.js";
 export type { Conversation, Message, Model, ToolBlock } from "./ui.js";

@@ -5,14 +5,14 @@ import type { EventFrame } from "./event.js";
 import { type Overflow, Queue } from "./queue.js";
 
 /** Time in milliseconds that the stream waits for an inactive reader. */
-const PATIENCE = 1000;
+const INACTIVE_LIMIT = 1000;
 
 /** Limit of the log for further readers in UTF-16 units, for long turns of the event loop. */
-const KEPT = 1 << 20;
+const MAX_LOG = 1 << 20;
 
 /**
  * A queue for each reader of a stream. Events wait in the first queue until a reader comes. Further readers
- * receive the same events if they start in the same turn of the event loop, before {@link KEPT} is exceeded.
+ * receive the same events if they start in the same turn of the event loop, before {@link MAX_LOG} is exceeded.
  * Later readers are rejected, because consumed events are not stored.
  */
 export class Broadcast {
@@ -76,25 +76,25 @@ export class Broadcast {
   }
 
   /** Adds an event to the log for further readers. The caller pushes it into the queues. */
-  note(event: EventFrame): void {
+  record(event: EventFrame): void {
     if (this.#log === undefined) return;
     this.#log.push(event);
     this.#logged += event.size;
-    if (this.#logged > KEPT) this.#log = undefined;
+    if (this.#logged > MAX_LOG) this.#log = undefined;
   }
 
   /**
    * Limits the wait for room once a caller awaits the end of the stream. Without a reader, events no longer
-   * wait. An inactive reader delays them by {@link PATIENCE} at most.
+   * wait. An inactive reader delays them by {@link INACTIVE_LIMIT} at most.
    */
   awaitEnd(): void {
     this.#isEndAwaited = true;
-    for (const queue of this.#queues) queue.limitWait(this.#isRead ? PATIENCE : 0);
+    for (const queue of this.#queues) queue.limitWait(this.#isRead ? INACTIVE_LIMIT : 0);
   }
 
-  /** Resolves when every reader has received the last event, or has been inactive for {@link PATIENCE}. */
+  /** Resolves when every reader has received the last event, or has been inactive for {@link INACTIVE_LIMIT}. */
   async drained(): Promise<void> {
-    if (this.#isRead) await Promise.all(this.#queues.map((queue) => queue.drained(PATIENCE)));
+    if (this.#isRead) await Promise.all(this.#queues.map((queue) => queue.drained(INACTIVE_LIMIT)));
   }
 
   close(error?: unknown): void {

@@ -3,11 +3,11 @@
 import { frames, shapes } from "./generated/shapes.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
 import { row } from "./spec.js";
-import type { Misfit, Validate } from "./validation.js";
+import type { TypeMismatch, Validator } from "./validation.js";
 
 export { shapes };
-export type { Misfit };
-export type { Checked, Validate } from "./validation.js";
+export type { TypeMismatch };
+export type { ValidationTarget, Validator } from "./validation.js";
 
 /** Type: a primitive by its name, a list, a map, or a declared type. */
 export type TypeCode =
@@ -57,7 +57,7 @@ export interface FrameTypes {
  * const client = new pi.Client(transport, { validate });
  * ```
  */
-export const validate: Validate = (spec, what, name, value) => {
+export const validate: Validator = (spec, what, name, value) => {
   const types = row(frames, spec.name);
   if (types === undefined) return undefined;
   if (what !== "answer") {
@@ -75,46 +75,46 @@ export const validate: Validate = (spec, what, name, value) => {
  *
  * Undeclared members are accepted, and so are tags and strings outside of open sets.
  */
-export function check(shapes: Shapes, name: string, value: JsonValue | undefined): Misfit | undefined {
+export function check(shapes: Shapes, name: string, value: JsonValue | undefined): TypeMismatch | undefined {
   return checkType(shapes, { is: name }, value, "");
 }
 
-function misfit(path: string, message: string, outsideSet = false): Misfit {
+function mismatch(path: string, message: string, outsideSet = false): TypeMismatch {
   return { path, message, outsideSet };
 }
 
-function checkType(shapes: Shapes, type: TypeCode, value: JsonValue | undefined, path: string): Misfit | undefined {
+function checkType(shapes: Shapes, type: TypeCode, value: JsonValue | undefined, path: string): TypeMismatch | undefined {
   if (typeof type === "string") {
-    return fits(type, value) ? undefined : misfit(path, `expected ${PRIMITIVES[type]}, found ${named(value)}`);
+    return fits(type, value) ? undefined : mismatch(path, `expected ${PRIMITIVES[type]}, found ${typeName(value)}`);
   }
   if ("list" in type) {
-    if (!Array.isArray(value)) return misfit(path, `expected a list, found ${named(value)}`);
+    if (!Array.isArray(value)) return mismatch(path, `expected a list, found ${typeName(value)}`);
     return first(value.map((item, at) => () => checkType(shapes, type.list, item, `${path}[${at}]`)));
   }
   if ("map" in type) {
-    if (!isObject(value)) return misfit(path, `expected an object, found ${named(value)}`);
+    if (!isObject(value)) return mismatch(path, `expected an object, found ${typeName(value)}`);
     return first(Object.keys(value).map((key) => () => checkType(shapes, type.map, value[key], join(path, key))));
   }
   const shape = shapes[type.is];
-  return shape === undefined ? misfit(path, `unknown type ${type.is}`) : checkShape(shapes, shape, value, path);
+  return shape === undefined ? mismatch(path, `unknown type ${type.is}`) : checkShape(shapes, shape, value, path);
 }
 
-function checkShape(shapes: Shapes, shape: Shape, value: JsonValue | undefined, path: string): Misfit | undefined {
+function checkShape(shapes: Shapes, shape: Shape, value: JsonValue | undefined, path: string): TypeMismatch | undefined {
   if ("strings" in shape) {
-    if (typeof value !== "string") return misfit(path, `expected a string, found ${named(value)}`);
+    if (typeof value !== "string") return mismatch(path, `expected a string, found ${typeName(value)}`);
     if (shape.open || shape.strings.includes(value)) return undefined;
-    return misfit(path, `expected one of ${shape.strings.join(", ")}, found \`${value}\``, true);
+    return mismatch(path, `expected one of ${shape.strings.join(", ")}, found \`${value}\``, true);
   }
   if ("choice" in shape) {
     const fitting = shape.choice.some((type) => checkType(shapes, type, value, path) === undefined);
-    return fitting ? undefined : misfit(path, "fits none of the declared forms");
+    return fitting ? undefined : mismatch(path, "fits none of the declared forms");
   }
-  if (!isObject(value)) return misfit(path, `expected an object, found ${named(value)}`);
+  if (!isObject(value)) return mismatch(path, `expected an object, found ${typeName(value)}`);
   if ("variants" in shape) {
     const tag = value[shape.tag];
-    if (typeof tag !== "string") return misfit(join(path, shape.tag), `expected a string, found ${named(tag)}`);
+    if (typeof tag !== "string") return mismatch(join(path, shape.tag), `expected a string, found ${typeName(tag)}`);
     if (Object.hasOwn(shape.variants, tag)) return checkType(shapes, { is: shape.variants[tag] ?? "" }, value, path);
-    return shape.open ? undefined : misfit(join(path, shape.tag), `\`${tag}\` is not a declared value`, true);
+    return shape.open ? undefined : mismatch(join(path, shape.tag), `\`${tag}\` is not a declared value`, true);
   }
   return first(
     Object.entries(shape.members).map(([name, member]) => () => checkMember(shapes, name, member, value, path)),
@@ -127,19 +127,19 @@ function checkMember(
   member: MemberShape,
   object: JsonObject,
   path: string,
-): Misfit | undefined {
+): TypeMismatch | undefined {
   const value = Object.hasOwn(object, name) ? object[name] : undefined;
   const where = join(path, name);
   if ("value" in member) {
-    return value === member.value ? undefined : misfit(where, `expected ${JSON.stringify(member.value)}`);
+    return value === member.value ? undefined : mismatch(where, `expected ${JSON.stringify(member.value)}`);
   }
-  if (value === undefined) return member.optional ? undefined : misfit(where, "required, but missing");
+  if (value === undefined) return member.optional ? undefined : mismatch(where, "required, but missing");
   if (value === null && member.nullable) return undefined;
   return checkType(shapes, member.type, value, where);
 }
 
 /** Returns the first mismatch. */
-function first(checks: readonly (() => Misfit | undefined)[]): Misfit | undefined {
+function first(checks: readonly (() => TypeMismatch | undefined)[]): TypeMismatch | undefined {
   for (const one of checks) {
     const found = one();
     if (found !== undefined) return found;
@@ -178,7 +178,7 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function named(value: JsonValue | undefined): string {
+function typeName(value: JsonValue | undefined): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
   return Array.isArray(value) ? "a list" : typeof value === "object" ? "an object" : `a ${typeof value}`;

@@ -9,11 +9,11 @@ import type { JsonObject } from "./generated/types.js";
 import type { AssemblerTap, Chunks, FrameAssembler } from "./spec.js";
 
 /** Result of one piece. */
-export interface Step {
+export interface AssemblyResult {
   /** Text of the completed frame. */
-  readonly whole?: string | undefined;
+  readonly completed?: string | undefined;
   /** Reason for dropping a frame or a piece. */
-  readonly fault?: string | undefined;
+  readonly error?: string | undefined;
 }
 
 interface Piece {
@@ -25,7 +25,7 @@ interface Piece {
 }
 
 /** Frames of one connection, from single lines and from pieces. */
-export class Pieces implements FrameAssembler {
+export class ChunkAssembler implements FrameAssembler {
   readonly #chunks: Chunks;
   readonly #tap: AssemblerTap;
   readonly #assembler = new Assembler();
@@ -37,22 +37,22 @@ export class Pieces implements FrameAssembler {
   }
 
   /** Returns a frame on a single line, or the frame completed by this piece; `undefined` for other pieces. */
-  pass(frame: JsonObject, line: string): string | undefined {
+  accept(frame: JsonObject, line: string): string | undefined {
     if (frame["type"] !== this.#chunks.event) {
-      this.interrupted("another frame");
+      this.interrupt("another frame");
       return line;
     }
-    const { whole, fault } = this.#assembler.take(this.#chunks, frame);
-    this.#tell(fault);
-    return whole;
+    const { completed, error } = this.#assembler.add(this.#chunks, frame);
+    this.#report(error);
+    return completed;
   }
 
   /** Drops an incomplete frame after another frame or the end. */
-  interrupted(by: string): void {
-    this.#tell(this.#assembler.interrupted(by));
+  interrupt(by: string): void {
+    this.#report(this.#assembler.interrupt(by));
   }
 
-  #tell(message: string | undefined): void {
+  #report(message: string | undefined): void {
     if (message !== undefined) this.#tap.diagnostic({ kind: "chunks", message });
   }
 }
@@ -65,28 +65,28 @@ export class Assembler {
    * Drops the incomplete frame after another frame or the end of the connection. Returns the diagnostic for
    * it, if any.
    */
-  interrupted(by: string): string | undefined {
+  interrupt(by: string): string | undefined {
     const pending = this.#pending;
     this.#pending = undefined;
     return pending && `${pending.pieces.length} of ${pending.count} pieces of ${pending.id} came, then ${by}`;
   }
 
   /** Adds the piece in an event. */
-  take(chunks: Chunks, event: JsonObject): Step {
+  add(chunks: Chunks, event: JsonObject): AssemblyResult {
     const piece = read(chunks, event);
     if (typeof piece === "string") {
-      const fault = this.interrupted("a piece that cannot be read");
-      return { fault: fault === undefined ? piece : `${fault}; ${piece}` };
+      const error = this.interrupt("a piece that cannot be read");
+      return { error: error === undefined ? piece : `${error}; ${piece}` };
     }
     const { id, index, count, length, bytes } = piece;
     const open = this.#pending;
     const isNext =
       open !== undefined && open.id === id && open.count === count && open.length === length && open.pieces.length === index;
-    let fault: string | undefined;
-    const also = (reason: string): string => (fault === undefined ? reason : `${fault}; ${reason}`);
+    let error: string | undefined;
+    const also = (reason: string): string => (error === undefined ? reason : `${error}; ${reason}`);
     if (!isNext) {
-      fault = this.interrupted(`piece ${index} of ${id}`);
-      if (index > 0) return { fault: fault ?? `piece ${index} of ${id} came without those before it` };
+      error = this.interrupt(`piece ${index} of ${id}`);
+      if (index > 0) return { error: error ?? `piece ${index} of ${id} came without those before it` };
     }
     const pending = (this.#pending ??= { id, count, length, bytes: 0, pieces: [] });
     pending.pieces.push(bytes);
@@ -94,14 +94,14 @@ export class Assembler {
     const isWhole = pending.pieces.length === count;
     if (pending.bytes > length || (isWhole && pending.bytes < length)) {
       this.#pending = undefined;
-      return { fault: also(`the pieces of ${id} have ${pending.bytes} bytes and should have ${length}`) };
+      return { error: also(`the pieces of ${id} have ${pending.bytes} bytes and should have ${length}`) };
     }
-    if (!isWhole) return { fault };
+    if (!isWhole) return { error };
     this.#pending = undefined;
     try {
-      return { whole: text(pending.pieces, length), fault };
+      return { completed: text(pending.pieces, length), error };
     } catch {
-      return { fault: also("the pieces of a frame are not UTF-8") };
+      return { error: also("the pieces of a frame are not UTF-8") };
     }
   }
 }

@@ -16,7 +16,7 @@ import type { Meter, RunLimits } from "./run_limits.js";
 import type { Tap } from "./tap.js";
 import type { Termination } from "./termination.js";
 import type { Transport } from "./transport.js";
-import type { Validate } from "./validation.js";
+import type { Validator } from "./validation.js";
 
 /** Options of one call. */
 export interface CallOptions {
@@ -73,7 +73,7 @@ export interface ClientOptions<T extends AnyTypes> extends Omit<Settings, "watch
    * Validator of received frames against the declaration: `validate` of `agentese/check`. By default, frames
    * are not validated.
    */
-  readonly validate?: Validate | undefined;
+  readonly validate?: Validator | undefined;
 }
 
 /** Closes the connection of a garbage-collected client. */
@@ -84,13 +84,13 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   /** Tables of the dialect. */
   readonly spec: Spec<T>;
   readonly #connection: Connection;
-  #listened: Events<T> | undefined;
+  #sharedEvents: Events<T> | undefined;
 
   constructor(spec: Spec<T>, transport: Transport, options: ClientOptions<T> = {}) {
-    const { revision: asked } = options;
-    const revision = asked === undefined ? undefined : revisionOf(spec, asked);
-    if (asked !== undefined && revision === undefined) {
-      throw new UsageError(`unknown revision ${asked} of ${spec.name}; known: ${namesOf(spec).join(", ")}`);
+    const { revision: requested } = options;
+    const revision = requested === undefined ? undefined : revisionOf(spec, requested);
+    if (requested !== undefined && revision === undefined) {
+      throw new UsageError(`unknown revision ${requested} of ${spec.name}; known: ${namesOf(spec).join(", ")}`);
     }
     this.spec = spec;
     this.#connection = new Connection(spec, { ...options, revision }, transport);
@@ -104,8 +104,8 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
    * command that this revision lacks fails at once with a {@link NotInRevisionError}.
    */
   get revision(): string | undefined {
-    const { known } = this.#connection;
-    return known.revision && known.id(known.revision);
+    const { agentRevision } = this.#connection;
+    return agentRevision.revision && agentRevision.id(agentRevision.revision);
   }
 
   /** Id of the agent's process, if `spawn` started it. */
@@ -144,7 +144,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
    * @throws Termination The connection has ended.
    */
   on<K extends keyof T["events"] & string>(type: K, listener: (event: T["events"][K]) => void): () => void {
-    return (this.#listened ??= this.events()).on(type, listener);
+    return (this.#sharedEvents ??= this.events()).on(type, listener);
   }
 
   /**
@@ -159,8 +159,8 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
     const { ended, writer } = this.#connection;
     if (line.includes("\n")) throw new UsageError("a raw line cannot hold a line feed");
     if (ended !== undefined) throw ended;
-    writer.admit("a raw line");
-    await writer.written(line);
+    writer.checkCapacity("a raw line");
+    await writer.writeAndFlush(line);
   }
 
   /**
@@ -215,7 +215,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
       if (slot === undefined) return;
       const limited = slot;
       limited.limit = failure;
-      this.#stop(session).catch(() => connection.runs.end(limited, "stopped"));
+      this.#abortRun(session).catch(() => connection.runs.end(limited, "stopped"));
     });
     const member = this.spec.session;
     const named = member === undefined ? undefined : (params as Record<string, unknown>)[member];
@@ -224,11 +224,11 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
     let isAccepted = row(this.spec.commands, command)?.answer === undefined;
     let slot: RunSlot | undefined;
     const end = new AbortController();
-    const giveUp = (): void => {
+    const cancel = (): void => {
       end.abort(signal?.reason);
       if (slot !== undefined) connection.runs.fail(slot, signal?.reason);
     };
-    const answered = connection.call(command, params, { timeout: options.timeout, signal: end.signal }, this, (waiter) => {
+    const response = connection.call(command, params, { timeout: options.timeout, signal: end.signal }, this, (waiter) => {
       const started = connection.runs.start(command, params, session, waiter);
       slot = started.slot;
       return started.id;
@@ -240,23 +240,23 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
       followed.meter = meter;
     }
     const abort = (): void => {
-      if (!options.abortRun || followed === undefined) return giveUp();
+      if (!options.abortRun || followed === undefined) return cancel();
       followed.failure = { error: signal?.reason };
-      this.#stop(session).then(() => isAccepted || giveUp(), giveUp);
+      this.#abortRun(session).then(() => isAccepted || cancel(), cancel);
     };
     signal?.addEventListener("abort", abort);
-    const over = (): void => {
+    const cleanUp = (): void => {
       meter?.end();
       signal?.removeEventListener("abort", abort);
     };
-    followed?.ended.then(over, over);
+    followed?.ended.then(cleanUp, cleanUp);
     let answer: JsonValue | undefined;
     try {
-      if (isAccepted && followed !== undefined) answered.catch((error: unknown) => connection.runs.fail(followed, error));
-      else answer = await answered;
+      if (isAccepted && followed !== undefined) response.catch((error: unknown) => connection.runs.fail(followed, error));
+      else answer = await response;
       if (followed !== undefined) followed.events.isReachable = true;
     } catch (error) {
-      over();
+      cleanUp();
       if (followed !== undefined) connection.runs.forget(followed);
       throw error;
     }
@@ -265,7 +265,7 @@ export abstract class RpcClient<T extends AnyTypes> implements AsyncDisposable {
   }
 
   /** Sends the command that aborts the work in the given session. */
-  async #stop(session: string | undefined): Promise<void> {
+  async #abortRun(session: string | undefined): Promise<void> {
     const { commands, session: member } = this.spec;
     const command = Object.keys(commands).find((name) => commands[name]?.run === "stops") ?? "";
     await this.#connection.call(command, member === undefined ? {} : { [member]: session }, {}, this);

@@ -9,7 +9,7 @@ import { DecodeError } from "./error.js";
 import { FramingError } from "./framing.js";
 import type { JsonObject } from "./generated/types.js";
 import { parseObject, stringify } from "./json.js";
-import { sealed } from "./redact.js";
+import { stripPayload } from "./redact.js";
 import { isKnown, route } from "./route.js";
 import { type AnyTypes, type Spec, isAnswer, row } from "./spec.js";
 import { validUpTo } from "./utf8.js";
@@ -18,7 +18,7 @@ import { validUpTo } from "./utf8.js";
 export type FrameKind = "answer" | "event" | "dialog" | "command";
 
 /** Decoded line; `known` distinguishes the two forms. */
-export type Decoded<F> =
+export type DecodedFrame<F> =
   | {
       /** The declaration names the command, event or dialog. */
       readonly known: true;
@@ -54,9 +54,9 @@ export function lineText(line: string | Uint8Array): string {
 export function decodeServer<T extends AnyTypes>(
   spec: Spec<T>,
   line: string | Uint8Array,
-): Decoded<T["serverFrame"]> {
-  const came = lineText(line);
-  const raw = sealed(came) ?? came;
+): DecodedFrame<T["serverFrame"]> {
+  const text = lineText(line);
+  const raw = stripPayload(text) ?? text;
   const value = parseObject(raw);
   const routed = route(spec, value, raw);
   const { kind } = routed;
@@ -71,7 +71,7 @@ export function decodeServer<T extends AnyTypes>(
 export function decodeClient<T extends AnyTypes>(
   spec: Spec<T>,
   line: string | Uint8Array,
-): Decoded<T["clientFrame"]> {
+): DecodedFrame<T["clientFrame"]> {
   const raw = lineText(line);
   const value = parseObject(raw);
   const rpc = spec.framing === "json-rpc";

@@ -10,7 +10,7 @@
  */
 
 /** Call for which a response arrived. */
-export interface Settled<W> {
+export interface SettledCall<W> {
   readonly id: string;
   readonly command: string;
   readonly waiter: W;
@@ -21,7 +21,7 @@ export interface Settled<W> {
 }
 
 /** Pending call; without a waiter it is cancelled. */
-interface Pending<W> {
+interface PendingCall<W> {
   readonly command: string;
   readonly failsWithId: boolean;
   readonly session: string | undefined;
@@ -32,8 +32,8 @@ interface Pending<W> {
 const MAX_ABANDONED = 256;
 
 /** Pending calls, oldest first. */
-export class Table<W> {
-  readonly #calls = new Map<string, Pending<W>>();
+export class PendingCalls<W> {
+  readonly #calls = new Map<string, PendingCall<W>>();
   readonly #abandoned = new Set<string>();
 
   /** Adds a call. `failsWithId` means that its failures always carry its id. */
@@ -42,7 +42,7 @@ export class Table<W> {
   }
 
   /** Removes and returns the call with that id; `undefined` if no such call is pending. */
-  settle(id: string, attributed = false): Settled<W> | undefined {
+  settle(id: string, attributed = false): SettledCall<W> | undefined {
     const call = this.#calls.get(id);
     this.#forget(id);
     if (call?.waiter === undefined) return undefined;
@@ -53,7 +53,7 @@ export class Table<W> {
    * Removes and returns the oldest call to which a failure without an id can belong; `undefined` if that call
    * was cancelled. `command` is the name in the failure; `catchAll` is the name that may denote any command.
    */
-  attribute(command: string | undefined, catchAll: string): Settled<W> | undefined {
+  attribute(command: string | undefined, catchAll: string): SettledCall<W> | undefined {
     const any = command === undefined || command === catchAll;
     let unlikely: string | undefined;
     for (const [id, call] of this.#calls) {
@@ -76,7 +76,7 @@ export class Table<W> {
   }
 
   /** Returns `true` if the call with that id is pending. */
-  waits(id: string): boolean {
+  isPending(id: string): boolean {
     return this.#calls.get(id)?.waiter !== undefined;
   }
 

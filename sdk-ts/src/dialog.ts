@@ -2,7 +2,7 @@
 
 import type { JsonValue } from "./generated/types.js";
 import { stringify } from "./json.js";
-import { type AnyTypes, type DialogSpec, type Spec, isAnswered, row } from "./spec.js";
+import { type AnyTypes, type DialogSpec, type Spec, needsAnswer, row } from "./spec.js";
 
 /** Question for a handler. */
 export interface OpenDialog {
@@ -33,7 +33,7 @@ export function answerLine(
  */
 export function policyLine(spec: Spec<AnyTypes>, id: string, method: string): string | undefined {
   const declared = row(spec.dialogs, method);
-  if (declared !== undefined && !isAnswered(declared)) return undefined;
+  if (declared !== undefined && !needsAnswer(declared)) return undefined;
   const flat = spec.dialogFrames !== undefined;
   const others = flat && declared === undefined ? Object.values(spec.dialogs).filter((dialog) => !dialog.frames) : [];
   const fallback = declared?.fallback ?? others.find((dialog) => dialog.fallback !== undefined)?.fallback;
@@ -44,7 +44,7 @@ export function policyLine(spec: Spec<AnyTypes>, id: string, method: string): st
 }
 
 /** Returns the mismatch between an answer and its declaration; `undefined` if the answer is valid. */
-export function answerFault(declared: DialogSpec, members: unknown): string | undefined {
+export function answerMismatch(declared: DialogSpec, members: unknown): string | undefined {
   if (typeof members !== "object" || members === null) return `the answer is ${JSON.stringify(members)}, no object`;
   for (const [name, type] of Object.entries(declared.answer ?? {})) {
     const value: unknown = (members as Record<string, unknown>)[name];

@@ -36,7 +36,7 @@ export abstract class AgentError extends Error {
 }
 
 /** Content of a rejection. */
-export interface Refused {
+export interface Rejection {
   /** Kind of the documented failure; `refused` if the declaration names no such failure. */
   readonly kind: FailureKind | "refused";
   /** Rejected command. */
@@ -55,7 +55,7 @@ export interface Refused {
  * The agent rejected the command. `message` is the agent's text; `kind` names a documented failure, as in
  * `no_api_key`.
  */
-export class RefusedError extends AgentError implements Refused {
+export class RefusedError extends AgentError implements Rejection {
   override readonly kind: FailureKind | "refused";
   readonly command: string | undefined;
   readonly code: number | undefined;
@@ -67,13 +67,13 @@ export class RefusedError extends AgentError implements Refused {
     return this.kind === "refused" ? undefined : this.kind;
   }
 
-  constructor(refused: Refused) {
-    super(refused.message);
-    this.kind = refused.kind;
-    this.command = refused.command;
-    this.code = refused.code;
-    this.data = refused.data;
-    this.attributed = refused.attributed;
+  constructor(rejection: Rejection) {
+    super(rejection.message);
+    this.kind = rejection.kind;
+    this.command = rejection.command;
+    this.code = rejection.code;
+    this.data = rejection.data;
+    this.attributed = rejection.attributed;
   }
 }
 

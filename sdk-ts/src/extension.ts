@@ -26,7 +26,7 @@ export type * from "./generated/extension.js";
 
 const PROTOCOL: ProtocolVersion = 1;
 /** Time limit of running handlers after the agent has closed the connection, in milliseconds. */
-const FAREWELL_MS = 500;
+const SHUTDOWN_GRACE_MS = 500;
 
 /** Name of an event. */
 export type EventType = HookEvent["type"];
@@ -68,7 +68,7 @@ export class EndedError extends Error {
 }
 
 /** Request of the agent in progress; without an id the agent does not await an answer. */
-interface Handling {
+interface ActiveRequest {
   readonly id?: string;
   readonly controller: AbortController;
   open: boolean;
@@ -76,15 +76,15 @@ interface Handling {
 
 type FrameType = ExtensionFrame["type"];
 /** Members of a frame without its envelope. Optional members may be `undefined`, because JSON omits them. */
-type Members<T extends FrameType> = Loose<Omit<Extract<ExtensionFrame, { type: T }>, "type" | "extension">>;
-type Asking<T extends FrameType> = Omit<Members<T>, "id">;
-type Loose<T> = { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] };
+type Members<T extends FrameType> = WithUndefined<Omit<Extract<ExtensionFrame, { type: T }>, "type" | "extension">>;
+type RequestMembers<T extends FrameType> = Omit<Members<T>, "id">;
+type WithUndefined<T> = { [K in keyof T]: object extends Pick<T, K> ? T[K] | undefined : T[K] };
 type ResultOf<T> = T extends keyof HostAnswers ? NonNullable<HostAnswers[T]> : undefined;
 
 /** Outgoing frames, and the assignment of responses to requests. */
-class Link {
-  readonly handlings = new AsyncLocalStorage<Handling>();
-  hello: HostInitialize | undefined;
+class HostConnection {
+  readonly currentRequest = new AsyncLocalStorage<ActiveRequest>();
+  host: HostInitialize | undefined;
   #waiting = new Map<string, { resolve(result: never): void; reject(error: Error): void }>();
   #last = 0;
   #ended = false;
@@ -94,15 +94,15 @@ class Link {
     this.#write = write;
   }
 
-  tell<T extends FrameType>(type: T, members: Members<T>): void {
+  send<T extends FrameType>(type: T, members: Members<T>): void {
     this.#write(`${JSON.stringify({ type, ...members })}\n`);
   }
 
-  ask<T extends FrameType>(type: T, members: Asking<T>, id = this.nextId()): Promise<ResultOf<T>> {
+  request<T extends FrameType>(type: T, members: RequestMembers<T>, id = this.nextId()): Promise<ResultOf<T>> {
     return new Promise((resolve, reject) => {
       if (this.#ended) return reject(new EndedError());
       this.#waiting.set(id, { resolve, reject });
-      this.tell(type, { ...members, id } as unknown as Members<T>);
+      this.send(type, { ...members, id } as unknown as Members<T>);
     });
   }
 
@@ -110,7 +110,7 @@ class Link {
     return `q${++this.#last}`;
   }
 
-  answered({ id, result, error }: Extract<HostFrame, { type: "response" }>): void {
+  settle({ id, result, error }: Extract<HostFrame, { type: "response" }>): void {
     const waiting = this.#waiting.get(id);
     this.#waiting.delete(id);
     if (error === undefined) waiting?.resolve(result as never);
@@ -129,23 +129,23 @@ export class Context {
   /** Aborted when the agent no longer waits for the handler: after an abort of the run or the time limit. */
   readonly signal: AbortSignal;
   /** @internal */
-  protected readonly link: Link;
-  readonly #handling: Handling;
+  protected readonly connection: HostConnection;
+  readonly #request: ActiveRequest;
 
   /** @internal */
-  constructor(link: Link, handling: Handling) {
-    this.signal = handling.controller.signal;
-    this.link = link;
-    this.#handling = handling;
+  constructor(connection: HostConnection, request: ActiveRequest) {
+    this.signal = request.controller.signal;
+    this.connection = connection;
+    this.#request = request;
   }
 
   /** Working directory. */
   get cwd(): string {
-    return this.link.hello?.cwd ?? process.cwd();
+    return this.connection.host?.cwd ?? process.cwd();
   }
   /** `true` if a user can answer dialogs. */
   get hasUI(): boolean {
-    return this.link.hello?.hasUI ?? false;
+    return this.connection.host?.hasUI ?? false;
   }
 
   /** Prompts the user to choose an option; returns `undefined` if the user dismisses the dialog. */
@@ -169,27 +169,27 @@ export class Context {
 
   /** Shows a notice. */
   notify(message: string, notifyType?: NotifyType): void {
-    this.link.tell("notify", { message, notifyType });
+    this.connection.send("notify", { message, notifyType });
   }
   /** Sets an entry of the status bar, or clears it. */
   setStatus(key: string, text?: string): void {
-    this.link.tell("set_status", { key, text });
+    this.connection.send("set_status", { key, text });
   }
   /** Sets a block of lines beside the editor, or clears it. */
   setWidget(key: string, lines?: readonly string[], placement?: WidgetPlacement): void {
-    this.link.tell("set_widget", { key, lines: lines && [...lines], placement });
+    this.connection.send("set_widget", { key, lines: lines && [...lines], placement });
   }
   /** Sets the title of the window. */
   setTitle(title: string): void {
-    this.link.tell("set_title", { title });
+    this.connection.send("set_title", { title });
   }
   /** Puts text into the input editor. */
   setEditorText(text: string): void {
-    this.link.tell("set_editor_text", { text });
+    this.connection.send("set_editor_text", { text });
   }
   /** Writes a line into the agent's log. */
   log(level: LogLevel, message: string): void {
-    this.link.tell("log", { level, message });
+    this.connection.send("log", { level, message });
   }
 
   /** Adds a message with a custom type to the conversation; it is displayed unless `display` is `false`. */
@@ -197,70 +197,70 @@ export class Context {
     message: Omit<ExtensionMessage, "display"> & { display?: boolean },
     how: { triggerTurn?: boolean; deliverAs?: DeliverAs } = {},
   ): Promise<void> {
-    await this.link.ask("send_message", { message: { display: true, ...message }, ...how });
+    await this.connection.request("send_message", { message: { display: true, ...message }, ...how });
   }
   /** Sends a message as user input. The client receives the events of the run. */
   sendUserMessage(content: InputContent, deliverAs?: "steer" | "followUp"): void {
-    this.link.tell("send_user_message", { content, deliverAs });
+    this.connection.send("send_user_message", { content, deliverAs });
   }
   /** Stores an entry in the session that is invisible to the model. */
   async appendEntry(customType: string, data?: JsonValue): Promise<void> {
-    await this.link.ask("append_entry", { customType, data });
+    await this.connection.request("append_entry", { customType, data });
   }
   /** Sets the name of the session. */
   async setSessionName(name: string): Promise<void> {
-    await this.link.ask("set_session_name", { name });
+    await this.connection.request("set_session_name", { name });
   }
   /** Labels an entry of the session, or removes its label. */
   async setLabel(entryId: string, label?: string): Promise<void> {
-    await this.link.ask("set_label", { entryId, label });
+    await this.connection.request("set_label", { entryId, label });
   }
   /** Sets the tools that the model can call. */
   async setActiveTools(tools: readonly string[]): Promise<void> {
-    await this.link.ask("set_active_tools", { tools: [...tools] });
+    await this.connection.request("set_active_tools", { tools: [...tools] });
   }
   /** Selects another model; returns `false` if the model does not exist. */
   async setModel(provider: string, modelId: string): Promise<boolean> {
-    return (await this.link.ask("set_model", { provider, modelId })).found;
+    return (await this.connection.request("set_model", { provider, modelId })).found;
   }
   /** Sets the thinking level of the model. */
   async setThinkingLevel(level: ThinkingLevel): Promise<void> {
-    await this.link.ask("set_thinking_level", { level });
+    await this.connection.request("set_thinking_level", { level });
   }
   /** Aborts the work of the agent. */
   async abort(): Promise<void> {
-    await this.link.ask("abort", {});
+    await this.connection.request("abort", {});
   }
   /** Ends the agent as soon as it is idle. */
   async shutdown(): Promise<void> {
-    await this.link.ask("shutdown", {});
+    await this.connection.request("shutdown", {});
   }
   /** Compacts the conversation and returns the result. */
   compact(customInstructions?: string): Promise<CompactionResult> {
-    return this.link.ask("compact", { customInstructions });
+    return this.connection.request("compact", { customInstructions });
   }
   /** Returns the state of the agent. */
   state(): Promise<HostState> {
-    return this.link.ask("get_state", {});
+    return this.connection.request("get_state", {});
   }
   /** Returns the entries of the session. */
   entries(): Promise<SessionEntries> {
-    return this.link.ask("get_entries", {});
+    return this.connection.request("get_entries", {});
   }
 
   async #dialog<T extends "select" | "confirm" | "input" | "editor">(
     type: T,
-    members: Omit<Asking<T>, "during">,
+    members: Omit<RequestMembers<T>, "during">,
     how: DialogOptions | undefined,
     patience?: number,
   ): Promise<ResultOf<T> | undefined> {
     if (how?.signal?.aborted === true) return undefined;
-    const question = this.link.nextId();
-    const withdraw = (): void => this.link.tell("withdraw", { question });
+    const question = this.connection.nextId();
+    const withdraw = (): void => this.connection.send("withdraw", { question });
     const timer = patience === undefined ? undefined : setTimeout(withdraw, patience);
     how?.signal?.addEventListener("abort", withdraw, { once: true });
     try {
-      return await this.link.ask(type, { ...members, during: this.#during() } as unknown as Asking<T>, question);
+      return await this.connection.request(type, { ...members, during: this.#during() } as unknown as RequestMembers<T>, question);
     } finally {
       clearTimeout(timer);
       how?.signal?.removeEventListener("abort", withdraw);
@@ -271,7 +271,7 @@ export class Context {
    * Returns the request that a dialog belongs to. A context that outlives its request uses the current one.
    */
   #during(): string | undefined {
-    return [this.#handling, this.link.handlings.getStore()].find((each) => each?.open)?.id;
+    return [this.#request, this.connection.currentRequest.getStore()].find((each) => each?.open)?.id;
   }
 }
 
@@ -282,19 +282,19 @@ export class Context {
 export class CommandContext extends Context {
   /** Waits until the agent is idle. */
   async waitForIdle(): Promise<void> {
-    await this.link.ask("wait_for_idle", {});
+    await this.connection.request("wait_for_idle", {});
   }
   /** Starts a new session; returns `false` if an extension prevented it. */
   async newSession(parentSession?: string): Promise<boolean> {
-    return !(await this.link.ask("new_session", { parentSession })).cancelled;
+    return !(await this.connection.request("new_session", { parentSession })).cancelled;
   }
   /** Forks the session before a user message; returns `false` if an extension prevented it. */
   async fork(entryId: string): Promise<boolean> {
-    return !(await this.link.ask("fork", { entryId })).cancelled;
+    return !(await this.connection.request("fork", { entryId })).cancelled;
   }
   /** Switches to another session; returns `false` if an extension prevented it. */
   async switchSession(path: string): Promise<boolean> {
-    return !(await this.link.ask("switch_session", { path })).cancelled;
+    return !(await this.connection.request("switch_session", { path })).cancelled;
   }
 }
 
@@ -303,28 +303,28 @@ export class CommandContext extends Context {
  * extension.
  */
 export class Extension {
-  static #taken = false;
-  readonly #link: Link;
+  static #exists = false;
+  readonly #connection: HostConnection;
   readonly #name: string | undefined;
   readonly #commands = new Map<string, { offer: OfferedCommand; handler: CommandHandler }>();
   readonly #tools = new Map<string, { offer: OfferedTool; handler: ToolHandler<never> }>();
   readonly #flags = new Map<string, OfferedFlag>();
   readonly #handlers = new Map<string, ((event: never, context: Context) => unknown)[]>();
-  readonly #running = new Map<string, Handling>();
-  #speaking = false;
-  #broken: string | undefined;
+  readonly #running = new Map<string, ActiveRequest>();
+  #isServing = false;
+  #loadError: string | undefined;
 
   /** Creates an extension and claims stdout for frames. Further output of the program goes to stderr. */
   constructor(name?: string) {
-    if (Extension.#taken) throw new Error("this process already has an extension");
-    Extension.#taken = true;
+    if (Extension.#exists) throw new Error("this process already has an extension");
+    Extension.#exists = true;
     this.#name = name;
-    for (const fault of ["uncaughtException", "unhandledRejection"] as const) {
-      process.on(fault, (error: unknown) => this.#uncaught(error));
+    for (const event of ["uncaughtException", "unhandledRejection"] as const) {
+      process.on(event, (error: unknown) => this.#uncaught(error));
     }
     // The agent may exit before an answer is written.
     process.stdout.on("error", () => undefined);
-    this.#link = new Link(process.stdout.write.bind(process.stdout));
+    this.#connection = new HostConnection(process.stdout.write.bind(process.stdout));
     // Accidental output must not appear between frames.
     process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   }
@@ -334,7 +334,7 @@ export class Extension {
    * to that handler.
    */
   get context(): Context {
-    return new Context(this.#link, this.#link.handlings.getStore() ?? { controller: new AbortController(), open: false });
+    return new Context(this.#connection, this.#connection.currentRequest.getStore() ?? { controller: new AbortController(), open: false });
   }
 
   /** Adds a slash command. */
@@ -366,7 +366,7 @@ export class Extension {
    */
   on<T extends EventType>(type: T, handler: EventHandler<T>): void {
     this.#handlers.set(type, [...(this.#handlers.get(type) ?? []), handler]);
-    this.#changed();
+    this.#registerAgain();
   }
 
   /** Serves the agent until it closes the connection. Afterwards the process ends within half a second. */
@@ -374,7 +374,7 @@ export class Extension {
     if (process.stdin.isTTY) {
       throw new Error("an extension is started by an agent, which talks to it over stdin and stdout");
     }
-    this.#speaking = true;
+    this.#isServing = true;
     let rest = "";
     process.stdin.setEncoding("utf8");
     try {
@@ -391,24 +391,24 @@ export class Extension {
       // A broken connection has ended too.
     }
     this.#running.forEach((handling) => handling.controller.abort(new EndedError()));
-    this.#link.end();
-    setTimeout(() => process.exit(), FAREWELL_MS).unref();
+    this.#connection.end();
+    setTimeout(() => process.exit(), SHUTDOWN_GRACE_MS).unref();
   }
 
   #add<T>(offers: Map<string, T>, kind: string, name: string, offer: T): void {
     if (offers.has(name)) throw new Error(`the ${kind} ${name} is already registered`);
     offers.set(name, offer);
-    this.#changed();
+    this.#registerAgain();
   }
 
   /** Registers the extension again after a change. */
-  #changed(): void {
-    if (this.#link.hello !== undefined) void this.#link.ask("register", { offered: this.#offered(this.#link.hello) });
+  #registerAgain(): void {
+    if (this.#connection.host !== undefined) void this.#connection.request("register", { offered: this.#registration(this.#connection.host) });
   }
 
-  #offered(hello: HostInitialize): OfferedExtension {
-    const path = hello.extensions[0] ?? "";
-    if (this.#broken !== undefined) return { path, error: this.#broken };
+  #registration(host: HostInitialize): OfferedExtension {
+    const path = host.extensions[0] ?? "";
+    if (this.#loadError !== undefined) return { path, error: this.#loadError };
     return {
       path,
       ...(this.#name === undefined ? {} : { name: this.#name }),
@@ -423,17 +423,17 @@ export class Extension {
     try {
       this.#frame(JSON.parse(line) as HostFrame);
     } catch (error) {
-      this.#link.tell("log", { level: "error", message: `a frame was lost: ${messageOf(error)}` });
+      this.#connection.send("log", { level: "error", message: `a frame was lost: ${messageOf(error)}` });
     }
   }
 
   #frame(frame: HostFrame): void {
     switch (frame.type) {
       case "initialize":
-        this.#link.hello = frame;
-        return this.#answer(frame.id, { protocol: PROTOCOL, extensions: [this.#offered(frame)] });
+        this.#connection.host = frame;
+        return this.#respond(frame.id, { protocol: PROTOCOL, extensions: [this.#registration(frame)] });
       case "response":
-        return this.#link.answered(frame);
+        return this.#connection.settle(frame);
       case "cancel":
         return this.#running.get(frame.id)?.controller.abort();
       case "event":
@@ -445,39 +445,39 @@ export class Extension {
 
   async #handle(frame: HostEvent | HostCommand | HostTool): Promise<void> {
     const { id } = frame;
-    const handling: Handling = { ...(id === undefined ? {} : { id }), controller: new AbortController(), open: true };
-    if (id !== undefined) this.#running.set(id, handling);
+    const request: ActiveRequest = { ...(id === undefined ? {} : { id }), controller: new AbortController(), open: true };
+    if (id !== undefined) this.#running.set(id, request);
     try {
-      const result = await this.#link.handlings.run(handling, () => this.#work(frame, handling));
-      this.#end(handling);
-      if (id !== undefined) this.#answer(id, result);
+      const result = await this.#connection.currentRequest.run(request, () => this.#dispatch(frame, request));
+      this.#end(request);
+      if (id !== undefined) this.#respond(id, result);
     } catch (error) {
-      this.#end(handling);
-      if (id === undefined) return this.#failed(frame.type === "event" ? frame.event.type : frame.type, error);
-      this.#explain(error);
-      this.#link.tell("response", { id, error: messageOf(error) });
+      this.#end(request);
+      if (id === undefined) return this.#reportFailure(frame.type === "event" ? frame.event.type : frame.type, error);
+      this.#logStack(error);
+      this.#connection.send("response", { id, error: messageOf(error) });
     }
   }
 
-  #end(handling: Handling): void {
-    handling.open = false;
-    if (handling.id !== undefined) this.#running.delete(handling.id);
+  #end(request: ActiveRequest): void {
+    request.open = false;
+    if (request.id !== undefined) this.#running.delete(request.id);
   }
 
-  async #work(frame: HostEvent | HostCommand | HostTool, handling: Handling): Promise<unknown> {
-    if (frame.type === "event") return this.#event(frame.event, new Context(this.#link, handling));
+  async #dispatch(frame: HostEvent | HostCommand | HostTool, request: ActiveRequest): Promise<unknown> {
+    if (frame.type === "event") return this.#event(frame.event, new Context(this.#connection, request));
     if (frame.type === "command") {
       const command = this.#commands.get(frame.name);
       if (command === undefined) throw new Error(`unknown command ${frame.name}`);
       // The result of a command is ignored.
-      return void (await command.handler(frame.args, new CommandContext(this.#link, handling)));
+      return void (await command.handler(frame.args, new CommandContext(this.#connection, request)));
     }
     const tool = this.#tools.get(frame.name);
     if (tool === undefined) throw new Error(`unknown tool ${frame.name}`);
     const update: ToolUpdate = (shown, details) => {
-      this.#link.tell("tool_update", { id: frame.id, content: contentOf(shown), details });
+      this.#connection.send("tool_update", { id: frame.id, content: contentOf(shown), details });
     };
-    const result = (await tool.handler(frame.params as never, new Context(this.#link, handling), update)) ?? "";
+    const result = (await tool.handler(frame.params as never, new Context(this.#connection, request), update)) ?? "";
     return typeof result === "string" ? { content: contentOf(result) } : result;
   }
 
@@ -485,33 +485,33 @@ export class Extension {
     let answer: unknown;
     for (const handler of this.#handlers.get(event.type) ?? []) {
       answer = (await handler(event as never, context)) ?? answer;
-      if (ends(answer)) break;
+      if (isFinal(answer)) break;
     }
     return answer;
   }
 
-  #answer(id: string, result: unknown): void {
-    this.#link.tell("response", { id, result: result as JsonValue | undefined });
+  #respond(id: string, result: unknown): void {
+    this.#connection.send("response", { id, result: result as JsonValue | undefined });
   }
 
   /** Reports an uncaught error. Before `run`, it is the reason for a failed load. */
   #uncaught(error: unknown): void {
-    if (this.#speaking) return this.#failed("uncaught", error);
+    if (this.#isServing) return this.#reportFailure("uncaught", error);
     console.error(error);
-    this.#broken = messageOf(error);
+    this.#loadError = messageOf(error);
     if (process.stdin.isTTY) process.exitCode = 1;
     else void this.run();
   }
 
-  #failed(event: string, failure: unknown): void {
-    this.#explain(failure);
-    this.#link.tell("failed", { event, error: messageOf(failure) });
+  #reportFailure(event: string, failure: unknown): void {
+    this.#logStack(failure);
+    this.#connection.send("failed", { event, error: messageOf(failure) });
   }
 
   /** Logs the stack of an error. */
-  #explain(failure: unknown): void {
+  #logStack(failure: unknown): void {
     const stack = failure instanceof Error ? failure.stack : undefined;
-    if (stack !== undefined) this.#link.tell("log", { level: "debug", message: stack });
+    if (stack !== undefined) this.#connection.send("log", { level: "debug", message: stack });
   }
 }
 
@@ -520,7 +520,7 @@ function contentOf(shown: string | ToolProgress["content"]): ToolProgress["conte
 }
 
 /** Returns `true` if an answer ends the sequence of handlers. */
-function ends(answer: unknown): boolean {
+function isFinal(answer: unknown): boolean {
   const { block, cancel, action } = (answer ?? {}) as ToolCallAnswer & CancelAnswer & Partial<InputAnswer>;
   return block === true || cancel === true || action === "handled";
 }

@@ -1,7 +1,7 @@
 /** Type and id of a line that is unreadable as a frame: too long, nested too deep, cut or malformed. */
 
 /** Raw members of a line that identify its receiver, as far as they are readable. */
-export type Glance = Partial<Record<string, string>>;
+export type FrameHeader = Partial<Record<string, string>>;
 
 /** Complete string, or a token between strings. */
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s"{}[\],:]+/gy;
@@ -13,8 +13,8 @@ const SPACE = /\s*/y;
  * Reads the `id`, `type` and `method` of the outermost object. Values are skipped without recursion, so that the
  * nesting depth is unlimited. Text after the first structural error is not read.
  */
-export function glance(text: string): Glance {
-  const found: Glance = {};
+export function readHeader(text: string): FrameHeader {
+  const found: FrameHeader = {};
   let at = text.indexOf("{") + 1;
   if (at === 0) return found;
   const next = (): string | undefined => {

@@ -10,8 +10,8 @@
  */
 
 import { AgentError } from "./error.js";
-import { maySeal } from "./redact.js";
-import { Seen } from "./scan.js";
+import { mayStripPayload } from "./redact.js";
+import { StringCache } from "./scan.js";
 import { asciiText, indexOf, lastIndexOf, validUpTo } from "./utf8.js";
 
 /** Default limit of a line in bytes: 64 MiB. */
@@ -31,7 +31,7 @@ export class FramingError extends AgentError {
 
   constructor(
     /** Kind of the error. */
-    readonly fault: "too_long" | "invalid_utf8",
+    readonly reason: "too_long" | "invalid_utf8",
     /** Offset of the line in the stream, in bytes. */
     readonly offset: number,
     /** Limit of a line in bytes, or the number of valid UTF-8 bytes in the line. */
@@ -44,7 +44,7 @@ export class FramingError extends AgentError {
     readonly head: string = "",
   ) {
     super(
-      fault === "too_long"
+      reason === "too_long"
         ? `line at byte ${offset} is longer than ${bytes} bytes`
         : `line at byte ${offset} is not UTF-8 after ${bytes} bytes`,
     );
@@ -56,22 +56,22 @@ export interface LineSink {
   /** Receives a line without its end. A blank line is empty text. */
   line(text: string): void;
   /** Receives the error of a line that could not be delivered. */
-  fault(error: FramingError): void;
+  error(error: FramingError): void;
 }
 
 const LF = 0x0a;
 const CR = 0x0d;
 const BOM = "\ufeff";
-const NOTHING = new Uint8Array(0);
+const EMPTY = new Uint8Array(0);
 
 /** Lines of at least this many bytes are decoded alone, shorter ones in groups. */
-const LONG = 4096;
+const LONG_LINE = 4096;
 
 /** Number of retained bytes of a rejected line, enough for its type and its id. */
-const HEAD = 1024;
+const MAX_HEAD = 1024;
 
 /** Limit of the retained memory for a line in bytes. */
-const KEPT = 1 << 20;
+const MAX_RETAINED = 1 << 20;
 
 /** State machine from bytes to lines, independent of the chunking. */
 export class Framer {
@@ -80,18 +80,18 @@ export class Framer {
    *
    * @internal
    */
-  readonly seen = new Seen();
+  readonly stringCache = new StringCache();
   readonly #maxLine: number;
   readonly #keepBom: boolean;
   readonly #decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
   /** Bytes of the unfinished line, in reusable memory. */
-  #tail = NOTHING;
+  #tail = EMPTY;
   /** Number of these bytes. */
-  #held = 0;
+  #tailLength = 0;
   /** `true` after the error of a line that is too long, until its LF. */
   #discarding = false;
   /** Number of consumed bytes of the stream, without the held ones. */
-  #taken = 0;
+  #consumed = 0;
   /** `true` before the first line, which may begin with a byte order mark. */
   #atStart = true;
   /** Text from which lines are being cut. */
@@ -99,7 +99,7 @@ export class Framer {
   /** `true` if this text may contain an escape; `undefined` until the first query. */
   #escapes: boolean | undefined = true;
   /** `true` if this text may contain a frame to strip; `undefined` until the first query. */
-  #seals: boolean | undefined = true;
+  #mayStrip: boolean | undefined = true;
 
   constructor(options: FramerOptions = {}) {
     this.#maxLine = options.maxLine ?? DEFAULT_MAX_LINE;
@@ -108,12 +108,12 @@ export class Framer {
 
   /** Number of consumed bytes of the stream. */
   get offset(): number {
-    return this.#taken + this.#held;
+    return this.#consumed + this.#tailLength;
   }
 
   /** Number of held bytes of an unfinished line. */
   get buffered(): number {
-    return this.#held;
+    return this.#tailLength;
   }
 
   /**
@@ -125,8 +125,8 @@ export class Framer {
   }
 
   /** Like `mayEscape`: `true` if only the type of the frame in the line may be shown. */
-  get maySeal(): boolean {
-    return (this.#seals ??= maySeal(this.#text));
+  get mayStripPayload(): boolean {
+    return (this.#mayStrip ??= mayStripPayload(this.#text));
   }
 
   /** Consumes the next bytes of the stream and passes each completed line to the sink, in order. */
@@ -135,26 +135,26 @@ export class Framer {
     for (let start = 0; ; ) {
       const at = indexOf.call(chunk, LF, start);
       if (at < 0) {
-        this.#hold(chunk.subarray(start), sink);
+        this.#buffer(chunk.subarray(start), sink);
         return;
       }
-      const begun = this.#held > 0 || this.#discarding;
-      if (isText && !begun && !this.#atStart && at - start < LONG) {
+      const hasPending = this.#tailLength > 0 || this.#discarding;
+      if (isText && !hasPending && !this.#atStart && at - start < LONG_LINE) {
         const end = lastIndexOf.call(chunk, LF);
-        isText = this.#cut(chunk.subarray(start, end), sink);
+        isText = this.#deliverShort(chunk.subarray(start, end), sink);
         if (isText) {
           start = end + 1;
           continue;
         }
       }
       let line = chunk.subarray(start, at);
-      if (begun) {
-        this.#hold(line, sink);
-        line = this.#tail.subarray(0, this.#held);
+      if (hasPending) {
+        this.#buffer(line, sink);
+        line = this.#tail.subarray(0, this.#tailLength);
       }
       if (!this.#discarding) this.#deliver(line, true, sink);
       this.#discarding = false;
-      this.#taken++;
+      this.#consumed++;
       start = at + 1;
     }
   }
@@ -164,9 +164,9 @@ export class Framer {
    * stream. Returns `true` if there was such a line.
    */
   finish(sink: LineSink): boolean {
-    const unterminated = this.#discarding || this.#held > 0;
-    if (this.#held > 0) this.#deliver(this.#tail.subarray(0, this.#held), false, sink);
-    this.#taken = 0;
+    const unterminated = this.#discarding || this.#tailLength > 0;
+    if (this.#tailLength > 0) this.#deliver(this.#tail.subarray(0, this.#tailLength), false, sink);
+    this.#consumed = 0;
     this.#discarding = false;
     this.#atStart = true;
     return unterminated;
@@ -176,7 +176,7 @@ export class Framer {
    * Delivers short lines, of which the last one lacks its LF. Returns `false` if the lines must be handled one
    * by one.
    */
-  #cut(lines: Uint8Array, sink: LineSink): boolean {
+  #deliverShort(lines: Uint8Array, sink: LineSink): boolean {
     if (lines.length > this.#maxLine) return false;
     let text: string;
     try {
@@ -184,38 +184,38 @@ export class Framer {
     } catch {
       return false;
     }
-    this.#taken += lines.length + 1;
+    this.#consumed += lines.length + 1;
     this.#text = text;
-    this.#escapes = this.#seals = undefined;
+    this.#escapes = this.#mayStrip = undefined;
     for (let start = 0, at = 0; at >= 0; start = at + 1) {
       at = text.indexOf("\n", start);
       const end = at < 0 ? text.length : at;
       sink.line(text.slice(start, text.charCodeAt(end - 1) === CR ? end - 1 : end));
     }
     this.#text = "";
-    this.#escapes = this.#seals = true;
+    this.#escapes = this.#mayStrip = true;
     return true;
   }
 
   /** Holds bytes of an unfinished line, or drops the line if it is too long. */
-  #hold(part: Uint8Array, sink: LineSink): void {
+  #buffer(part: Uint8Array, sink: LineSink): void {
     if (part.length === 0) return;
-    const held = this.#held + part.length;
+    const length = this.#tailLength + part.length;
     if (this.#discarding) {
-      this.#taken += part.length;
-    } else if (held > this.#maxLine && !(held - 1 === this.#maxLine && part.at(-1) === CR)) {
+      this.#consumed += part.length;
+    } else if (length > this.#maxLine && !(length - 1 === this.#maxLine && part.at(-1) === CR)) {
       // The CR may precede the LF of this line.
-      this.#fault("too_long", this.#maxLine, sink, this.#tail.subarray(0, this.#held), part);
-      this.#release(held);
+      this.#reportError("too_long", this.#maxLine, sink, this.#tail.subarray(0, this.#tailLength), part);
+      this.#release(length);
       this.#discarding = true;
     } else {
-      if (held > this.#tail.length) {
-        const more = new Uint8Array(held * 2);
-        more.set(this.#tail.subarray(0, this.#held));
+      if (length > this.#tail.length) {
+        const more = new Uint8Array(length * 2);
+        more.set(this.#tail.subarray(0, this.#tailLength));
         this.#tail = more;
       }
-      this.#tail.set(part, this.#held);
-      this.#held = held;
+      this.#tail.set(part, this.#tailLength);
+      this.#tailLength = length;
     }
   }
 
@@ -225,12 +225,12 @@ export class Framer {
     let text: string | undefined;
     // The length is checked first, so that the result does not depend on the chunking.
     if (line.length > this.#maxLine) {
-      this.#fault("too_long", this.#maxLine, sink, line);
+      this.#reportError("too_long", this.#maxLine, sink, line);
     } else {
       try {
         text = this.#decode(line);
       } catch {
-        this.#fault("invalid_utf8", validUpTo(line), sink, line);
+        this.#reportError("invalid_utf8", validUpTo(line), sink, line);
       }
     }
     this.#release(bytes.length);
@@ -244,16 +244,16 @@ export class Framer {
     return asciiText(bytes) ?? this.#decoder.decode(bytes);
   }
 
-  #fault(fault: "too_long" | "invalid_utf8", bytes: number, sink: LineSink, ...line: Uint8Array[]): void {
+  #reportError(reason: "too_long" | "invalid_utf8", bytes: number, sink: LineSink, ...line: Uint8Array[]): void {
     this.#atStart = false;
-    const head = line.map((part) => new TextDecoder().decode(part.subarray(0, HEAD)));
-    sink.fault(new FramingError(fault, this.#taken, bytes, head.join("")));
+    const head = line.map((part) => new TextDecoder().decode(part.subarray(0, MAX_HEAD)));
+    sink.error(new FramingError(reason, this.#consumed, bytes, head.join("")));
   }
 
   /** Releases the given number of bytes after their line. */
   #release(bytes: number): void {
-    this.#taken += bytes;
-    this.#held = 0;
-    if (this.#tail.length > KEPT) this.#tail = NOTHING;
+    this.#consumed += bytes;
+    this.#tailLength = 0;
+    if (this.#tail.length > MAX_RETAINED) this.#tail = EMPTY;
   }
 }

@@ -6,7 +6,7 @@
  */
 
 export { type CallOptions, type ClientOptions, RpcClient, type RunOptions } from "./client.js";
-export { type Decoded, type FrameKind, decodeClient, decodeServer, encode, encodeFrame } from "./codec.js";
+export { type DecodedFrame, type FrameKind, decodeClient, decodeServer, encode, encodeFrame } from "./codec.js";
 export {
   AgentError,
   DecodeError,
@@ -14,8 +14,8 @@ export {
   type ErrorKind,
   NotInRevisionError,
   OtherDialectError,
-  type Refused,
   RefusedError,
+  type Rejection,
   RunFailedError,
   StalledError,
   TimedOutError,
@@ -34,6 +34,6 @@ export type { AnyTypes, DataOf, EventOf, ParamsOf, Spec } from "./spec.js";
 export type { Diagnostic, Direction, Tap } from "./tap.js";
 export { Termination, type TerminationReason } from "./termination.js";
 export type { Child, Exit, Transport } from "./transport.js";
-export type { Checked, Misfit, Validate } from "./validation.js";
+export type { TypeMismatch, ValidationTarget, Validator } from "./validation.js";
 export type { JsonObject, JsonValue, NoParams, UnknownVariant } from "./generated/types.js";
 export * from "./generated/index.js";

@@ -2,7 +2,7 @@
 
 import { DecodeError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
-import { MAX_DEPTH, type Member, type Members, type Seen, scanMembers } from "./scan.js";
+import { MAX_DEPTH, type Member, type Members, type StringCache, scanMembers } from "./scan.js";
 
 /** Objects of at least this length in UTF-16 units are parsed lazily. */
 export const LAZY_FROM = 4096;
@@ -12,7 +12,7 @@ export const LAZY_FROM = 4096;
  *
  * Fails with the error of `JSON.parse`.
  */
-export function parse(text: string, source: Source = ALONE): JsonValue {
+export function parse(text: string, source: Source = DEFAULT_SOURCE): JsonValue {
   const value = JSON.parse(text) as JsonValue;
   return source.mayEscape && text.includes("\\u") && /\\u[dD][89a-fA-F]/.test(text) ? (replaceLoneSurrogates(value) as JsonValue) : value;
 }
@@ -22,11 +22,11 @@ export interface Source {
   /** `true` if the line may contain a `\u` escape. */
   readonly mayEscape: boolean;
   /** Long strings of the preceding lines. */
-  readonly seen?: Seen;
+  readonly stringCache?: StringCache;
 }
 
 /** Origin of text that may contain an escape. */
-const ALONE: Source = { mayEscape: true };
+const DEFAULT_SOURCE: Source = { mayEscape: true };
 
 /** Writes a value as JSON in one line. Replaces lone surrogates by U+FFFD. */
 export function stringify(value: unknown): string {
@@ -63,7 +63,7 @@ const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[
  * `source` is the origin of the line. `members` are the scanned members of a long line. `report` receives,
  * for each value, the first number that no double represents.
  */
-export function parseObject(text: string, source?: Source, members: Members | string = "", report?: Report): JsonObject {
+export function parseObject(text: string, source?: Source, members: Members | string = "", report?: NumberReporter): JsonObject {
   if (text.length < LAZY_FROM) {
     let value: JsonValue;
     try {
@@ -72,23 +72,23 @@ export function parseObject(text: string, source?: Source, members: Members | st
       throw new DecodeError(reason(text, error), text);
     }
     if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      return look(value, text, report) as JsonObject;
+      return checkValue(value, text, report) as JsonObject;
     }
     throw new DecodeError(`expected an object, found ${nameOf(value)}`, text);
   }
-  const found = members || scanMembers(text, source?.seen);
+  const found = members || scanMembers(text, source?.stringCache);
   if (typeof found === "string") throw new DecodeError(found, text);
   return lazyObject(text, found, report);
 }
 
 /** Receives the text of an inexact number. */
-export type Report = (number: string) => void;
+export type NumberReporter = (number: string) => void;
 
 /**
  * Rejects a value that is nested too deep, and reports its first inexact number. Returns the value with the largest
  * double in place of numbers beyond it.
  */
-function look(value: JsonValue, text: string, report: Report | undefined): JsonValue {
+function checkValue(value: JsonValue, text: string, report: NumberReporter | undefined): JsonValue {
   if (!hasLarge(value, 0, text)) return value;
   const inexact = [...text.matchAll(NUMBERS)].flatMap(([, number]) => number ?? []).find((number) => !isExact(number));
   if (inexact === undefined) return value;
@@ -119,13 +119,13 @@ function isExact(number: string): boolean {
  * Key of the unparsed members: a function from a member's name to its value, or to a new value. It is a
  * symbol instead of a private name, so that the proxies of frameworks can access it.
  */
-const UNREAD = Symbol("unread");
+const PARSE_MEMBER = Symbol("unread");
 
 /** Parsed or assigned value. */
-type Value = [value: JsonValue];
+type ParsedValue = [value: JsonValue];
 
-interface Unread extends JsonObject {
-  [UNREAD](name: string, given?: Value): JsonValue;
+interface LazyObject extends JsonObject {
+  [PARSE_MEMBER](name: string, given?: ParsedValue): JsonValue;
 }
 
 /**
@@ -143,11 +143,11 @@ function accessor(name: string): PropertyDescriptor {
     found = {
       enumerable: true,
       configurable: true,
-      get(this: Unread): JsonValue {
-        return this[UNREAD](name);
+      get(this: LazyObject): JsonValue {
+        return this[PARSE_MEMBER](name);
       },
-      set(this: Unread, value: JsonValue): void {
-        this[UNREAD](name, [value]);
+      set(this: LazyObject, value: JsonValue): void {
+        this[PARSE_MEMBER](name, [value]);
       },
     };
     if (accessors.size < MAX_ACCESSORS) accessors.set(name, found);
@@ -155,28 +155,28 @@ function accessor(name: string): PropertyDescriptor {
   return found;
 }
 
-function lazyObject(text: string, members: Members, report?: Report): JsonObject {
+function lazyObject(text: string, members: Members, report?: NumberReporter): JsonObject {
   const object: JsonObject = {};
-  const parts = new Map<string, Member | Value>();
+  const parts = new Map<string, Member | ParsedValue>();
   for (const member of members) {
     const [name, start, end] = member;
     if (end - start < LAZY_FROM) {
-      define(object, name, part(text, start, end, report));
+      define(object, name, parsePart(text, start, end, report));
     } else {
       parts.set(name, member);
       Object.defineProperty(object, name, accessor(name));
     }
   }
-  const unread = (name: string, given?: Value): JsonValue => {
-    let found = given ?? (parts.get(name) as Member | Value);
+  const parseMember = (name: string, given?: ParsedValue): JsonValue => {
+    let found = given ?? (parts.get(name) as Member | ParsedValue);
     if (found.length > 1) {
       const [, start, end, inner] = found as Member;
-      found = [inner ? lazyObject(text, inner, report) : long(text, start, end, report)];
+      found = [inner ? lazyObject(text, inner, report) : parseLong(text, start, end, report)];
     }
-    parts.set(name, found as Value);
+    parts.set(name, found as ParsedValue);
     return found[0];
   };
-  if (parts.size > 0) Object.defineProperty(object, UNREAD, { value: unread, configurable: true });
+  if (parts.size > 0) Object.defineProperty(object, PARSE_MEMBER, { value: parseMember, configurable: true });
   return object;
 }
 
@@ -189,7 +189,7 @@ function define(object: JsonObject, name: string, value: JsonValue): JsonValue {
   return value;
 }
 
-function part(text: string, start: number, end: number, report?: Report): JsonValue {
+function parsePart(text: string, start: number, end: number, report?: NumberReporter): JsonValue {
   const raw = text.slice(start, end);
   let value: JsonValue;
   try {
@@ -197,13 +197,13 @@ function part(text: string, start: number, end: number, report?: Report): JsonVa
   } catch (error) {
     throw new DecodeError(reason(text, error), text);
   }
-  return look(value, raw, report);
+  return checkValue(value, raw, report);
 }
 
 /** Parses a long value below the scanned levels. */
-function long(text: string, start: number, end: number, report?: Report): JsonValue {
+function parseLong(text: string, start: number, end: number, report?: NumberReporter): JsonValue {
   const isObject = text.charCodeAt(start) === 0x7b;
-  return isObject ? parseObject(text.slice(start, end), undefined, "", report) : part(text, start, end, report);
+  return isObject ? parseObject(text.slice(start, end), undefined, "", report) : parsePart(text, start, end, report);
 }
 
 function nameOf(value: JsonValue): string {

@@ -2,11 +2,11 @@
 
 import { commandLine } from "./connection/writer.js";
 import { UsageError } from "./error.js";
-import { type Lines, row } from "./spec.js";
+import { type LineRules, row } from "./spec.js";
 
 type Names = Readonly<Record<string, string>>;
 
-export const lines: Lines = {
+export const lines: LineRules = {
   write(spec, command, id, params, known) {
     const plain = (params: object): string => commandLine(spec, command, id, params);
     const names = row(spec.commands, command)?.renamed;
@@ -15,12 +15,12 @@ export const lines: Lines = {
     // a revision.
     if (revision === undefined) {
       if (names === undefined) return plain(params);
-      const line = plain({ ...params, ...alsoCalled(params, names) });
+      const line = plain({ ...params, ...withAliases(params, names) });
       const longest = Math.min(...(spec.revisions ?? []).map((one) => one.longest ?? Infinity));
       return byteLength(line) > longest ? plain(params) : line;
     }
     const own = revision.renamed?.[command];
-    const line = plain(own === undefined ? params : renamed(params, own));
+    const line = plain(own === undefined ? params : renameParams(params, own));
     lines.check(known, command, line);
     return line;
   },
@@ -42,14 +42,14 @@ function byteLength(line: string): number {
 }
 
 /** Returns the renamed members under their new names, if these are absent. */
-function alsoCalled(params: object, names: Names): object {
+function withAliases(params: object, names: Names): object {
   const members = params as Readonly<Record<string, unknown>>;
   const both = Object.entries(names).filter(([name, later]) => name in members && !(later in members));
   return Object.fromEntries(both.map(([name, later]) => [later, members[name]]));
 }
 
 /** Returns the parameters with the new names, in their order. */
-function renamed(params: object, names: Names): object {
+function renameParams(params: object, names: Names): object {
   const entries = Object.entries(params).map(([name, value]) => {
     const later = Object.hasOwn(names, name) ? names[name] : undefined;
     return [later === undefined || later in params ? name : later, value] as const;

@@ -2,11 +2,11 @@ import type { UnknownEvent } from "./event.js";
 import type { UnknownVariant } from "./generated/types.js";
 
 /** Types outside of the declaration. */
-type Undeclared = UnknownEvent | UnknownVariant;
+type UndeclaredEvent = UnknownEvent | UnknownVariant;
 
 /** Functions for each type, and for all other types. */
 export type Arms<E extends { readonly type: string }, R> = {
-  readonly [K in Exclude<E, Undeclared>["type"]]: (value: Extract<E, { readonly type: K }>) => R;
+  readonly [K in Exclude<E, UndeclaredEvent>["type"]]: (value: Extract<E, { readonly type: K }>) => R;
 } & {
   /** Function for undeclared types. */
   readonly _: (value: UnknownEvent | { readonly type: string }) => R;

@@ -2,25 +2,25 @@
 
 import { RunFailedError } from "./error.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
-import type { OutcomeRule, Told } from "./spec.js";
+import type { OutcomeRule, ReportedOutcome } from "./spec.js";
 
-export type { OutcomeRule, Told };
+export type { OutcomeRule, ReportedOutcome };
 
 /** Outcome of a completed run. */
-export type Verdict = "done" | "aborted" | RunFailedError;
+export type RunOutcome = "done" | "aborted" | RunFailedError;
 
-type Found = JsonValue | undefined;
+type FrameValue = JsonValue | undefined;
 
 /** Outcome of a run so far. */
-export class Standing {
-  #told: Told | undefined;
+export class OutcomeTracker {
+  #outcome: ReportedOutcome | undefined;
   #message: string | undefined;
   #code: string | undefined;
   #retryable = false;
-  #isStopped = false;
+  #isAborted = false;
 
   /** Applies the rules to an event. */
-  hear(rules: readonly OutcomeRule[], body: JsonObject): void {
+  observe(rules: readonly OutcomeRule[], body: JsonObject): void {
     for (const rule of rules) {
       const list = rule.over === undefined ? [body] : at(body, rule.over);
       if (Array.isArray(list)) for (const item of list) this.#apply(rule, item);
@@ -28,50 +28,50 @@ export class Standing {
   }
 
   /** Records that the agent has acknowledged an abort. */
-  stop(): void {
-    this.#isStopped = true;
+  abortAcknowledged(): void {
+    this.#isAborted = true;
   }
 
   /** Records that the prompt was rejected during its run. */
-  refuse(message: string, code: string | undefined): void {
-    if (this.#told !== "failed") this.#message = message;
-    this.#told = "failed";
+  reject(message: string, code: string | undefined): void {
+    if (this.#outcome !== "failed") this.#message = message;
+    this.#outcome = "failed";
     this.#code ??= code;
   }
 
   /** `true` if the run failed or was aborted according to its events. */
-  get isAmiss(): boolean {
-    return this.#told === "failed" || this.#told === "aborted";
+  get isUnsuccessful(): boolean {
+    return this.#outcome === "failed" || this.#outcome === "aborted";
   }
 
   /** Returns the outcome if the run ends now. */
-  verdict(): Verdict {
-    if (this.#told === "aborted") return "aborted";
-    if (this.#told === "failed" && !this.#isStopped) {
+  outcome(): RunOutcome {
+    if (this.#outcome === "aborted") return "aborted";
+    if (this.#outcome === "failed" && !this.#isAborted) {
       return new RunFailedError(this.#message ?? "the agent does not say why", this.#code, this.#retryable);
     }
-    return this.#isStopped && this.#told !== "fine" ? "aborted" : "done";
+    return this.#isAborted && this.#outcome !== "fine" ? "aborted" : "done";
   }
 
-  #apply(rule: OutcomeRule, value: Found): void {
+  #apply(rule: OutcomeRule, value: FrameValue): void {
     const holds = ({ is: [path = "", wanted] = [], has = path }: NonNullable<OutcomeRule["when"]>[number]): boolean => {
       const found = at(value, has);
-      return wanted === undefined ? found !== undefined : word(found) === wanted;
+      return wanted === undefined ? found !== undefined : scalarText(found) === wanted;
     };
     if (!(rule.when ?? []).every(holds)) return;
-    const [path, words] = rule.words ?? ["", undefined];
-    const said = words === undefined ? undefined : word(at(value, path));
-    const told = (said !== undefined && words !== undefined && Object.hasOwn(words, said) ? words[said] : rule.told) ?? "fine";
+    const [path, values] = rule.valueOutcomes ?? ["", undefined];
+    const text = values === undefined ? undefined : scalarText(at(value, path));
+    const outcome = (text !== undefined && values !== undefined && Object.hasOwn(values, text) ? values[text] : rule.outcome) ?? "fine";
     // A failure persists until the next answer of the model.
-    if (told === "retried") this.#retryable = true;
-    else if (told === "failed") {
-      const before = this.#told === "failed" ? { message: this.#message, code: this.#code } : {};
-      this.#told = told;
+    if (outcome === "retried") this.#retryable = true;
+    else if (outcome === "failed") {
+      const before = this.#outcome === "failed" ? { message: this.#message, code: this.#code } : {};
+      this.#outcome = outcome;
       this.#message = first(value, rule.message) ?? rule.text ?? before.message;
       this.#code = first(value, rule.code) ?? before.code;
       this.#retryable ||= rule.retryable === true;
     } else {
-      this.#told = told;
+      this.#outcome = outcome;
       this.#message = this.#code = undefined;
       this.#retryable = false;
     }
@@ -79,7 +79,7 @@ export class Standing {
 }
 
 /** Returns the value at a path, or `undefined` for null. */
-export function at(value: Found, path: string): Found {
+export function at(value: FrameValue, path: string): FrameValue {
   let found = value;
   for (const name of path.split(".")) {
     const isObject = typeof found === "object" && found !== null && !Array.isArray(found);
@@ -89,12 +89,12 @@ export function at(value: Found, path: string): Found {
 }
 
 /** Returns a value in the form that rules use. */
-export function word(value: Found): string | undefined {
+export function scalarText(value: FrameValue): string | undefined {
   return value === undefined || typeof value === "object" ? undefined : String(value);
 }
 
 /** Returns the first of these members with a value, as text. */
-function first(value: Found, paths: readonly string[] = []): string | undefined {
+function first(value: FrameValue, paths: readonly string[] = []): string | undefined {
   const found = paths.map((path) => at(value, path)).find((member) => member !== undefined);
-  return word(found) ?? (found === undefined ? undefined : JSON.stringify(found));
+  return scalarText(found) ?? (found === undefined ? undefined : JSON.stringify(found));
 }

@@ -21,13 +21,13 @@ export const DEFAULT_QUEUE_BYTES = 64 * 1024 * 1024;
 export type Overflow = "block" | "coalesce" | "detach";
 
 /** Outcome of a push. A `full` item is not in the queue and must wait for room. */
-export type Pushed = "queued" | "dropped" | "full";
+export type PushResult = "queued" | "dropped" | "full";
 
 /**
  * Size of queued items beyond which the reader lets the subscriber run first. Recently written memory is fast
  * to read.
  */
-const AHEAD = 16 * 1024;
+const YIELD_THRESHOLD = 16 * 1024;
 
 /** Item of a queue. */
 export interface Item {
@@ -36,7 +36,7 @@ export interface Item {
   readonly key: string | undefined;
 }
 
-interface Taker<T> {
+interface Consumer<T> {
   take(item: T): void;
   end(error: unknown): void;
 }
@@ -48,16 +48,16 @@ export class Queue<T extends Item> {
   #items: T[] = [];
   #head = 0;
   #size = 0;
-  #takers: Taker<T>[] = [];
+  #consumers: Consumer<T>[] = [];
   /** Listener that receives every item at once, in place of single reads. */
-  #listener: Taker<T> | undefined;
+  #listener: Consumer<T> | undefined;
   #waiting: (() => void)[] = [];
   #idle: () => void = () => undefined;
   /** `true` if no item was consumed since the last call of `idle`. */
-  #waitedFor = false;
+  #isInactive = false;
   #state: "open" | "detached" | "closed" = "open";
   #error: unknown;
-  #isToldOfEnd = false;
+  #isEndDelivered = false;
   #subscribed = true;
   #drained: (() => void)[] = [];
   /**
@@ -112,8 +112,8 @@ export class Queue<T extends Item> {
    * `undefined` if the queue is short, or if the subscriber consumed nothing since the last call.
    */
   idle(): Promise<void> | undefined {
-    if (this.#size <= AHEAD || this.#waitedFor) return undefined;
-    this.#waitedFor = true;
+    if (this.#size <= YIELD_THRESHOLD || this.#isInactive) return undefined;
+    this.#isInactive = true;
     return new Promise((resolve) => (this.#idle = resolve));
   }
 
@@ -131,11 +131,11 @@ export class Queue<T extends Item> {
   }
 
   /** Queues an item, unless it is dropped or must wait. */
-  push(item: T): Pushed {
+  push(item: T): PushResult {
     if (!this.#subscribed || this.#state !== "open") return this.#drop();
-    const taker = this.#listener ?? this.#takers.shift();
-    if (taker !== undefined) {
-      taker.take(item);
+    const consumer = this.#listener ?? this.#consumers.shift();
+    if (consumer !== undefined) {
+      consumer.take(item);
       return "queued";
     }
     if (this.#hasRoom(item.size) || (!this.isReachable && this.#overflow === "block")) return this.#add(item);
@@ -155,14 +155,14 @@ export class Queue<T extends Item> {
     return "queued";
   }
 
-  #add(item: T): Pushed {
+  #add(item: T): PushResult {
     this.#items.push(item);
     this.#size += item.size;
     return "queued";
   }
 
   /** Resolves when an item of that size no longer has to wait: it fits or will be dropped. */
-  async room(size: number): Promise<void> {
+  async waitForRoom(size: number): Promise<void> {
     while (this.#subscribed && this.#state === "open" && !this.#lossy && this.isReachable && !this.#hasRoom(size)) {
       const woken = new Promise<void>((resolve) => this.#waiting.push(resolve));
       const patience = this.#patience;
@@ -182,7 +182,7 @@ export class Queue<T extends Item> {
       const end = (error: unknown): void =>
         error === undefined ? resolve({ done: true, value: undefined }) : reject(error);
       if (this.#state === "open" && this.#subscribed) {
-        this.#takers.push({ take: (item) => resolve({ done: false, value: view(item) }), end });
+        this.#consumers.push({ take: (item) => resolve({ done: false, value: view(item) }), end });
       } else {
         this.#settle();
         end(this.#takeError());
@@ -222,8 +222,8 @@ export class Queue<T extends Item> {
       this.#error = error;
     }
     this.#wake();
-    for (const taker of this.#ending()) {
-      taker.end(this.#takeError());
+    for (const consumer of this.#takeConsumers()) {
+      consumer.end(this.#takeError());
       this.#settle();
     }
   }
@@ -235,7 +235,7 @@ export class Queue<T extends Item> {
     this.#head = 0;
     this.#size = 0;
     this.#idle();
-    for (const taker of this.#ending()) taker.end(undefined);
+    for (const consumer of this.#takeConsumers()) consumer.end(undefined);
     this.#settle();
     this.#wake();
   }
@@ -261,7 +261,7 @@ export class Queue<T extends Item> {
     this.#head++;
     this.#taken++;
     this.#size -= item.size;
-    this.#waitedFor = false;
+    this.#isInactive = false;
     if (this.#head === this.#items.length) {
       this.#items = [];
       this.#head = 0;
@@ -275,11 +275,11 @@ export class Queue<T extends Item> {
   }
 
   /** Removes and returns all pending readers. */
-  #ending(): Taker<T>[] {
-    const ending = this.#takers.splice(0);
-    if (this.#listener !== undefined) ending.push(this.#listener);
+  #takeConsumers(): Consumer<T>[] {
+    const consumers = this.#consumers.splice(0);
+    if (this.#listener !== undefined) consumers.push(this.#listener);
     this.#listener = undefined;
-    return ending;
+    return consumers;
   }
 
   #settle(): void {
@@ -287,8 +287,8 @@ export class Queue<T extends Item> {
   }
 
   #takeError(): unknown {
-    if (this.#isToldOfEnd) return undefined;
-    this.#isToldOfEnd = true;
+    if (this.#isEndDelivered) return undefined;
+    this.#isEndDelivered = true;
     if (this.#state === "detached") return new DetachedError(this.#dropped);
     // A subscriber that has left receives no error about losses.
     return this.#error ?? (this.#lost > 0 && this.#subscribed ? new DetachedError(this.#lost) : undefined);
@@ -298,7 +298,7 @@ export class Queue<T extends Item> {
     return this.#head === this.#items.length || this.#size + size <= this.#cap;
   }
 
-  #drop(): Pushed {
+  #drop(): PushResult {
     this.#dropped++;
     return "dropped";
   }

@@ -3,9 +3,9 @@
 import { OtherDialectError } from "./error.js";
 import type { JsonObject } from "./generated/types.js";
 import { redact } from "./redact.js";
-import type { AnyTypes, Recognised, Spec } from "./spec.js";
+import type { AnyTypes, DialectVocabulary, Spec } from "./spec.js";
 
-export type { Recognised };
+export type { DialectVocabulary };
 
 /** Length of the frame in an error, in characters. */
 const SHOWN = 100;

@@ -1,6 +1,6 @@
 /** Redaction of keys in text, before any observer receives the text. */
 
-import { ENVELOPES, KEYS, type KeyShape, MEMBERS, REDACTED, SEALED, SUFFIX_LENGTH } from "./generated/secrets.js";
+import { ENVELOPES, KEYS, type KeyShape, MEMBERS, REDACTED, SECRET_EVENTS, SUFFIX_LENGTH } from "./generated/secrets.js";
 import { type Members, scanMembers } from "./scan.js";
 
 export { REDACTED };
@@ -19,7 +19,7 @@ const BEGINNINGS = new RegExp(KEYS.map(beginning).join("|"));
  * With `isCut`, the frame may end early, and an incomplete key at its end is replaced too.
  */
 export function redact(frame: string, isCut = false): string {
-  const shown = sealed(frame);
+  const shown = stripPayload(frame);
   if (shown !== undefined) return shown;
   let out = "";
   let copied = 0;
@@ -55,20 +55,20 @@ export function redact(frame: string, isCut = false): string {
  * Returns `true` if only the type of the frame may have to be shown: the text contains such a type, or
  * escapes that may spell one.
  */
-export function maySeal(text: string): boolean {
+export function mayStripPayload(text: string): boolean {
   return text.includes("\\u00") || QUOTED.some((type) => text.includes(type));
 }
 
 /** Types of such frames, as strings. */
-const QUOTED = SEALED.map((type) => `"${type}"`);
+const QUOTED = SECRET_EVENTS.map((type) => `"${type}"`);
 
 /**
  * Returns the visible part of a frame of which only the type may be shown; `undefined` for any other frame.
  * `members` are its scanned members.
  */
-export function sealed(frame: string, members?: Members | string): string | undefined {
-  const types = members || maySeal(frame) ? typesIn(frame, true, members) : [];
-  const type = SEALED.find((type) => types?.includes(type) ?? plainLetters(frame).includes(`"${type}"`));
+export function stripPayload(frame: string, members?: Members | string): string | undefined {
+  const types = members || mayStripPayload(frame) ? typesIn(frame, true, members) : [];
+  const type = SECRET_EVENTS.find((type) => types?.includes(type) ?? plainLetters(frame).includes(`"${type}"`));
   if (type === undefined) return undefined;
   const outer = types?.at(-1);
   const envelope = ENVELOPES.find((member) => member === outer);

@@ -6,7 +6,7 @@
  */
 
 import type { JsonValue } from "./generated/types.js";
-import type { AnyTypes, RevisionSpec, Sign, Spec } from "./spec.js";
+import type { AnyTypes, Fingerprint, RevisionSpec, Spec } from "./spec.js";
 
 /** Name for the newest revision. */
 const LATEST = "latest";
@@ -15,9 +15,9 @@ const LATEST = "latest";
  * Returns the name of the revision for `REVISION`, `NAME@REVISION` or `latest`; `undefined` if it does not
  * exist.
  */
-export function revisionOf(spec: Spec<AnyTypes>, asked: string): string | undefined {
+export function revisionOf(spec: Spec<AnyTypes>, requested: string): string | undefined {
   const names = namesOf(spec);
-  const name = asked.startsWith(`${spec.name}@`) ? asked.slice(spec.name.length + 1) : asked;
+  const name = requested.startsWith(`${spec.name}@`) ? requested.slice(spec.name.length + 1) : requested;
   if (name === LATEST) return names.at(-1);
   return names.find((known) => known === name);
 }
@@ -28,33 +28,33 @@ export function namesOf(spec: Spec<AnyTypes>): string[] {
 }
 
 /** Command that the agent's revision lacks, with the agent's revision and the revisions that have it. */
-export interface Lack {
+export interface MissingCommand {
   readonly revision: string;
   readonly known: string;
 }
 
 /** Frame that the named revision does not send, with both the named revision and the detected one. */
 export interface Contradiction {
-  readonly told: string;
+  readonly named: string;
   readonly seen: string;
 }
 
 /** Knowledge about the agent's revision. */
-export class Known {
+export class RevisionDetector {
   /** `true` if no further frame can narrow down the revision. */
   isSettled: boolean;
   readonly #dialect: string;
   readonly #revisions: readonly RevisionSpec[];
   /** Index of the revision that the caller named. */
-  readonly #told: number | undefined;
+  readonly #namedIndex: number | undefined;
   #oldest = 0;
   #youngest: number;
 
-  constructor(spec: Spec<AnyTypes>, told?: string) {
+  constructor(spec: Spec<AnyTypes>, named?: string) {
     this.#dialect = spec.name;
     this.#revisions = spec.revisions ?? [];
-    const place = this.#revisions.findIndex(({ name }) => name === told);
-    this.#told = place < 0 ? undefined : place;
+    const place = this.#revisions.findIndex(({ name }) => name === named);
+    this.#namedIndex = place < 0 ? undefined : place;
     this.#youngest = Math.max(0, this.#revisions.length - 1);
     this.isSettled = !this.#isOpen(this.#oldest, this.#youngest);
   }
@@ -72,73 +72,73 @@ export class Known {
 
   /** Processes an event. `isBare` means that the event had no envelope. */
   event(type: unknown, body: object, isBare: boolean): Contradiction | undefined {
-    return this.#look((sign) => sign.isBare === isBare || (sign.event === type && fits(sign, body)));
+    return this.#observe((fingerprint) => fingerprint.isBare === isBare || (fingerprint.event === type && matches(fingerprint, body)));
   }
 
   /** Processes the data of a successful response. */
   answer(command: string, data: JsonValue | undefined): Contradiction | undefined {
     const object = typeof data === "object" && data !== null ? data : {};
-    return this.#look((sign) => sign.answer === command && (sign.member ? fits(sign, object) : data === undefined));
+    return this.#observe((fingerprint) => fingerprint.answer === command && (fingerprint.member ? matches(fingerprint, object) : data === undefined));
   }
 
   /** Returns the lack of a command in all candidate revisions, if other revisions have it. */
-  lacks(command: string): Lack | undefined {
+  lacks(command: string): MissingCommand | undefined {
     const [from, to] = this.#possible;
     const possible = this.#revisions.slice(from, to + 1);
     if (possible.length === 0 || !possible.every(({ lacks }) => lacks.includes(command))) return undefined;
-    return { revision: this.id(this.#revisions[to]), known: this.#having(command) };
+    return { revision: this.id(this.#revisions[to]), known: this.#revisionsWith(command) };
   }
 
   /**
    * Processes the agent's rejection of an unknown command. Returns the lack if other revisions have the
    * command.
    */
-  unknown(command: string): Lack | undefined {
+  rejectedCommand(command: string): MissingCommand | undefined {
     const [from, to] = this.#possible;
     for (let place = to; place >= from; place--) {
       if (!this.#revisions[place]?.lacks.includes(command)) continue;
       this.#youngest = Math.min(this.#youngest, place);
-      this.#narrowed();
-      return { revision: this.id(this.#revisions[place]), known: this.#having(command) };
+      this.#checkConflict();
+      return { revision: this.id(this.#revisions[place]), known: this.#revisionsWith(command) };
     }
     return undefined;
   }
 
-  /** Returns `true` if a frame can still distinguish these revisions: some revision after the first has a sign. */
+  /** Returns `true` if a frame can still distinguish these revisions: some revision after the first has a fingerprint. */
   #isOpen(from: number, to: number): boolean {
     return this.#revisions.slice(from + 1, to + 1).some(({ shows, excludes }) => shows.length + excludes.length > 0);
   }
 
   get #possible(): readonly [number, number] {
-    return this.#told === undefined ? [this.#oldest, this.#youngest] : [this.#told, this.#told];
+    return this.#namedIndex === undefined ? [this.#oldest, this.#youngest] : [this.#namedIndex, this.#namedIndex];
   }
 
-  #having(command: string): string {
+  #revisionsWith(command: string): string {
     const having = this.#revisions.filter(({ lacks }) => !lacks.includes(command));
     return having.map((revision) => this.id(revision)).join(", ");
   }
 
-  #look(isSeen: (sign: Sign) => boolean): Contradiction | undefined {
+  #observe(isSeen: (fingerprint: Fingerprint) => boolean): Contradiction | undefined {
     if (this.isSettled) return undefined;
     this.#revisions.forEach(({ shows, excludes }, place) => {
       if (shows.some(isSeen)) this.#oldest = Math.max(this.#oldest, place);
       if (excludes.some(isSeen)) this.#youngest = Math.min(this.#youngest, Math.max(0, place - 1));
     });
-    return this.#narrowed();
+    return this.#checkConflict();
   }
 
-  #narrowed(): Contradiction | undefined {
+  #checkConflict(): Contradiction | undefined {
     // If frames contradict each other, a present feature outweighs an absent one.
     if (this.#oldest > this.#youngest) this.#youngest = this.#oldest;
-    const told = this.#told;
-    const isYounger = told !== undefined && told < this.#oldest;
-    const isOlder = told !== undefined && told > this.#youngest;
+    const namedIndex = this.#namedIndex;
+    const isYounger = namedIndex !== undefined && namedIndex < this.#oldest;
+    const isOlder = namedIndex !== undefined && namedIndex > this.#youngest;
     this.isSettled = !this.#isOpen(this.#oldest, this.#youngest) || isYounger || isOlder;
-    if (told === undefined || (!isYounger && !isOlder)) return undefined;
-    return { told: this.id(this.#revisions[told]), seen: this.id(this.#revisions[isYounger ? this.#oldest : this.#youngest]) };
+    if (namedIndex === undefined || (!isYounger && !isOlder)) return undefined;
+    return { named: this.id(this.#revisions[namedIndex]), seen: this.id(this.#revisions[isYounger ? this.#oldest : this.#youngest]) };
   }
 }
 
-function fits({ member, isAbsent = false }: Sign, object: object): boolean {
+function matches({ member, isAbsent = false }: Fingerprint, object: object): boolean {
   return member === undefined || Object.hasOwn(object, member) !== isAbsent;
 }

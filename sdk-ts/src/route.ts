@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "./generated/types.js";
 import { type AnyTypes, type Spec, row } from "./spec.js";
 
 /** Routed line from the agent. */
-export type Routed =
+export type RoutedFrame =
   | {
       readonly kind: "answer";
       /** Id; `undefined` if it is absent, or null in JSON-RPC. */
@@ -36,7 +36,7 @@ export type Routed =
  *
  * Fails with a {@link DecodeError} for any other frame.
  */
-export function route(spec: Spec<AnyTypes>, frame: JsonObject, raw: string): Routed {
+export function route(spec: Spec<AnyTypes>, frame: JsonObject, raw: string): RoutedFrame {
   return spec.framing === "json-rpc" ? jsonRpc(spec, frame, raw) : flat(spec, frame, raw);
 }
 
@@ -53,7 +53,7 @@ function object(value: JsonValue | undefined): JsonObject | undefined {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? value : undefined;
 }
 
-function flat(spec: Spec, frame: JsonObject, raw: string): Routed {
+function flat(spec: Spec, frame: JsonObject, raw: string): RoutedFrame {
   const type = text(frame["type"]);
   if (type === undefined) throw new DecodeError("the frame has no `type`", raw);
   if (type === "response") {
@@ -80,7 +80,7 @@ function flat(spec: Spec, frame: JsonObject, raw: string): Routed {
   return { kind: "event", type, body: frame, session: undefined };
 }
 
-function jsonRpc(spec: Spec, frame: JsonObject, raw: string): Routed {
+function jsonRpc(spec: Spec, frame: JsonObject, raw: string): RoutedFrame {
   const { id } = frame;
   const method = text(frame["method"]);
   if (method !== undefined) {
@@ -103,7 +103,7 @@ function jsonRpc(spec: Spec, frame: JsonObject, raw: string): Routed {
 }
 
 /** Returns `true` if the declaration names the command, event or dialog. */
-export function isKnown(spec: Spec<AnyTypes>, routed: Routed): boolean {
+export function isKnown(spec: Spec<AnyTypes>, routed: RoutedFrame): boolean {
   switch (routed.kind) {
     case "answer":
       return !routed.success || routed.command === undefined || row(spec.commands, routed.command) !== undefined;

@@ -111,7 +111,7 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
   #dispatch(): Map<string, Set<Listener>> {
     const listeners = new Map<string, Set<Listener>>();
     const reader = this.source.reader();
-    const tell = ({ type, body, spec }: EventFrame): void => {
+    const notify = ({ type, body, spec }: EventFrame): void => {
       if (spec === undefined) return;
       for (const listener of listeners.get(type) ?? []) {
         try {
@@ -122,7 +122,7 @@ export abstract class EventStream<T extends AnyTypes> implements AsyncIterable<E
         }
       }
     };
-    queueMicrotask(() => void reader.forEach(tell).catch(() => undefined));
+    queueMicrotask(() => void reader.forEach(notify).catch(() => undefined));
     return listeners;
   }
 
@@ -221,9 +221,9 @@ export class Run<T extends AnyTypes> extends EventStream<T> {
    */
   async wait(): Promise<RunResult<T>> {
     this.source.awaitEnd();
-    const { by, last, confirmed, verdict } = await this.#slot.ended;
+    const { by, last, confirmed, outcome } = await this.#slot.ended;
     await this.source.drained();
-    const failure = verdict instanceof RunFailedError ? verdict : undefined;
-    return { endedBy: by, last: last && eventOf<T>(last), confirmed, aborted: verdict === "aborted", failure };
+    const failure = outcome instanceof RunFailedError ? outcome : undefined;
+    return { endedBy: by, last: last && eventOf<T>(last), confirmed, aborted: outcome === "aborted", failure };
   }
 }

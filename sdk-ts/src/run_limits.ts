@@ -3,7 +3,7 @@
 import { RunFailedError, UsageError } from "./error.js";
 import { measures } from "./generated/measures.js";
 import type { JsonObject, JsonValue } from "./generated/types.js";
-import { at, word } from "./outcome.js";
+import { at, scalarText } from "./outcome.js";
 
 /** Limits of a run; an absent member is no limit. */
 export interface Limits {
@@ -40,7 +40,7 @@ export interface Measures {
 /** Meter of the usage of one run. */
 export interface Meter {
   /** Processes an event of the run. */
-  hear(type: string, body: JsonObject): void;
+  observe(type: string, body: JsonObject): void;
   /** Ends the measurement, because the run has ended. */
   end(): void;
 }
@@ -101,7 +101,7 @@ class RunMeter implements Meter {
     this.#reached = undefined;
   }
 
-  hear(type: string, body: JsonObject): void {
+  observe(type: string, body: JsonObject): void {
     const { turn, cost, call, result } = this.#measures;
     if (cost?.[0] === type) {
       const value = at(body, cost[1]);
@@ -165,7 +165,7 @@ function digest(long: string): string {
 }
 
 function text(value: JsonValue | undefined): string {
-  return word(value) ?? "";
+  return scalarText(value) ?? "";
 }
 
 /** Returns the value with sorted members in all its objects. */

@@ -12,16 +12,16 @@ import type { RunEnd } from "./spec.js";
  * Time limit for the start of an accepted prompt, in milliseconds. Afterwards the tracker queries the state.
  * Prompts that an extension handles never start a run.
  */
-export const BEGIN_WITHIN = 500;
+export const START_WITHIN = 500;
 
 /** Pause before the next query of an agent that is busy without visible events, in milliseconds. */
-const LOOK_AGAIN = 250;
+const POLL_INTERVAL = 250;
 
 /** Maximum number of doublings of that pause after an unreadable line, because the work may take long. */
 const DOUBLINGS = 4;
 
 /** Number of unanswered state queries after an unreadable line. */
-const STATE_ASKED = 3;
+const MAX_STATE_QUERIES = 3;
 
 /**
  * Time limit of a run without new work after an acknowledged abort, in milliseconds. Then the run is over.
@@ -82,27 +82,27 @@ export type Action =
 export class RunTracker {
   #phase: "waiting" | "running" | "asking" | "gap" | "over" = "waiting";
   #answered = false;
-  #begun = false;
+  #hasStarted = false;
   /** `true` if the agent was idle at the last query, before any work began. */
   #isIdle = false;
   /** `true` if an event of the session arrived. */
-  #heard = false;
+  #hasEvent = false;
   /** `true` if the last relevant event shows that the run may be over. */
-  #mayBeOver = false;
+  #mayBeEnded = false;
   /** Requested time since the acknowledged abort; `undefined` without one, or after new work. */
   #stopping: number | undefined;
   /** `true` if the last event may be in an unreadable line, because no readable event ended the run. */
   #isLost = false;
   /** Numbers of busy and of unanswered queries since that line. */
-  #busy = 0;
-  #mute = 0;
+  #busyQueries = 0;
+  #failedQueries = 0;
 
   /** Creates a tracker. The rules are replaced once the agent's revision is known. */
   constructor(public rules: RunEnd) {}
 
   /** `true` if work of the run was seen. */
-  get hasBegun(): boolean {
-    return this.#begun;
+  get hasStarted(): boolean {
+    return this.#hasStarted;
   }
 
   /** `true` if the agent confirmed the end. False if the connection ended before the confirmation. */
@@ -115,73 +115,73 @@ export class RunTracker {
       case "answered":
         this.#answered = true;
         if (this.rules.answerEnds) return this.#end("answer");
-        return this.#phase === "waiting" && this.rules.barrier ? this.#later(BEGIN_WITHIN) : undefined;
+        return this.#phase === "waiting" && this.rules.barrier ? this.#wakeAfter(START_WITHIN) : undefined;
       case "begins":
       case "holds":
-        this.#begun = true;
-        this.#mayBeOver = this.#isLost = false;
+        this.#hasStarted = true;
+        this.#mayBeEnded = this.#isLost = false;
         this.#stopping = undefined;
         this.#phase = "running";
         return undefined;
       case "heard":
-        this.#heard = true;
+        this.#hasEvent = true;
         return undefined;
       case "may_end":
         // An end before the start belongs to earlier work.
-        return this.#begun ? this.#mayEnd() : undefined;
+        return this.#hasStarted ? this.#mayEnd() : undefined;
       case "replaced":
         return this.#mayEnd();
       case "ends":
         // Without a barrier, a queued prompt joins the work that began earlier.
-        return this.#begun || (this.rules.barrier === undefined && this.#answered && this.#heard) ? this.#end("event") : undefined;
+        return this.#hasStarted || (this.rules.barrier === undefined && this.#answered && this.#hasEvent) ? this.#end("event") : undefined;
       case "stopped":
         return this.#stop();
       case "closed":
         // No further event arrives. Only an earlier state response can have confirmed the end.
-        if (!this.#mayBeOver || !(this.#answered || this.rules.answerEnds)) return undefined;
+        if (!this.#mayBeEnded || !(this.#answered || this.rules.answerEnds)) return undefined;
         this.isCertain = this.#phase === "gap";
         return this.#end("event");
       case "lost":
         if (!(this.rules.state ?? this.rules.barrier)) return undefined;
         // The response that ends such a run is not in the line of its last event.
-        this.#isLost = !this.#mayBeOver || this.rules.answerEnds;
-        this.#busy = this.#mute = 0;
-        return this.#ask();
+        this.#isLost = !this.#mayBeEnded || this.rules.answerEnds;
+        this.#busyQueries = this.#failedQueries = 0;
+        return this.#queryState();
       case "busy":
         if (this.#phase !== "asking") return undefined;
         this.#isIdle = false;
-        return this.#lookAgain();
+        return this.#scheduleQuery();
       case "no_state":
-        if (this.#phase === "asking" && this.#isLost && ++this.#mute < STATE_ASKED) return this.#lookAgain();
-        return this.#phase === "asking" ? this.#wait() : undefined;
+        if (this.#phase === "asking" && this.#isLost && ++this.#failedQueries < MAX_STATE_QUERIES) return this.#scheduleQuery();
+        return this.#phase === "asking" ? this.#confirmIdle() : undefined;
       case "idle":
-        return this.#phase === "asking" ? this.#wait() : undefined;
+        return this.#phase === "asking" ? this.#confirmIdle() : undefined;
       case "elapsed":
-        if (this.#phase === "gap") return this.#over();
+        if (this.#phase === "gap") return this.#endConfirmed();
         if (this.#stopping !== undefined && (this.#phase === "waiting" || this.#phase === "running")) {
-          return this.rules.barrier === undefined ? this.#giveUp() : this.#ask();
+          return this.rules.barrier === undefined ? this.#endAborted() : this.#queryState();
         }
-        return this.#phase === "waiting" && (this.#answered || this.#isLost) ? this.#ask() : undefined;
+        return this.#phase === "waiting" && (this.#answered || this.#isLost) ? this.#queryState() : undefined;
     }
   }
 
   #mayEnd(): Action {
-    this.#mayBeOver = true;
+    this.#mayBeEnded = true;
     if (this.rules.answerEnds) return undefined;
-    this.#begun = true;
+    this.#hasStarted = true;
     this.#isLost = false;
-    return this.rules.barrier ? this.#ask() : this.#wait();
+    return this.rules.barrier ? this.#queryState() : this.#confirmIdle();
   }
 
   /** Schedules another query while work continues. */
-  #lookAgain(): Action {
+  #scheduleQuery(): Action {
     if (this.#stopping !== undefined) {
-      if (this.#stopping >= STOP_WITHIN) return this.#giveUp();
-      this.#stopping += LOOK_AGAIN;
+      if (this.#stopping >= STOP_WITHIN) return this.#endAborted();
+      this.#stopping += POLL_INTERVAL;
     }
-    const doublings = this.#isLost && this.#stopping === undefined ? this.#busy : 0;
-    this.#busy = Math.min(DOUBLINGS, this.#busy + 1);
-    return this.#later(LOOK_AGAIN * 2 ** doublings);
+    const doublings = this.#isLost && this.#stopping === undefined ? this.#busyQueries : 0;
+    this.#busyQueries = Math.min(DOUBLINGS, this.#busyQueries + 1);
+    return this.#wakeAfter(POLL_INTERVAL * 2 ** doublings);
   }
 
   #stop(): Action {
@@ -189,43 +189,43 @@ export class RunTracker {
     if (!this.#answered && !this.rules.answerEnds) return undefined;
     this.#stopping = 0;
     if (this.#phase !== "waiting" && this.#phase !== "running") return undefined;
-    return { want: "wake", after: this.rules.barrier ? BEGIN_WITHIN : STOP_WITHIN };
+    return { want: "wake", after: this.rules.barrier ? START_WITHIN : STOP_WITHIN };
   }
 
-  #giveUp(): Action {
+  #endAborted(): Action {
     this.isCertain = false;
     return this.#end("stopped");
   }
 
-  #over(): Action {
-    return this.#end(this.#isLost ? "idle" : this.#begun ? "event" : "handled");
+  #endConfirmed(): Action {
+    return this.#end(this.#isLost ? "idle" : this.#hasStarted ? "event" : "handled");
   }
 
-  #later(after: number): Action {
+  #wakeAfter(after: number): Action {
     this.#phase = "waiting";
     return { want: "wake", after };
   }
 
-  #ask(): Action {
+  #queryState(): Action {
     this.#phase = "asking";
     return { want: "state" };
   }
 
-  #wait(): Action {
+  #confirmIdle(): Action {
     // An idle agent without a response to the prompt means that the end belongs to earlier work, unless the
     // response is the end.
     if (!this.#answered && !(this.#isLost && this.rules.answerEnds)) {
       this.#phase = "waiting";
-      this.#begun = false;
-      this.#mayBeOver = false;
+      this.#hasStarted = false;
+      this.#mayBeEnded = false;
       return undefined;
     }
     // Work may still begin, for example after an extension or a token request, so the state is queried twice.
-    if (!this.#begun && !this.#isIdle) {
+    if (!this.#hasStarted && !this.#isIdle) {
       this.#isIdle = true;
-      return this.#later(BEGIN_WITHIN);
+      return this.#wakeAfter(START_WITHIN);
     }
-    if (this.rules.gap === 0) return this.#over();
+    if (this.rules.gap === 0) return this.#endConfirmed();
     this.#phase = "gap";
     return { want: "wake", after: this.rules.gap };
   }

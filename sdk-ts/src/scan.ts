@@ -23,26 +23,26 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /** Minimum and maximum length of stored strings in UTF-16 units. */
-const REMEMBERED_FROM = 1024;
-const REMEMBERED_TO = 1 << 20;
+const MIN_CACHED = 1024;
+const MAX_CACHED = 1 << 20;
 
 /** Maximum ratio of a line to a stored string, because a stored string keeps its line in memory. */
-const OF_ITS_LINE = 4;
+const MAX_LINE_RATIO = 4;
 
 /** Number of stored strings: an answer has few long blocks. */
-const REMEMBERED = 4;
+const CACHE_SIZE = 4;
 
 /**
  * Long strings of the preceding lines. Each update of a growing answer contains its whole text once or twice.
  * A common beginning need not be scanned again, and a comparison is faster.
  */
-export class Seen {
+export class StringCache {
   /** Strings without their quotes, newest first. */
   readonly #strings: string[] = [];
 
   /** Approximate memory in UTF-16 units: a string is part of its line, which remains in memory with it. */
-  get most(): number {
-    return this.#strings.reduce((sum, { length }) => sum + length * OF_ITS_LINE, 0);
+  get size(): number {
+    return this.#strings.reduce((sum, { length }) => sum + length * MAX_LINE_RATIO, 0);
   }
 
   /**
@@ -60,33 +60,33 @@ export class Seen {
 
   /** Stores a scanned string, of which the part up to `skipped` was known. */
   add(text: string, start: number, skipped: number, end: number): void {
-    if (end - start < REMEMBERED_FROM || end - start > REMEMBERED_TO) return;
-    if (text.length > (end - start) * OF_ITS_LINE) return;
+    if (end - start < MIN_CACHED || end - start > MAX_CACHED) return;
+    if (text.length > (end - start) * MAX_LINE_RATIO) return;
     const strings = this.#strings;
     if (skipped === end && strings[0]?.length === end - start) return;
     // The string replaces its own beginning.
     const at = skipped === start ? -1 : strings.findIndex((known) => known.length === skipped - start);
     if (at >= 0) strings.splice(at, 1);
-    else if (strings.length === REMEMBERED) strings.pop();
+    else if (strings.length === CACHE_SIZE) strings.pop();
     strings.unshift(text.slice(start, end));
   }
 }
 
 /**
- * Returns the members of the object in a text, or the error if the text is not an object. `seen` has the
+ * Returns the members of the object in a text, or the error if the text is not an object. `stringCache` has the
  * strings of earlier lines.
  */
-export function scanMembers(text: string, seen?: Seen): Members | string {
-  const scanner = new Scanner(text, seen);
+export function scanMembers(text: string, stringCache?: StringCache): Members | string {
+  const scanner = new Scanner(text, stringCache);
   try {
     return scanner.document();
   } catch (error) {
-    if (error instanceof Malformed) return error.reason;
+    if (error instanceof ScanError) return error.reason;
     throw error;
   }
 }
 
-class Malformed {
+class ScanError {
   constructor(readonly reason: string) {}
 }
 
@@ -95,16 +95,16 @@ class Scanner {
 
   constructor(
     readonly text: string,
-    readonly seen: Seen | undefined,
+    readonly stringCache: StringCache | undefined,
   ) {}
 
   document(): Members {
     this.space();
-    if (this.at >= this.text.length) throw new Malformed("the text is blank");
-    if (this.text.charCodeAt(this.at) !== OPEN_BRACE) throw new Malformed("expected an object");
+    if (this.at >= this.text.length) throw new ScanError("the text is blank");
+    if (this.text.charCodeAt(this.at) !== OPEN_BRACE) throw new ScanError("expected an object");
     const members = this.members(1);
     this.space();
-    if (this.at < this.text.length) throw new Malformed(`text after the object at ${this.at}`);
+    if (this.at < this.text.length) throw new ScanError(`text after the object at ${this.at}`);
     return members;
   }
 
@@ -148,7 +148,7 @@ class Scanner {
     try {
       return JSON.parse(raw) as string;
     } catch {
-      throw new Malformed(`expected a name at ${start}`);
+      throw new ScanError(`expected a name at ${start}`);
     }
   }
 
@@ -164,7 +164,7 @@ class Scanner {
           break;
         case OPEN_BRACE:
         case 0x5b:
-          if (++depth + outer > MAX_DEPTH) throw new Malformed(`nested deeper than ${MAX_DEPTH} levels at ${this.at}`);
+          if (++depth + outer > MAX_DEPTH) throw new ScanError(`nested deeper than ${MAX_DEPTH} levels at ${this.at}`);
           this.at++;
           continue;
         case CLOSE_BRACE:
@@ -179,7 +179,7 @@ class Scanner {
           this.at++;
           continue;
         default:
-          if (Number.isNaN(unit)) throw new Malformed("the object does not end");
+          if (Number.isNaN(unit)) throw new ScanError("the object does not end");
           if (unit <= 0x20) this.at++;
           else this.scalar();
       }
@@ -201,20 +201,20 @@ class Scanner {
 
   /** Skips a string. */
   string(): void {
-    const { text, seen } = this;
+    const { text, stringCache } = this;
     const start = this.at + 1;
     // A stored string never ends within an escape.
-    const skipped = seen === undefined ? start : seen.skip(text, start);
+    const skipped = stringCache === undefined ? start : stringCache.skip(text, start);
     let at = skipped;
     for (;;) {
       at = text.indexOf('"', at);
-      if (at < 0) throw new Malformed("the object does not end");
+      if (at < 0) throw new ScanError("the object does not end");
       let backslashes = 0;
       while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes++;
       at++;
       if (backslashes % 2 === 0) break;
     }
-    seen?.add(text, start, skipped, at - 1);
+    stringCache?.add(text, start, skipped, at - 1);
     this.at = at;
   }
 
@@ -228,7 +228,7 @@ class Scanner {
   }
 
   expected(what: string): never {
-    if (this.at >= this.text.length) throw new Malformed("the object does not end");
-    throw new Malformed(`expected ${what} at ${this.at}`);
+    if (this.at >= this.text.length) throw new ScanError("the object does not end");
+    throw new ScanError(`expected ${what} at ${this.at}`);
   }
 }

@@ -2,8 +2,8 @@
 
 export { Call, type DialogAnswer, type DialogParams, Emitter } from "./serve/call.js";
 export { DEFAULT_OUTBOX_BYTES } from "./serve/outbox.js";
-export { Refusal } from "./serve/refusal.js";
+export { CommandError } from "./serve/command_error.js";
 export { type ServeEnd, type ServeOptions, serve } from "./serve/serve.js";
 export { type Answer, Service } from "./serve/service.js";
-export type { ServedCommand, Serving } from "./serve/spec.js";
+export type { ServeSpec, ServedCommand } from "./serve/spec.js";
 export * from "./generated/serve/index.js";

@@ -23,7 +23,7 @@ export interface CommandSpec {
 }
 
 /** Outcome that an event reports. */
-export type Told = "failed" | "aborted" | "retried" | "fine";
+export type ReportedOutcome = "failed" | "aborted" | "retried" | "fine";
 
 /** Rule for the outcome in an event. Paths are names separated by dots. */
 export interface OutcomeRule {
@@ -31,10 +31,10 @@ export interface OutcomeRule {
   readonly over?: string;
   /** Conditions, all of which must hold. */
   readonly when?: readonly { readonly is?: readonly string[]; readonly has?: string }[];
-  /** Outcome if `words` yields no other one; `fine` by default. */
-  readonly told?: Told;
+  /** Outcome if `valueOutcomes` yields no other one; `fine` by default. */
+  readonly outcome?: ReportedOutcome;
   /** Member, and the outcomes of its values. */
-  readonly words?: readonly [string, Readonly<Record<string, Told>>];
+  readonly valueOutcomes?: readonly [string, Readonly<Record<string, ReportedOutcome>>];
   /** Paths of the reason; the first one with a value applies. */
   readonly message?: readonly string[];
   /** Reason if no path has a value. */
@@ -80,9 +80,9 @@ export interface DialogSpec {
 /** Assembler of frames that arrive in pieces. */
 export interface FrameAssembler {
   /** Returns a frame on a single line, or the frame completed by this piece; `undefined` for other pieces. */
-  pass(frame: JsonObject, line: string): string | undefined;
+  accept(frame: JsonObject, line: string): string | undefined;
   /** Drops an incomplete frame after another frame or the end. */
-  interrupted(by: string): void;
+  interrupt(by: string): void;
 }
 
 /** Receiver of a diagnostic for each frame that could not be reassembled. */
@@ -103,7 +103,7 @@ export interface Chunks {
   readonly data: string;
   readonly most: number;
   /** Factory of the assembler; only dialects with pieces include its code. */
-  readonly pieces: (chunks: Chunks, tap: AssemblerTap) => FrameAssembler;
+  readonly assembler: (chunks: Chunks, tap: AssemblerTap) => FrameAssembler;
 }
 
 /** Command with a response that shows if work continues. */
@@ -137,14 +137,14 @@ export interface AgentRevision {
 }
 
 /** Lines of dialects with renamed parameters or length limits in some revisions. */
-export interface Lines {
+export interface LineRules {
   /** Returns the line of a command. Fails with a `UsageError` if the line exceeds the limit of the agent. */
-  write(spec: Spec<AnyTypes>, command: string, id: string | number, params: object, known: AgentRevision): string;
+  write(spec: Spec<AnyTypes>, command: string, id: string | number, params: object, agentRevision: AgentRevision): string;
   /**
    * Fails with a `UsageError` if a line exceeds the limit of the agent. `what` is the command, or the
    * question that the line answers.
    */
-  check(known: AgentRevision, what: string, line: string): void;
+  check(agentRevision: AgentRevision, what: string, line: string): void;
 }
 
 /** Types of the vocabulary of a dialect. */
@@ -166,7 +166,7 @@ export interface AnyTypes {
  * With `member`, the frame must have that member, or must lack it with `isAbsent`. A response without
  * `member` must have no data. `isBare` matches any event without an envelope (`true`) or with one (`false`).
  */
-export interface Sign {
+export interface Fingerprint {
   readonly event?: string;
   readonly answer?: string;
   readonly member?: string;
@@ -182,9 +182,9 @@ export interface RevisionSpec {
   /** Events with another effect on a run, or without snapshots. */
   readonly events: Readonly<Record<string, EventSpec>>;
   /** Frames that only this revision and newer ones send. */
-  readonly shows: readonly Sign[];
+  readonly shows: readonly Fingerprint[];
   /** Frames that only older revisions send. */
-  readonly excludes: readonly Sign[];
+  readonly excludes: readonly Fingerprint[];
   /** Rules for the end of a run, if they differ. */
   readonly runEnd?: RunEnd;
   /** Limit of a command's line in bytes without its end. */
@@ -194,7 +194,7 @@ export interface RevisionSpec {
 }
 
 /** Dialect, and its frame types or JSON-RPC methods in one text, separated by spaces. */
-export type Recognised = readonly [dialect: string, names: string];
+export type DialectVocabulary = readonly [dialect: string, names: string];
 
 /** Tables of a dialect, over all its revisions. */
 export interface Spec<T extends AnyTypes = AnyTypes> {
@@ -211,7 +211,7 @@ export interface Spec<T extends AnyTypes = AnyTypes> {
   /** Pieces of long frames, if the dialect has them. */
   readonly chunks?: Chunks;
   /** Dialects with another framing. */
-  readonly others: readonly Recognised[];
+  readonly others: readonly DialectVocabulary[];
   /** Value of `command` in a failure that may belong to any command. */
   readonly parseCommand: string;
   /** Commands with failures that carry their id, if those of other commands do not. */
@@ -220,7 +220,7 @@ export interface Spec<T extends AnyTypes = AnyTypes> {
   readonly failures: { readonly prefix: string; readonly texts: readonly FailureText[] };
   readonly runEnd: RunEnd;
   /** Special rules for lines; only dialects that need them include their code. */
-  readonly lines?: Lines;
+  readonly lines?: LineRules;
   /** Revisions, oldest first, if there are several. */
   readonly revisions?: readonly RevisionSpec[];
   readonly commands: Readonly<Record<string, CommandSpec>>;
@@ -245,7 +245,7 @@ export function row<V>(table: Readonly<Record<string, V>>, name: unknown): V | u
 }
 
 /** Returns `true` if a dialog requires an answer. */
-export function isAnswered(dialog: DialogSpec): boolean {
+export function needsAnswer(dialog: DialogSpec): boolean {
   return dialog.member !== undefined || dialog.frames?.answer !== undefined;
 }
 

@@ -8,7 +8,7 @@ import type { AnyTypes } from "./spec.js";
 import type { Transport } from "./transport.js";
 
 export { type ChildOptions, spawnChild } from "./child/child.js";
-export { SpawnError, type SpawnFault } from "./child/spawn_error.js";
+export { SpawnError, type SpawnErrorKind } from "./child/spawn_error.js";
 
 /** Functions that recreate a client, by client. */
 const origins = new WeakMap<object, () => Promise<object>>();

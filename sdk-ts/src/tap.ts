@@ -1,7 +1,7 @@
 /** Observation of a connection, for logs and traces. */
 
 import type { FramingError } from "./framing.js";
-import type { Checked } from "./validation.js";
+import type { ValidationTarget } from "./validation.js";
 import { redact } from "./redact.js";
 
 /** Direction of a frame. */
@@ -26,9 +26,9 @@ export type Diagnostic =
    * Value that does not fit its declaration; only with the option `validate`. A response failed with a `DecodeError`,
    * an event was delivered as unknown, a dialog was answered by the declared policy.
    */
-  | { readonly kind: "invalid"; readonly what: Checked; readonly name: string; readonly message: string }
+  | { readonly kind: "invalid"; readonly what: ValidationTarget; readonly name: string; readonly message: string }
   /** Frame that the revision of the caller does not send; the client keeps that revision. As in `pi@0.55`. */
-  | { readonly kind: "other_revision"; readonly told: string; readonly seen: string }
+  | { readonly kind: "other_revision"; readonly named: string; readonly seen: string }
   /**
    * Frame that the client's dialect cannot have, before any of its own frames. Every call fails with an
    * `OtherDialectError`.
@@ -57,15 +57,15 @@ export interface Tap {
 export class SafeTap {
   #tap: Tap | undefined;
   /** `true` if the tap receives frames. */
-  readonly seesFrames: boolean;
+  readonly wantsFrames: boolean;
 
   constructor(tap: Tap | undefined) {
     this.#tap = tap;
-    this.seesFrames = tap?.frame !== undefined;
+    this.wantsFrames = tap?.frame !== undefined;
   }
 
   frame(direction: Direction, text: string): void {
-    if (!this.seesFrames) return;
+    if (!this.wantsFrames) return;
     this.#guard((tap) => tap.frame?.(direction, redact(text)));
   }
 

@@ -51,7 +51,7 @@ export class Termination extends AgentError {
 function describe(reason: TerminationReason, { exit, cause, isClosedByUs }: TerminationFacts): string {
   if (reason === "closed" || isClosedByUs) return "the connection was closed by this side";
   const ended = {
-    exited: `the agent ${exited(exit)}`,
+    exited: `the agent ${describeExit(exit)}`,
     end_of_stream: "the agent closed its output",
     io: `the connection failed: ${oneLine(cause instanceof Error ? cause.message : String(cause))}`,
   }[reason];
@@ -60,7 +60,7 @@ function describe(reason: TerminationReason, { exit, cause, isClosedByUs }: Term
 }
 
 /** Describes the exit of a process as the end of a sentence. */
-export function exited(exit: Exit | undefined): string {
+export function describeExit(exit: Exit | undefined): string {
   if (exit?.signal) return `was killed by ${exit.signal}`;
   return typeof exit?.code === "number" ? `exited with code ${exit.code}` : "ended";
 }

@@ -1,10 +1,10 @@
 /** Timers and bounded waits. */
 
 /** Time in milliseconds without output after which an ended process is considered fully read. */
-export const SILENCE = 100;
+export const QUIET_TIME = 100;
 
 /** Time limit for reading an ended process, in milliseconds: its children may continue to write. */
-export const LAST_WORDS = 2000;
+export const DRAIN_LIMIT = 2000;
 
 /**
  * Time in milliseconds that the end of a stream, or a broken pipe, waits for the exit of the process, which

@@ -5,7 +5,7 @@
  */
 
 export { readArguments, readPartial } from "./ui/arguments.js";
-export { begin } from "./ui/conversation.js";
+export { emptyConversation } from "./ui/conversation.js";
 export type {
   Block,
   Conversation,
@@ -13,13 +13,13 @@ export type {
   Model,
   Notice,
   OpenQuestion,
+  PendingInput,
   Run,
   Shell,
   SlashCommand,
   Task,
   ToolBlock,
   Usage,
-  Waiting,
   Widget,
 } from "./ui/conversation.js";
 export { type Direction, fold } from "./ui/fold.js";

@@ -4,7 +4,7 @@ import type { JsonValue } from "./generated/types.js";
 import type { AnyTypes, Spec } from "./spec.js";
 
 /** Mismatch between a value and its declared type. */
-export interface Misfit {
+export interface TypeMismatch {
   /** Path of the mismatch, as in `images[0].data`; empty for the value itself. */
   readonly path: string;
   /** Description of the mismatch. */
@@ -16,12 +16,12 @@ export interface Misfit {
 /**
  * Kinds of validated values: data of a response by its command, an event by its type, a dialog by its method.
  */
-export type Checked = "answer" | "event" | "dialog";
+export type ValidationTarget = "answer" | "event" | "dialog";
 
 /** Returns the mismatch of a received value; `undefined` if the value fits or is undeclared. */
-export type Validate = (spec: Spec<AnyTypes>, what: Checked, name: string, value: JsonValue | undefined) => Misfit | undefined;
+export type Validator = (spec: Spec<AnyTypes>, what: ValidationTarget, name: string, value: JsonValue | undefined) => TypeMismatch | undefined;
 
 /** Describes a mismatch in one line. */
-export function misfitText({ path, message }: Misfit): string {
+export function mismatchText({ path, message }: TypeMismatch): string {
   return path === "" ? message : `\`${path}\`: ${message}`;
 }

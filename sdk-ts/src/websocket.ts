@@ -21,25 +21,25 @@ export interface WebSocketOptions {
   /** Class of sockets for platforms without `WebSocket`, such as Node.js 20. */
   readonly WebSocket?: new (address: string) => Socket;
   /** Time limit for reconnecting, in milliseconds: 60 000 by default, 0 disables it. */
-  readonly patience?: number;
+  readonly reconnectTimeout?: number;
 }
 
 /** Limit of buffered bytes in the socket, beyond which writes wait. */
-const FULL = 1024 * 1024;
+const MAX_BUFFERED = 1024 * 1024;
 /** Interval between checks of a full socket in milliseconds, because the platform has no event for it. */
-const LOOK = 10;
+const POLL_INTERVAL = 10;
 /** Pauses between attempts in milliseconds. */
-const PAUSES = [200, 500, 1000, 2000, 4000];
+const RECONNECT_DELAYS = [200, 500, 1000, 2000, 4000];
 const OPEN = 1;
 /** Prefix of the keys of answers among the unsettled lines. */
-const ANSWER = "answer ";
+const ANSWER_PREFIX = "answer ";
 /** Number of stored questions: lines with the id of one of them are answers. */
-const QUESTIONS = 1024;
+const MAX_QUESTIONS = 1024;
 /** Prefix of every message of a server of `agentese web` that is not a frame of the agent. */
-const MARK = '{"agentese":';
+const SERVER_MESSAGE_PREFIX = '{"agentese":';
 
 /** Error of a connection that cannot resume at its last position. */
-const RELOAD = "reload: the server no longer has what was missed";
+const RELOAD_ERROR = "reload: the server no longer has what was missed";
 
 /**
  * Connects to an agent behind a WebSocket, for a client of its dialect. Resolves when the connection is open.
@@ -62,39 +62,39 @@ const RELOAD = "reload: the server no longer has what was missed";
 export async function connectWebSocket(address: string | URL, options: WebSocketOptions = {}): Promise<Transport> {
   const make = options.WebSocket ?? (globalThis as { WebSocket?: new (address: string) => Socket }).WebSocket;
   if (make === undefined) throw new UsageError("this platform has no WebSocket: pass one in, such as that of the package `ws`");
-  const link = new Link(String(address), make, options.patience ?? 60_000);
-  await link.open();
-  return { readable: link.readable, writable: link.writable };
+  const connection = new ReconnectingSocket(String(address), make, options.reconnectTimeout ?? 60_000);
+  await connection.open();
+  return { readable: connection.readable, writable: connection.writable };
 }
 
 /** Connection that outlives its sockets. */
-class Link {
+class ReconnectingSocket {
   readonly readable: ReadableStream<Uint8Array>;
   readonly writable: WritableStream<Uint8Array>;
   readonly #address: URL;
   readonly #make: new (address: string) => Socket;
-  readonly #patience: number;
+  readonly #reconnectTimeout: number;
   readonly #encoder = new TextEncoder();
   readonly #name = crypto.randomUUID().replaceAll("-", "").slice(0, 24);
   #frames!: ReadableStreamDefaultController<Uint8Array>;
   #socket: Socket | undefined;
   /** Number of received messages, if the server can resume connections. */
-  #have: number | undefined;
+  #receivedCount: number | undefined;
   /**
    * Lines that may be lost, in the order of sending. Commands are stored by their ids as JSON until the
-   * response. Answers are stored by `ANSWER` and the question's id until the response to a later command.
+   * response. Answers are stored by `ANSWER_PREFIX` and the question's id until the response to a later command.
    */
   readonly #unsettled = new Map<string, string>();
   /** Ids of the agent's own questions, newest last. */
   readonly #questions = new Set<string>();
   /** Callbacks of writes that wait for a socket. */
   readonly #waiting = new Set<() => void>();
-  #isOver = false;
+  #isEnded = false;
 
-  constructor(address: string, make: new (address: string) => Socket, patience: number) {
+  constructor(address: string, make: new (address: string) => Socket, reconnectTimeout: number) {
     this.#address = new URL(address);
     this.#make = make;
-    this.#patience = patience;
+    this.#reconnectTimeout = reconnectTimeout;
     this.readable = new ReadableStream({ start: (controller) => void (this.#frames = controller), cancel: () => this.#end() });
     const decoder = new TextDecoder();
     let rest = "";
@@ -117,31 +117,31 @@ class Link {
   #connect(resolve: () => void, reject: (error: Error) => void): void {
     const address = new URL(this.#address);
     address.searchParams.set("tab", this.#name);
-    if (this.#have !== undefined) address.searchParams.set("have", String(this.#have));
+    if (this.#receivedCount !== undefined) address.searchParams.set("have", String(this.#receivedCount));
     const socket = new this.#make(address.href);
     let isOpen = false;
     let isFirst = true;
     socket.onopen = () => {
-      if (this.#isOver) return socket.close(1000);
+      if (this.#isEnded) return socket.close(1000);
       isOpen = true;
       this.#socket = socket;
       this.#wake();
       resolve();
     };
     socket.onmessage = ({ data }: { data: unknown }) => {
-      if (typeof data !== "string" || this.#isOver) return;
-      const hello = isFirst ? greeting(data) : undefined;
-      const goesOn = !isFirst || this.#have === undefined;
+      if (typeof data !== "string" || this.#isEnded) return;
+      const hello = isFirst ? parseGreeting(data) : undefined;
+      const isContinued = !isFirst || this.#receivedCount === undefined;
       isFirst = false;
-      if (hello !== undefined) this.#greeted(hello);
-      else if (goesOn) this.#heard(data);
+      if (hello !== undefined) this.#handleGreeting(hello);
+      else if (isContinued) this.#handleMessage(data);
       // The server did not confirm the position.
-      else this.#fail(RELOAD);
+      else this.#fail(RELOAD_ERROR);
     };
     socket.onerror = () => undefined;
     socket.onclose = () => {
       if (!isOpen) return reject(new Error(`cannot connect to ${this.#address.origin}`));
-      if (this.#socket === socket) this.#lost();
+      if (this.#socket === socket) this.#handleClose();
     };
   }
 
@@ -150,10 +150,10 @@ class Link {
     this.#waiting.clear();
   }
 
-  #greeted({ back, lost, begun, questions }: Hello): void {
+  #handleGreeting({ back, lost, begun, questions }: Hello): void {
     if (back !== true) {
-      if (lost === true || this.#have !== undefined) return this.#fail(RELOAD);
-      this.#have = 0;
+      if (lost === true || this.#receivedCount !== undefined) return this.#fail(RELOAD_ERROR);
+      this.#receivedCount = 0;
       for (const line of begun ?? []) this.#frame(line);
       for (const { line } of questions ?? []) this.#frame(line);
     } else {
@@ -162,26 +162,26 @@ class Link {
     }
   }
 
-  #heard(data: string): void {
-    if (this.#have !== undefined) this.#have += 1;
-    if (this.#have === undefined || !data.startsWith(MARK)) return this.#frame(data);
+  #handleMessage(data: string): void {
+    if (this.#receivedCount !== undefined) this.#receivedCount += 1;
+    if (this.#receivedCount === undefined || !data.startsWith(SERVER_MESSAGE_PREFIX)) return this.#frame(data);
     const { agentese } = JSON.parse(data) as { agentese: string };
-    if (agentese === "reload") this.#fail(RELOAD);
+    if (agentese === "reload") this.#fail(RELOAD_ERROR);
     else if (agentese === "ended") this.#end();
   }
 
   #frame(line: string): void {
     const { id, method } = readId(line);
     // In JSON-RPC each side numbers its own requests.
-    if (id !== undefined && (method || !this.#settled(id))) this.#asked(id);
+    if (id !== undefined && (method || !this.#settleCommand(id))) this.#rememberQuestion(id);
     this.#frames.enqueue(this.#encoder.encode(`${line}\n`));
   }
 
-  #asked(id: string): void {
+  #rememberQuestion(id: string): void {
     this.#questions.delete(id);
     this.#questions.add(id);
     for (const oldest of this.#questions) {
-      if (this.#questions.size <= QUESTIONS) break;
+      if (this.#questions.size <= MAX_QUESTIONS) break;
       this.#questions.delete(oldest);
     }
   }
@@ -189,11 +189,11 @@ class Link {
   /**
    * Returns `true` if a frame with that id answers a command. All lines before that command have arrived too.
    */
-  #settled(id: string): boolean {
+  #settleCommand(id: string): boolean {
     if (!this.#unsettled.has(id)) return false;
     for (const key of this.#unsettled.keys()) {
       if (key === id) break;
-      if (key.startsWith(ANSWER)) this.#unsettled.delete(key);
+      if (key.startsWith(ANSWER_PREFIX)) this.#unsettled.delete(key);
     }
     return this.#unsettled.delete(id);
   }
@@ -201,55 +201,55 @@ class Link {
   async #send(line: string): Promise<void> {
     const { id, method, isRpc } = readId(line);
     const isAnswer = id !== undefined && (isRpc ? !method : this.#questions.has(id));
-    const key = isAnswer ? `${ANSWER}${id}` : id;
+    const key = isAnswer ? `${ANSWER_PREFIX}${id}` : id;
     for (;;) {
       const socket = this.#socket;
-      if (this.#isOver) throw new Error("the connection is over");
-      if (socket?.readyState === OPEN && socket.bufferedAmount <= FULL) {
+      if (this.#isEnded) throw new Error("the connection is over");
+      if (socket?.readyState === OPEN && socket.bufferedAmount <= MAX_BUFFERED) {
         if (key !== undefined) this.#unsettled.set(key, line);
         return socket.send(line);
       }
-      if (socket?.readyState === OPEN) await pause(LOOK);
+      if (socket?.readyState === OPEN) await pause(POLL_INTERVAL);
       else await new Promise<void>((resolve) => void this.#waiting.add(resolve));
     }
   }
 
-  #lost(): void {
+  #handleClose(): void {
     this.#socket = undefined;
-    if (this.#isOver) return;
-    if (this.#have === undefined) return this.#end();
-    void this.#again();
+    if (this.#isEnded) return;
+    if (this.#receivedCount === undefined) return this.#end();
+    void this.#reconnect();
   }
 
   /** Tries to reconnect until the time limit. */
-  async #again(): Promise<void> {
-    const until = Date.now() + this.#patience;
-    for (let attempt = 0; Date.now() < until && !this.#isOver; attempt++) {
-      await pause(PAUSES[Math.min(attempt, PAUSES.length - 1)] ?? 0);
+  async #reconnect(): Promise<void> {
+    const until = Date.now() + this.#reconnectTimeout;
+    for (let attempt = 0; Date.now() < until && !this.#isEnded; attempt++) {
+      await pause(RECONNECT_DELAYS[Math.min(attempt, RECONNECT_DELAYS.length - 1)] ?? 0);
       if (await this.open().then(() => true, () => false)) return;
     }
     this.#fail("the connection was lost");
   }
 
   #fail(reason: string): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     this.#frames.error(new Error(reason));
-    this.#leave();
+    this.#release();
   }
 
   #end(): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     try {
       this.#frames.close();
     } catch {
       // The reader has cancelled the stream.
     }
-    this.#leave();
+    this.#release();
   }
 
-  #leave(): void {
+  #release(): void {
     this.#wake();
     this.#socket?.close(1000);
     this.#socket = undefined;
@@ -257,8 +257,8 @@ class Link {
 }
 
 /** Returns the greeting of a server of `agentese web`; `undefined` for any other message. */
-function greeting(data: string): Hello | undefined {
-  if (!data.startsWith(MARK)) return undefined;
+function parseGreeting(data: string): Hello | undefined {
+  if (!data.startsWith(SERVER_MESSAGE_PREFIX)) return undefined;
   try {
     const hello = JSON.parse(data) as Hello;
     return hello.agentese === "hello" ? hello : undefined;

@@ -149,7 +149,7 @@ test("members change their letter case at every depth, both ways", async () => {
   assert.equal(anthropic?.["ready"], true);
 });
 
-test("questions without a handler are answered with an error, or denied, and the run goes on", async () => {
+test("questions without a handler are rejected or denied and the run continues", async () => {
   const dialogs = ["-e", join(REPOSITORY, "extensions", "examples", "python", "dialogs.py")];
   const ask = call("ask_user", { question: "Which?" });
   const server = adapter("questions", [ask, { text: "on" }, ask, { text: "on" }], ...dialogs);
@@ -165,7 +165,7 @@ test("questions without a handler are answered with an error, or denied, and the
   assert.deepEqual(new Set(server.unhandled), new Set(["client/ask_user", "client/confirm", "client/input"]));
 });
 
-test("calls that wait fail when the server is gone", async () => {
+test("pending calls fail when the server ends", async () => {
   const server = adapter("exit", [{ blocks: [{ text: ["a", "b"] }], hang_after: 1 }]);
   const { sessionId } = await server.call("session/start");
   await server.call("agent/prompt", { sessionId: sessionId ?? null, text: "go" });

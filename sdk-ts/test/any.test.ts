@@ -16,13 +16,13 @@ import { REPOSITORY, readText, transcripts } from "./support/files.js";
 import { digestOf } from "./support/view.js";
 
 /** Summary of a recorded session: the events by type, and a digest. */
-interface Told {
+interface SessionSummary {
   transcript: string;
   events: Record<string, number>;
   digest: string;
 }
 
-function told(dialect: string, scenario: string, text: string): Told {
+function summarize(dialect: string, scenario: string, text: string): SessionSummary {
   const view = View.open(dialect);
   const all: AnyEvent[] = [];
   for (const record of readTranscript(text).records) {
@@ -40,17 +40,17 @@ function told(dialect: string, scenario: string, text: string): Told {
 
 const VECTORS = ["conformance", "vectors", "any.json"];
 
-test("every recorded session tells what the vectors say", () => {
+test("every recorded session emits the events of the vectors", () => {
   const dialects = Object.keys((JSON.parse(readText("conformance", "vectors", "view.json")) as { unannounced: object }).unannounced);
   const sessions = transcripts()
     .filter(({ dialect }) => dialects.includes(dialect))
-    .map(({ dialect, scenario, text }) => told(dialect, scenario, text));
+    .map(({ dialect, scenario, text }) => summarize(dialect, scenario, text));
   if (process.env["ANY_VECTORS"] === "write") {
     const lines = sessions.map((session) => `    ${JSON.stringify(session)}`).join(",\n");
     writeFileSync(join(REPOSITORY, ...VECTORS), `{\n  "sessions": [\n${lines}\n  ]\n}\n`);
   }
   assert.ok(sessions.length > 200);
-  assert.deepEqual(sessions, (JSON.parse(readText(...VECTORS)) as { sessions: Told[] }).sessions);
+  assert.deepEqual(sessions, (JSON.parse(readText(...VECTORS)) as { sessions: SessionSummary[] }).sessions);
 });
 
 /** The reference agent. */
@@ -102,14 +102,14 @@ test("a run of an agent of any dialect has limits", async () => {
   }
 });
 
-const words = (agent: Agent, role: string): string[] =>
+const textsOf = (agent: Agent, role: string): string[] =>
   agent.conversation.messages
     .filter((message) => message.role === role)
     .map(({ blocks }) => blocks.map((block) => (block.type === "text" ? block.text : "")).join(""));
 
 describe("an agent of any dialect", () => {
   for (const [started, seen, tool] of AGENTS) {
-    test(`gives what happens in order (${started})`, async () => {
+    test(`emits events in order (${started})`, async () => {
       const call = { id: "call-1", name: tool, args: { command: "echo hi" } };
       const agent = await start(started, {
         responses: [
@@ -135,12 +135,12 @@ describe("an agent of any dialect", () => {
       ];
       assert.deepEqual(places, [...places].sort((one, other) => one - other), JSON.stringify(events));
       assert.ok((places[0] as number) >= 0);
-      assert.deepEqual(words(agent, "user"), ["Hello"]);
-      if (agent.can("messages")) assert.equal((await agent.messages()).filter(({ role }) => role === "assistant").length, words(agent, "assistant").length);
+      assert.deepEqual(textsOf(agent, "user"), ["Hello"]);
+      if (agent.supports("messages")) assert.equal((await agent.messages()).filter(({ role }) => role === "assistant").length, textsOf(agent, "assistant").length);
       const state = await agent.state();
       assert.equal(state.working, false);
       // Operator counts entries instead.
-      if (agent.can("stats")) {
+      if (agent.supports("stats")) {
         const { messages } = await agent.stats();
         assert.equal(messages, seen === "operator" ? undefined : state.messages);
         assert.equal(typeof messages, seen === "operator" ? "undefined" : "number");
@@ -162,11 +162,11 @@ describe("an agent of any dialect", () => {
       const run = await agent.prompt("Hello");
       // The events that arrive reveal the revision.
       for await (const { type } of run) if (type === "textGrew") break;
-      if (agent.can("steer")) {
+      if (agent.supports("steer")) {
         assert.ok(["queued", undefined].includes(await soon(agent.steer("other way"))));
         writeFileSync(go, "");
         assert.equal((await soon(run.result())).text, "Changed.");
-        assert.deepEqual(words(agent, "user"), ["Hello", "other way"]);
+        assert.deepEqual(textsOf(agent, "user"), ["Hello", "other way"]);
       } else {
         writeFileSync(go, "");
         await soon(run.result());
@@ -180,11 +180,11 @@ describe("an agent of any dialect", () => {
       await agent.close();
     });
 
-    test(`refuses what its dialect lacks before anything is sent (${started})`, async () => {
+    test(`rejects unsupported intents before sending (${started})`, async () => {
       const agent = await start(started, { responses: [] });
-      if (agent.can("models")) assert.ok((await agent.models()).some(({ id }) => id === "scripted"));
+      if (agent.supports("models")) assert.ok((await agent.models()).some(({ id }) => id === "scripted"));
       for (const intent of Object.keys(neutral) as (keyof typeof neutral)[]) {
-        if (agent.can(intent)) continue;
+        if (agent.supports(intent)) continue;
         await assert.rejects(agent.call(intent), (error: Error) => {
           return error instanceof NotInDialectError && error.message.includes(intent) && error.message.includes(seen);
         });
@@ -199,11 +199,11 @@ describe("an agent of any dialect", () => {
   test("asks its questions in one form", async () => {
     const call = { id: "q", name: "ask_user", args: { question: "Which colour?", choices: ["red", "blue"] } };
     const questions: Question[] = [];
-    const asked = (question: Question): string | undefined => {
+    const onQuestion = (question: Question): string | undefined => {
       questions.push(question);
       return question.options?.[1];
     };
-    const agent = await start("opal", { responses: [{ blocks: [{ tool: call }] }, { text: "Thanks." }] }, { asked });
+    const agent = await start("opal", { responses: [{ blocks: [{ tool: call }] }, { text: "Thanks." }] }, { onQuestion });
     const events = await all(await agent.prompt("Ask"));
     assert.deepEqual(questions, [{ method: "client/ask_user", kind: "select", title: "Which colour?", options: ["red", "blue"] }]);
     const kinds = events.map(({ type }) => type);
@@ -218,14 +218,14 @@ describe("an agent of any dialect", () => {
     const events = agent.events();
     assert.ok(await agent.newSession());
     await all(await agent.prompt("Second"));
-    assert.deepEqual(words(agent, "user"), ["Second"]);
+    assert.deepEqual(textsOf(agent, "user"), ["Second"]);
     assert.deepEqual((await events.next()).value, { type: "replaced", messages: [] });
     assert.ok((await agent.listSessions()).some(({ session }) => session === first));
   });
 
-  test("is found out where it is a live Operator, and its key is not told", async () => {
-    const program = join(REPOSITORY, "conformance/tests/strangers/agents/operator_live.py");
-    const options: AgentOptions = { asked: (question) => question.options?.[1] };
+  test("is detected as live Operator without exposing its key", async () => {
+    const program = join(REPOSITORY, "conformance/tests/independent_agents/agents/operator_live.py");
+    const options: AgentOptions = { onQuestion: (question) => question.options?.[1] };
     const agent = await soon(connect(await spawnChild(["python3", program]), options));
     after(() => agent.close());
     assert.equal(agent.dialect, "operator");
@@ -245,11 +245,11 @@ describe("an agent of any dialect", () => {
     assert.ok(!JSON.stringify([events, lines]).includes("made-up-provider-key-0123"));
   });
 
-  test("is not taken for one where it speaks no dialect", async () => {
+  test("is not detected when it speaks no known dialect", async () => {
     for (const command of [["cat"], ["sh", "-c", "echo '{\"hello\":1}'"], ["true"]]) {
       await assert.rejects(soon(connect(await spawnChild(command), { detectWithin: 2000 })), NotRecognisedError);
     }
     const agent = await start("pi@1.5", { responses: [] }, { dialect: "pi@1.5" });
-    assert.deepEqual([agent.client.revision, agent.can("tree")], ["pi@1.5", true]);
+    assert.deepEqual([agent.client.revision, agent.supports("tree")], ["pi@1.5", true]);
   });
 });

@@ -9,7 +9,7 @@ import { failure } from "./support/agent.js";
 /** Returns the event of a tool with a million characters of output so far. */
 const printed = (at: number): AnyEvent => ({ type: "toolUpdated", callId: "c", output: [{ type: "text", text: `${at}`.padEnd(1 << 20) }] });
 
-test("a reader is cut off by what waits for it, not by how many events", async () => {
+test("a reader overflows by queued bytes, not by the number of events", async () => {
   const channel = new Channel<AnyEvent>(() => undefined);
   let pushed = 0;
   while (channel.push(printed(pushed), size(printed(pushed)))) assert.ok(++pushed <= 66, "64 Mi characters wait at most");
@@ -21,7 +21,7 @@ test("a reader is cut off by what waits for it, not by how many events", async (
   for (let at = 0; at < 400_000; at++) assert.ok(small.push(text, size(text)));
 });
 
-test("who reads along is never cut off", async () => {
+test("a prompt reader never overflows", async () => {
   const channel = new Channel<AnyEvent>(() => undefined);
   for (let at = 0; at < 200; at++) {
     assert.ok(channel.push(printed(at), size(printed(at))));

@@ -27,47 +27,47 @@ const STATE = {
 /** Answers the two queries of the detection, as pi does. */
 async function recognise(agent: FakeAgent): Promise<void> {
   for (let asked = 0; asked < 2; asked++) {
-    const question = await agent.hear();
+    const question = await agent.receive();
     if (question["type"] === "get_state") await agent.answer(question, STATE);
-    else await agent.say({ type: "response", command: "unknown", success: false, error: "no" });
+    else await agent.send({ type: "response", command: "unknown", success: false, error: "no" });
   }
 }
 
-test("the session is followed that the answer to the command that opens it names, whatever else comes meanwhile", async () => {
+test("the session named in the opening response is followed despite other frames", async () => {
   const agent = new FakeAgent();
   const connected = await soon(connect(agent.transport, { dialect: "opal" }));
   const result = (id: unknown, session_id: string) => ({ jsonrpc: "2.0", id, result: { session_id } }) as JsonObject;
   const first = connected.newSession();
-  await agent.say(result((await agent.hear())["id"], "one"));
+  await agent.send(result((await agent.receive())["id"], "one"));
   await soon(first);
   assert.equal(connected.conversation.session.id, "one");
   const second = connected.newSession();
-  const { id } = await agent.hear();
-  await agent.say(result("asked before", "one"));
+  const { id } = await agent.receive();
+  await agent.send(result("asked before", "one"));
   // A mistake in a long frame is only found when the frame is parsed.
-  await agent.say(`{"jsonrpc":"2.0","method":"session/title","params":{"a":tru,"text":"${"x".repeat(5000)}"}}`);
-  await agent.say(result(id, "two"));
-  await agent.say(result("asked before", "one"));
+  await agent.send(`{"jsonrpc":"2.0","method":"session/title","params":{"a":tru,"text":"${"x".repeat(5000)}"}}`);
+  await agent.send(result(id, "two"));
+  await agent.send(result("asked before", "one"));
   await soon(second);
   assert.equal(connected.conversation.session.id, "two");
   await agent.end();
 });
 
-test("of two sessions opened at once the last that is answered is spoken to", async () => {
+test("commands go to the session whose concurrent opening is answered last", async () => {
   const agent = new FakeAgent();
   const connected = await soon(connect(agent.transport, { dialect: "opal" }));
   const opening = [connected.openSession("one"), connected.openSession("two")];
-  const asked = [await agent.hear(), await agent.hear()];
+  const asked = [await agent.receive(), await agent.receive()];
   for (const session of ["two", "one"]) {
     const of = asked.find(({ params }) => (params as JsonObject)["session_id"] === session);
-    await agent.say({ jsonrpc: "2.0", id: of?.["id"], result: { session_id: session, context_files: [] } });
+    await agent.send({ jsonrpc: "2.0", id: of?.["id"], result: { session_id: session, context_files: [] } });
   }
   await soon(Promise.all(opening));
   assert.equal(connected.conversation.session.id, "one");
   const aborting = connected.abort();
-  const { id, params } = await agent.hear();
+  const { id, params } = await agent.receive();
   assert.equal((params as JsonObject)["session_id"], "one");
-  await agent.say({ jsonrpc: "2.0", id, result: {} });
+  await agent.send({ jsonrpc: "2.0", id, result: {} });
   await soon(aborting);
   await agent.end();
 });
@@ -76,7 +76,7 @@ test("of two sessions opened at once the last that is answered is spoken to", as
 async function opensTwo(agent: FakeAgent) {
   const connected = await soon(connect(agent.transport, { dialect: "opal" }));
   const [calling, opening] = [connected.abort(), connected.openSession("other")];
-  const asked = [await agent.hear(), await agent.hear()];
+  const asked = [await agent.receive(), await agent.receive()];
   const id = (isOther: boolean) => asked.find(({ params }) => ((params as JsonObject)["session_id"] === "other") === isOther)?.["id"];
   return { connected, calling, opening, first: id(false), other: id(true) };
 }
@@ -84,16 +84,16 @@ async function opensTwo(agent: FakeAgent) {
 /** Receives an abort, answers it, and returns the session that it is for. */
 async function aborted(agent: FakeAgent): Promise<unknown> {
   const { id, params } = await agent.expect("agent/abort");
-  await agent.say({ jsonrpc: "2.0", id, result: {} });
+  await agent.send({ jsonrpc: "2.0", id, result: {} });
   return (params as JsonObject)["session_id"];
 }
 
-test("of a first session that a call opens and one that is opened meanwhile the last that is answered is followed and spoken to", async () => {
+test("of a first session and a concurrent opening, the last answered is followed", async () => {
   for (const last of ["first", "other"] as const) {
     const agent = new FakeAgent();
     const { connected, calling, opening, first, other } = await opensTwo(agent);
     const answers = [["first", first], ["other", other]].map(([session_id, id]) => JSON.stringify({ jsonrpc: "2.0", id, result: { session_id } }));
-    await agent.sayBytes(`${(last === "other" ? answers : answers.reverse()).join("\n")}\n`);
+    await agent.sendBytes(`${(last === "other" ? answers : answers.reverse()).join("\n")}\n`);
     assert.equal(await soon(aborted(agent)), last);
     await soon(Promise.all([calling, opening]));
     assert.equal(connected.conversation.session.id, last);
@@ -104,27 +104,27 @@ test("of a first session that a call opens and one that is opened meanwhile the 
   }
 });
 
-test("nobody waits for a first session where another is followed", async () => {
+test("no call waits for a first session when another is followed", async () => {
   const agent = new FakeAgent();
   const { connected, calling, opening, first, other } = await opensTwo(agent);
-  await agent.say({ jsonrpc: "2.0", id: other, result: { session_id: "other" } });
+  await agent.send({ jsonrpc: "2.0", id: other, result: { session_id: "other" } });
   await soon(opening);
   const again = connected.abort();
   assert.equal(await soon(aborted(agent)), "other");
   await soon(again);
-  await agent.say({ jsonrpc: "2.0", id: first, result: { session_id: "first" } });
+  await agent.send({ jsonrpc: "2.0", id: first, result: { session_id: "first" } });
   assert.equal(await soon(aborted(agent)), "first");
   await soon(calling);
   await agent.end();
 });
 
-test("a first session that is refused takes nobody from the one that was opened meanwhile", async () => {
+test("a rejected first session does not replace a session opened meanwhile", async () => {
   const agent = new FakeAgent();
   const { connected, calling, opening, first, other } = await opensTwo(agent);
   const refused = assert.rejects(calling);
-  await agent.say({ jsonrpc: "2.0", id: other, result: { session_id: "other" } });
+  await agent.send({ jsonrpc: "2.0", id: other, result: { session_id: "other" } });
   await soon(opening);
-  await agent.say({ jsonrpc: "2.0", id: first, error: { code: -32603, message: "no" } });
+  await agent.send({ jsonrpc: "2.0", id: first, error: { code: -32603, message: "no" } });
   await soon(refused);
   const again = connected.abort();
   assert.equal(await soon(aborted(agent)), "other");
@@ -132,16 +132,16 @@ test("a first session that is refused takes nobody from the one that was opened 
   await agent.end();
 });
 
-test("an older answer between those to two openings takes nobody back to the session that was left", async () => {
+test("a late response to an older opening does not bring back the left session", async () => {
   const agent = new FakeAgent();
   const connected = await soon(connect(agent.transport, { dialect: "opal" }));
   const result = (id: unknown, session_id: string) => ({ jsonrpc: "2.0", id, result: { session_id } }) as JsonObject;
   const first = connected.newSession();
-  await agent.say(result((await agent.hear())["id"], "one"));
+  await agent.send(result((await agent.receive())["id"], "one"));
   await soon(first);
   const opening = [connected.newSession(), connected.newSession()];
-  const asked = [await agent.hear(), await agent.hear()];
-  await agent.say(result(asked[0]?.["id"], "two"), result("asked before", "one"), result(asked[1]?.["id"], "three"), result("asked before", "one"));
+  const asked = [await agent.receive(), await agent.receive()];
+  await agent.send(result(asked[0]?.["id"], "two"), result("asked before", "one"), result(asked[1]?.["id"], "three"), result("asked before", "one"));
   await soon(Promise.all(opening));
   assert.equal(connected.conversation.session.id, "three");
   await agent.end();
@@ -158,7 +158,7 @@ const UNTAKEN: readonly (readonly [string, Intent, Record<string, unknown>, stri
 ];
 
 for (const [dialect, intent, given, param] of UNTAKEN) {
-  test(`${dialect} is asked for no ${intent} with ${param}, which it does not take`, async () => {
+  test(`${dialect} rejects ${intent} with the unsupported parameter ${param}`, async () => {
     const agent = new FakeAgent();
     const connected = await soon(connect(agent.transport, { dialect }));
     await assert.rejects(connected.call(intent, { ...given, since: undefined, [param]: true }), (error: Error) => {
@@ -171,7 +171,7 @@ for (const [dialect, intent, given, param] of UNTAKEN) {
   });
 }
 
-test("a parameter that the revision takes is sent, and one that is only a hint is left out where nobody takes it", async () => {
+test("a supported parameter is sent and an unsupported hint is omitted", async () => {
   const sends: readonly (readonly [string, Intent, Record<string, unknown>, Record<string, unknown>])[] = [
     ["pi@1.5", "bash", { command: "ls", hidden: true }, { command: "ls", excludeFromContext: true }],
     ["operator", "prompt", { text: "hi", whenBusy: "steer" }, { message: "hi", text: "hi" }],
@@ -180,20 +180,20 @@ test("a parameter that the revision takes is sent, and one that is only a hint i
     const agent = new FakeAgent();
     const connected = await soon(connect(agent.transport, { dialect }));
     const call = assert.rejects(connected.call(intent, given));
-    const { id: _, type: __, ...members } = await agent.hear();
+    const { id: _, type: __, ...members } = await agent.receive();
     assert.deepEqual(members, sent);
     await agent.end();
     await soon(call);
   }
 });
 
-describe("an agent whose dialect is found out", () => {
-  test("has an event with an error told again, and not the refusal of a question", async () => {
+describe("an agent with a detected dialect", () => {
+  test("emits an error event again, and not the rejection of a question", async () => {
     const agent = new FakeAgent();
     const lines: JsonObject[] = [];
     const frame = (_: Direction, line: string): void => void lines.push(JSON.parse(line) as JsonObject);
     const connecting = connect(agent.transport, { tap: { frame } });
-    await agent.say({ type: "extension_error", extensionPath: "/x.ts", event: "input", error: "no" });
+    await agent.send({ type: "extension_error", extensionPath: "/x.ts", event: "input", error: "no" });
     await recognise(agent);
     const connected = await soon(connecting);
     assert.equal(connected.dialect, "pi");
@@ -202,7 +202,7 @@ describe("an agent whose dialect is found out", () => {
     assert.deepEqual(lines.map(({ type }) => type), ["extension_error"]);
   });
 
-  test("says that reading failed where its transport breaks later", async () => {
+  test("reports a read failure when its transport breaks later", async () => {
     const agent = new FakeAgent();
     let fail: ((error: Error) => void) | undefined;
     const { readable, writable } = agent.transport;
@@ -217,7 +217,7 @@ describe("an agent whose dialect is found out", () => {
     assert.match(String(end.cause), /the cable is out/);
   });
 
-  test("is let go of where it speaks no dialect", async () => {
+  test("is released when it speaks no known dialect", async () => {
     let isCancelled = false;
     let isClosed = false;
     const transport: Transport = {
@@ -232,7 +232,7 @@ describe("an agent whose dialect is found out", () => {
   });
 });
 
-test("who listens to an agent whose connection is over gets its end at once", async () => {
+test("a listener added after the end receives the end at once", async () => {
   const agent = new FakeAgent();
   const connected = await connect(agent.transport, { dialect: "pi" });
   await agent.end();
@@ -240,14 +240,14 @@ test("who listens to an agent whose connection is over gets its end at once", as
   await assert.rejects(soon(connected.events().next()), end);
 });
 
-test("an agent that dies leaves an ended conversation, and its listeners hear of it", async () => {
+test("the death of an agent ends the conversation and its listeners", async () => {
   const agent = new FakeAgent();
   const connected = await soon(connect(agent.transport, { dialect: "pi" }));
   const events = connected.events();
   const prompting = connected.prompt("hello");
-  await agent.answer(await agent.hear());
+  await agent.answer(await agent.receive());
   const run = await soon(prompting);
-  await agent.say({ type: "agent_start" }, { type: "message_start", message: { role: "assistant", content: [], timestamp: 1 } });
+  await agent.send({ type: "agent_start" }, { type: "message_start", message: { role: "assistant", content: [], timestamp: 1 } });
   await agent.end();
   const error = await soon(run.result().catch((failure: unknown) => failure));
   assert.ok(error instanceof Termination);
@@ -262,10 +262,10 @@ test("a run that failed is an error of a loop and of the result, and the convers
   const agent = new FakeAgent();
   const connected = await soon(connect(agent.transport, { dialect: "pi" }));
   const prompting = connected.prompt("hello");
-  await agent.answer(await agent.hear());
+  await agent.answer(await agent.receive());
   const run = await soon(prompting);
   const message = { role: "assistant", content: [], stopReason: "error", errorMessage: "529 overloaded", timestamp: 1 };
-  await agent.say({ type: "agent_start" }, { type: "message_end", message }, { type: "agent_end", messages: [] });
+  await agent.send({ type: "agent_start" }, { type: "message_end", message }, { type: "agent_end", messages: [] });
   await agent.answer(await agent.expect("get_state"), STATE);
   await assert.rejects(soon((async () => { for await (const _ of run); })()), RunFailedError);
   await assert.rejects(soon(run.result()), { name: "RunFailedError", message: "529 overloaded" });

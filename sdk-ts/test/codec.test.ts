@@ -68,7 +68,7 @@ function belongs(spec: Spec<AnyTypes>, name: string): boolean {
   return own === undefined ? !["opal", "operator"].includes(spec.name) : own === spec.name;
 }
 
-test("fm_F20 what is not declared is known to be unknown, with its bytes", () => {
+test("fm_F20 undeclared events are unknown events with their bytes", () => {
   const event = '{"type":"weather","sky":"blue" , "n":1.0}';
   assert.deepEqual(decodeServer(dialects.pi.spec, event), {
     known: false,
@@ -99,6 +99,6 @@ test("fm_F19 lines that are no frames are refused with the line", () => {
 test("fm_F08 bytes that are not utf-8 are refused with their offset", () => {
   assert.throws(
     () => decodeServer(dialects.pi.spec, new Uint8Array([0x7b, 0x22, 0xff])),
-    (error) => error instanceof FramingError && error.fault === "invalid_utf8" && error.bytes === 2,
+    (error) => error instanceof FramingError && error.reason === "invalid_utf8" && error.bytes === 2,
   );
 });

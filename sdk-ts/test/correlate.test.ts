@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Table } from "../src/correlate.js";
+import { PendingCalls } from "../src/correlate.js";
 
-function table(): Table<number> {
-  const table = new Table<number>();
+function table(): PendingCalls<number> {
+  const table = new PendingCalls<number>();
   table.insert("a", "bash", 1);
   table.insert("b", "compact", 2);
   table.insert("c", "bash", 3);
@@ -32,14 +32,14 @@ test("parse goes to the oldest of all", () => {
 });
 
 test("calls whose failures carry an id come last", () => {
-  const calls = new Table<number>();
+  const calls = new PendingCalls<number>();
   calls.insert("a", "prompt", 1, true);
   calls.insert("b", "bash", 2);
   assert.equal(calls.attribute("parse", "parse")?.waiter, 2);
   assert.equal(calls.attribute("parse", "parse")?.waiter, 1);
 });
 
-test("a call that was given up takes its late failure with it, once", () => {
+test("the late failure of an abandoned call is consumed once", () => {
   const calls = table();
   assert.equal(calls.abandon("a"), 1);
   assert.equal(calls.abandon("a"), undefined);

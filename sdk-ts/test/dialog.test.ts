@@ -11,7 +11,7 @@ test("answers in both framings", () => {
   assert.equal(rpc, '{"jsonrpc":"2.0","id":"s2c-1","result":{"answer":"blue"}}');
 });
 
-test("fm_F21 the policy dismisses, refuses or says that nobody is there", () => {
+test("fm_F21 the policy dismisses, rejects or reports a missing handler", () => {
   const dismissed = '{"type":"extension_ui_response","id":"u","cancelled":true}';
   assert.equal(policyLine(pi.spec, '"u"', "select"), dismissed);
   assert.equal(policyLine(pi.spec, '"u"', "never_heard_of"), dismissed);

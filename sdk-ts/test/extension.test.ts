@@ -107,7 +107,7 @@ async function started(context: TestContext): Promise<Agent> {
   return agent;
 }
 
-test("it says what it brings", async (context) => {
+test("an extension declares its registrations", async (context) => {
   const { protocol, extensions } = await new Agent(context).offered;
   assert.equal(protocol, 1);
   const [offer] = extensions as JsonObject[];
@@ -118,7 +118,7 @@ test("it says what it brings", async (context) => {
   assert.deepEqual(offer?.["flags"], [{ name: "loud", kind: "boolean", description: "Says more", default: false }]);
 });
 
-test("answers reach the dialogs that were asked, and none counts as none", async (context) => {
+test("answers reach their dialogs, and a missing answer is undefined", async (context) => {
   const agent = await started(context);
   for (const [args, result, notice] of [
     ["", { value: "b" }, '"b"'],
@@ -173,7 +173,7 @@ test("an editor has a limit too", async (context) => {
   assert.equal(await agent.notice(), "null");
 });
 
-test("each action is asked for, and its result comes back", async (context) => {
+test("each action is requested and its result is returned", async (context) => {
   const agent = await started(context);
   const id = agent.command("act");
   const compaction = { summary: "s", firstKeptEntryId: "e", tokensBefore: 1 };
@@ -246,7 +246,7 @@ test("the last answer to an event counts, and one that deals with it is the last
   }
 });
 
-test("a tool shows what it has, gives text or all of it, and is stopped by the agent", async (context) => {
+test("a tool reports progress, returns text or a full result, and is stopped by the agent", async (context) => {
   const agent = await started(context);
   const call = (name: string, params: JsonObject): string =>
     agent.ask({ type: "tool", extension: "/x", name, toolCallId: "c", params });
@@ -263,7 +263,7 @@ test("a tool shows what it has, gives text or all of it, and is stopped by the a
   assert.equal((await agent.answerTo(call("none", {})))["error"], "unknown tool none");
 });
 
-test("what fails is said in one line, wherever it fails", async (context) => {
+test("every failure is reported in one line", async (context) => {
   const agent = await started(context);
   for (const [command, error] of [
     ["fail", "it failed"],
@@ -287,7 +287,7 @@ test("what fails is said in one line, wherever it fails", async (context) => {
   assert.match((await agent.next())["message"] as string, /^a frame was lost: /);
 });
 
-test("what is added later is said anew", async (context) => {
+test("later registrations are declared again", async (context) => {
   const agent = await started(context);
   agent.command("add");
   const { type, offered } = await agent.next();
@@ -296,7 +296,7 @@ test("what is added later is said anew", async (context) => {
   assert.deepEqual(commands.at(-1), { name: "added" });
 });
 
-test("frames are found in whatever pieces they come", async (context) => {
+test("frames are found across any chunking", async (context) => {
   const agent = await started(context);
   const frame = JSON.stringify({ type: "command", id: "x", extension: "/x", name: "ask", args: "1 \u2028 ü" });
   const bytes = Buffer.from(`\n${frame}\n`);
@@ -304,7 +304,7 @@ test("frames are found in whatever pieces they come", async (context) => {
   assert.match((await agent.answerTo("x"))["error"] as string, /not NaN$/);
 });
 
-test("what is printed stands on stderr, never between frames", async (context) => {
+test("printed text goes to stderr, never between frames", async (context) => {
   const agent = await started(context);
   await agent.answerTo(agent.command("print"));
   assert.equal(await agent.end(), 0);
@@ -327,7 +327,7 @@ test("the end of the connection ends handlers, questions and the process", async
   assert.match(agent.stderr, /the end: the agent has closed the connection/);
 });
 
-test("one that fails while it loads says why, and offers nothing", async (context) => {
+test("an extension that fails during loading reports the reason and registers nothing", async (context) => {
   const script = `import { Extension } from ${JSON.stringify(join(PACKAGE, "build/src/extension.js"))};
     const extension = new Extension();
     extension.command({ name: "x" }, () => {}); extension.command({ name: "x" }, () => {});
@@ -339,7 +339,7 @@ test("one that fails while it loads says why, and offers nothing", async (contex
   assert.ok(agent.stderr.includes(`Error: ${error}`), agent.stderr);
 });
 
-test("an extension that is started without an agent says what it is", async (context) => {
+test("an extension started without an agent prints a usage text", async (context) => {
   const script = `import { Extension } from ${JSON.stringify(join(PACKAGE, "build/src/extension.js"))};
     process.stdin.isTTY = true;
     await new Extension().run();`;

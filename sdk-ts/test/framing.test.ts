@@ -22,8 +22,8 @@ class Collector implements LineSink {
   line(text: string): void {
     this.seen.push({ line: text });
   }
-  fault(error: { fault: string; offset: number; bytes: number }): void {
-    this.seen.push({ error: error.fault, offset: error.offset, bytes: error.bytes });
+  error(error: { reason: string; offset: number; bytes: number }): void {
+    this.seen.push({ error: error.reason, offset: error.offset, bytes: error.bytes });
   }
 }
 
@@ -106,7 +106,7 @@ function random(seed: number): (below: number) => number {
   };
 }
 
-test("fm_F01 any chunking gives what the rules say", () => {
+test("fm_F01 any chunking gives the frames of the reference rules", () => {
   const pieces = ["\n", "\n", "\r", "\r\n", "abc", '{"a":1}', "ä", "€", "🦀", "\ufeff", "\u2028"].map((piece) => Buffer.from(piece));
   pieces.push(Buffer.from([0xff]), Buffer.from([0xc3]), Buffer.from([0xe2, 0x82]), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from([0x80]));
   for (let seed = 1; seed <= 3000; seed++) {
@@ -134,7 +134,7 @@ test("the short way to text is taken for ASCII alone, and gives the same", () =>
   assert.ok(asciiText(new TextEncoder().encode(long)) === long);
 });
 
-test("fm_F12 nothing of a discarded line is held", () => {
+test("fm_F12 a discarded line occupies no memory", () => {
   const framer = new Framer({ maxLine: 1024 * 1024 });
   const sink = new Collector();
   const chunk = new Uint8Array(256 * 1024).fill(0x78);

@@ -24,7 +24,7 @@ const PAGES = {
     const { view, client } = open(ours); createRoot(document.body.appendChild(document.createElement("div"))).render(createElement(Chat, { view, client }));`,
 };
 
-test("the quick starts for front ends are short, and stand in the guide word for word", () => {
+test("the quick starts for front ends are short and quoted verbatim in the guide", () => {
   const guide = readText("docs", "front-ends.md");
   for (const name of Object.keys(PAGES)) {
     const code = readFileSync(join(FOLDER, name), "utf8");

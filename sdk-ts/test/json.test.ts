@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { DecodeError } from "../src/error.js";
 import { Framer } from "../src/framing.js";
 import { LAZY_FROM, parse, parseObject, stringify } from "../src/json.js";
-import { MAX_DEPTH, Seen, scanMembers } from "../src/scan.js";
+import { MAX_DEPTH, StringCache, scanMembers } from "../src/scan.js";
 
 const long = "x".repeat(LAZY_FROM);
 
@@ -98,18 +98,18 @@ test("halves of surrogate pairs become U+FFFD wherever the stream is cut", () =>
   for (let at = 0; at <= bytes.length; at++) {
     const framer = new Framer();
     const found: unknown[] = [];
-    const sink = { line: (text: string) => void found.push(parseObject(text, framer)), fault: assert.fail };
+    const sink = { line: (text: string) => void found.push(parseObject(text, framer)), error: assert.fail };
     framer.push(bytes.slice(0, at), sink);
     framer.push(bytes.slice(at), sink);
     assert.deepEqual(found, [{ a: "plain" }, { a: "\ufffd" }, { a: "plain" }, { b: "\ufffd and 🦀" }], `cut at ${at}`);
   }
 });
 
-test("what was read before changes nothing of what is found", () => {
+test("earlier reads do not change later lookups", () => {
   const ends = ["", "\\", "\\\\", '"', '\\"', "\n", "\u2028", "x"];
   let random = 7;
   const next = (below: number): number => (random = (random * 48_271) % 0x7fffffff) % below;
-  const seen = new Seen();
+  const seen = new StringCache();
   const texts = ["", ""];
   for (let round = 0; round < 3_000; round++) {
     const at = next(2);
@@ -125,15 +125,15 @@ test("what was read before changes nothing of what is found", () => {
   }
 });
 
-test("what is remembered keeps no line in memory that is much longer", () => {
-  const seen = new Seen();
+test("cached strings do not retain much longer lines", () => {
+  const seen = new StringCache();
   const part = "word ".repeat(400);
   const others = Array.from({ length: 50 }, (_, at) => "x".repeat(900 + at));
   scanMembers(JSON.stringify({ part, others }), seen);
-  assert.equal(seen.most, 0);
+  assert.equal(seen.size, 0);
   const line = JSON.stringify({ part, again: part });
   scanMembers(line, seen);
-  assert.ok(seen.most >= line.length && seen.most <= 4 * line.length, `${seen.most}`);
+  assert.ok(seen.size >= line.length && seen.size <= 4 * line.length, `${seen.size}`);
 });
 
 test("short and long objects are nested equally deep", () => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import * as agentese from "../src/index.js";
-import { type OutcomeRule, Standing } from "../src/outcome.js";
+import { type OutcomeRule, OutcomeTracker } from "../src/outcome.js";
 import type { JsonObject } from "../src/generated/types.js";
 import { readText } from "./support/files.js";
 
@@ -17,12 +17,12 @@ interface Case {
 for (const one of JSON.parse(readText("conformance", "vectors", "outcomes.json")) as Case[]) {
   test(`${one.dialect}: ${one.name}`, () => {
     const events = agentese[one.dialect].spec.events as Record<string, { outcome?: readonly OutcomeRule[] }>;
-    const standing = new Standing();
+    const standing = new OutcomeTracker();
     for (const event of one.events) {
-      if (event === "stopped") standing.stop();
-      else standing.hear(events[String(event["type"])]?.outcome ?? [], event);
+      if (event === "stopped") standing.abortAcknowledged();
+      else standing.observe(events[String(event["type"])]?.outcome ?? [], event);
     }
-    const verdict = standing.verdict();
+    const verdict = standing.outcome();
     const told =
       typeof verdict === "string"
         ? verdict

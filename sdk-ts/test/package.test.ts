@@ -59,7 +59,7 @@ function write(name: string, text: string): string {
   return name;
 }
 
-test("the package has what it needs, its licences among it, and nothing else", () => {
+test("the package contains exactly its files and licences", () => {
   const folder = join(scratch, "node_modules", "agentese");
   assert.deepEqual(readdirSync(folder).sort(), ["LICENSE-APACHE", "LICENSE-MIT", "README.md", "dist", "package.json"]);
   for (const name of ["LICENSE-APACHE", "LICENSE-MIT"]) {

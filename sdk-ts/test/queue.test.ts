@@ -23,7 +23,7 @@ class Queue<T> {
     return this.#queue.next((item) => item.value);
   }
   room(size: number): Promise<void> {
-    return this.#queue.room(size);
+    return this.#queue.waitForRoom(size);
   }
   close(error?: unknown): void {
     this.#queue.close(error);
@@ -88,7 +88,7 @@ test("coalesce: a snapshot replaces the newest of its kind, and nothing moves ac
   assert.deepEqual(await rest(queue), ["u1", "end", "u3"]);
 });
 
-test("while nobody can take anything nothing waits, and only what blocks takes all", async () => {
+test("without a reader nothing is queued, except for blocking subscribers", async () => {
   const all = new Queue<string>(2, "block");
   const few = new Queue<string>(2, "coalesce");
   const none = new Queue<string>(2, "detach");
@@ -111,7 +111,7 @@ test("while nobody can take anything nothing waits, and only what blocks takes a
   assert.ok((await failure(none.next())) instanceof DetachedError);
 });
 
-test("detach: the subscriber drains what it has and learns what it missed", async () => {
+test("detach: the subscriber drains its queue and receives the number of missed events", async () => {
   const queue = new Queue<string>(2, "detach");
   for (const item of ["a", "b", "c", "d"]) queue.push(item, 1, undefined);
   assert.equal((await queue.next()).value, "a");
@@ -120,7 +120,7 @@ test("detach: the subscriber drains what it has and learns what it missed", asyn
   assert.ok(error instanceof DetachedError && error.dropped === 2 && error.kind === "detached");
 });
 
-test("what waits too long for room is dropped, and the subscriber is told", async () => {
+test("an item that waits too long for space is dropped and the subscriber is notified", async () => {
   const queue = new Queue<string>(2, "block");
   queue.push("a", 2, undefined);
   const room = queue.room(2);
@@ -153,7 +153,7 @@ test("a subscriber that takes something is waited for on and on", async () => {
   assert.equal((await soon(reading)).length, 30);
 });
 
-test("who takes nothing is waited for once, and again when something was taken", async () => {
+test("an idle subscriber is waited for once, and again after its next read", async () => {
   const queue = new Sized<{ size: number; key: undefined }>(100_000, "block");
   const item = { size: 10_000, key: undefined };
   queue.push(item);
@@ -173,7 +173,7 @@ test("who takes nothing is waited for once, and again when something was taken",
   await soon(gone);
 });
 
-test("drained waits for who takes, but not for ever", async () => {
+test("drained waits for readers with a time limit", async () => {
   const queue = new Queue<string>(10, "block");
   queue.push("a", 1, undefined);
   queue.close();
@@ -183,12 +183,12 @@ test("drained waits for who takes, but not for ever", async () => {
   await soon(taken);
 });
 
-test("of a stream that never lets the event loop turn little is kept for further readers", () => {
+test("a stream that never yields to the event loop buffers little for other readers", () => {
   const stream = new Broadcast(1 << 26, "block");
   stream.reader();
   const event = new EventFrame("message_update", {}, "x".repeat(1 << 18), undefined);
-  for (let count = 0; count < 4; count++) stream.note(event);
+  for (let count = 0; count < 4; count++) stream.record(event);
   assert.equal(stream.reader().queued().length, 4);
-  stream.note(event);
+  stream.record(event);
   assert.throws(() => stream.reader(), UsageError);
 });

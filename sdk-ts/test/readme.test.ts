@@ -124,7 +124,7 @@ test("In a browser: the page plays a recording", () => {
   assert.match(printed("play.mjs"), /^agent_start,turn_start,.*message_update,.*agent_end\n$/);
 });
 
-test("Write an agent: the parrot takes a prompt and says it again", () => {
+test("Write an agent: the parrot repeats a prompt", () => {
   const lines = printed(
     compiled("Write an agent"),
     '{"id":"1","type":"prompt","message":"Hello."}\n{"id":"2","type":"get_last_assistant_text"}\n{"id":"3","type":"prompt","message":""}\n',

@@ -40,7 +40,7 @@ test("broken text is no trouble, and long text takes no long", () => {
 test("the last frames of a termination hold no key, not even one that the cut goes through", async () => {
   const key = "sk-ant-0123456789abcdefghijklmnopqrstuvwxyz";
   const { client, agent } = connected(opal.Client);
-  await agent.say({ jsonrpc: "2.0", method: "agent/event", params: { type: "status_update", session_id: "s", message: `Bearer ${key}` } });
+  await agent.send({ jsonrpc: "2.0", method: "agent/event", params: { type: "status_update", session_id: "s", message: `Bearer ${key}` } });
   await agent.end();
   const { lastFrames } = await soon(client.terminated);
   assert.equal(lastFrames.length, 1);
@@ -52,7 +52,7 @@ test("the last frames of a termination hold no key, not even one that the cut go
   }
 });
 
-test("what an error quotes from stderr holds no key", () => {
+test("errors quote stderr without keys", () => {
   const exit = { code: 1, signal: null, stderrTail: "no access with ghp_0123456789abcdefghij\n" };
   const end = new Termination("exited", { exit });
   assert.equal(end.message, `the agent exited with code 1, last on stderr: no access with ${REDACTED}`);

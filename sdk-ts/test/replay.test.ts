@@ -10,7 +10,7 @@ import { check } from "../src/check.js";
 import { shapes } from "../src/generated/shapes.js";
 import type { Run } from "../src/run.js";
 import { type AnyTypes, row } from "../src/spec.js";
-import { endsAtWork, memoryPair, readTranscript, recordedLine, replay } from "../src/testing.js";
+import { endsDuringRun, memoryPair, readTranscript, recordedLine, replay } from "../src/testing.js";
 import { exceptions, transcript, transcripts } from "./support/files.js";
 import { soon } from "./support/agent.js";
 
@@ -47,14 +47,14 @@ const drivers: Record<string, Driver<RpcClient<AnyTypes>>> = {
   opal: driver(opal.Client as never, { "agent/prompt": "agentPrompt" }),
 };
 
-interface Played {
+interface PlayedSession {
   prompts: number;
   ended: number;
   events: number;
 }
 
 /** Plays a session to its end: events arrive byte for byte, and every run that ends in the recording ends here. */
-async function play(dialect: string, scenario: string, text: string): Promise<Played> {
+async function play(dialect: string, scenario: string, text: string): Promise<PlayedSession> {
   const how = drivers[dialect];
   assert.ok(how !== undefined);
   const noise: Diagnostic[] = [];
@@ -65,11 +65,11 @@ async function play(dialect: string, scenario: string, text: string): Promise<Pl
   const rpc = spec.framing === "json-rpc";
   const { records } = readTranscript(text);
   const listed = [...odd].some((line) => line.startsWith(`${dialect}/${scenario} server `));
-  const cut = endsAtWork(spec, records);
+  const cut = endsDuringRun(spec, records);
   const events = client.events().withRaw();
   const playing = replay(spec, text, agent).catch(() => undefined);
   const runs: Promise<Run<AnyTypes>>[] = [];
-  const played: Played = { prompts: 0, ended: 0, events: 0 };
+  const played: PlayedSession = { prompts: 0, ended: 0, events: 0 };
   for (const record of records) {
     if (!("dir" in record)) continue;
     if (record.dir === "ctl" && record.event === "exit") break;
@@ -157,7 +157,7 @@ const EXPECTED: Record<string, [sessions: number, prompts: number, ended: number
 describe("recorded sessions of all five agents", () => {
   for (const dialect of Object.keys(drivers)) {
     test(`${dialect}: every session is played to its end`, { timeout: 120_000 }, async () => {
-      const total: Played & { sessions: number } = { sessions: 0, prompts: 0, ended: 0, events: 0 };
+      const total: PlayedSession & { sessions: number } = { sessions: 0, prompts: 0, ended: 0, events: 0 };
       const files = transcripts().filter((file) => file.dialect === dialect && !ABOUT_WRITING.test(file.scenario));
       // The sessions wait more than they compute, so several are played concurrently.
       const next = files.values();

@@ -38,7 +38,7 @@ test("the limits of runs are those of the vectors that all languages share", () 
     );
     let found: Case["expect"] = null;
     for (const [at, event] of all.entries()) {
-      meter.hear(event["type"] as string, event);
+      meter.observe(event["type"] as string, event);
       if (failure === undefined) continue;
       found = { at, code: failure.code ?? "", message: failure.message };
       break;
@@ -53,7 +53,7 @@ test("the limits of runs keep no arguments and no results, which may be long", (
   const collect = runInNewContext("gc") as () => void;
   const meter = new RunLimits({ maxEqualCalls: 2 }).meter("pi", () => assert.fail("nothing is reached"));
   const call = (id: string, text: string): void => {
-    meter.hear("tool_execution_start", { type: "tool_execution_start", toolCallId: id, toolName: "write", args: { id, text } });
+    meter.observe("tool_execution_start", { type: "tool_execution_start", toolCallId: id, toolName: "write", args: { id, text } });
   };
   const long = (number: number): string => `${number} `.repeat(1 << 19);
   collect();
@@ -63,7 +63,7 @@ test("the limits of runs keep no arguments and no results, which may be long", (
     call(id, long(number));
     if (number % 2 === 0) continue;
     const result = { content: [{ type: "text", text: long(number) }] };
-    meter.hear("tool_execution_end", { type: "tool_execution_end", toolCallId: id, toolName: "write", isError: false, result });
+    meter.observe("tool_execution_end", { type: "tool_execution_end", toolCallId: id, toolName: "write", isError: false, result });
   }
   collect();
   const kept = process.memoryUsage().heapUsed - before;

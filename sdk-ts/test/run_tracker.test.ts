@@ -16,7 +16,7 @@ interface Case {
 
 const barrier = { command: "get_state", busy: "isStreaming", limit: 5000 };
 
-function told(action: Action): string[] {
+function actionNames(action: Action): string[] {
   if (action === undefined) return [];
   if (action.want === "wake") return [`wake ${action.after}`];
   return [action.want === "end" ? `end by ${action.by}` : action.want];
@@ -27,6 +27,6 @@ for (const one of JSON.parse(readText("conformance", "vectors", "run_tracker.jso
   test(one.name, () => {
     const state = one.state ? { state: barrier } : {};
     const tracker = new RunTracker({ gap: one.gap, answerEnds: one.answer_ends ?? false, ...state, ...(one.barrier ? { barrier } : {}) });
-    assert.deepEqual(one.inputs.flatMap((input) => told(tracker.feed(input))), one.actions);
+    assert.deepEqual(one.inputs.flatMap((input) => actionNames(tracker.feed(input))), one.actions);
   });
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { RefusedError, omp as ompClient, opal as opalClient, operator as operatorClient, pi as piClient } from "../src/index.js";
-import { type Call, Refusal, type Service, omp, opal, operator, pi, pisces, serve } from "../src/serve.js";
+import { type Call, CommandError, type Service, omp, opal, operator, pi, pisces, serve } from "../src/serve.js";
 import type { AnyTypes } from "../src/spec.js";
 import { spawn } from "../src/stdio.js";
 import { memoryPair } from "../src/testing.js";
@@ -29,7 +29,7 @@ class Raw {
   }
 
   async line(): Promise<string> {
-    const sink = { line: (text: string): void => void this.#heard.push(text), fault: (): void => undefined };
+    const sink = { line: (text: string): void => void this.#heard.push(text), error: (): void => undefined };
     while (this.#heard.length === 0) {
       const { done, value } = await soon(this.#reader.read());
       if (done) throw new Error("the agent closed its output");
@@ -75,7 +75,7 @@ class PiAgent extends pi.Service {
   }
 
   override prompt({ message }: piClient.PromptParams, call: Call<piClient.Types>): void {
-    if (message === "") throw new Refusal("there is no message");
+    if (message === "") throw new CommandError("there is no message");
     this.work.push(
       (async () => {
         await call.emit({ type: "agent_start" });
@@ -87,7 +87,7 @@ class PiAgent extends pi.Service {
   }
 
   override setSessionName({ name }: piClient.SetSessionNameParams): void {
-    if (name.trim() === "") throw new Refusal("Session name cannot be empty");
+    if (name.trim() === "") throw new CommandError("Session name cannot be empty");
     this.name = name;
   }
 
@@ -194,13 +194,13 @@ test("events of a command wait for its answer", async () => {
     override prompt({ message }: piClient.PromptParams, call: Call<piClient.Types, "prompt">): void | Promise<void> {
       void call.emit({ type: "agent_start" }).then(() => call.emit({ type: "agent_end", messages: [] }));
       if (message === "slow") return new Promise((resolve) => (begin = resolve));
-      if (message === "no") throw new Refusal("no");
+      if (message === "no") throw new CommandError("no");
     }
     override async steer(_: piClient.SteerParams, call: Call<piClient.Types, "steer">): Promise<void> {
       await call.emit({ type: "turn_start" });
       call.answer();
       await call.emit({ type: "turn_start" });
-      throw new Refusal("nobody hears this");
+      throw new CommandError("nobody hears this");
     }
   }
   const client = raw(new Agent());
@@ -223,13 +223,13 @@ test("events of a command wait for its answer", async () => {
   assert.match(await client.ask('{"id":"6","type":"teleport"}'), /^\{"id":"6"/);
 });
 
-test("omp drops ids where its document says so", async () => {
+test("omp drops ids as documented", async () => {
   class Agent extends omp.Service {
     override prompt(): void {
-      throw new Refusal("too late");
+      throw new CommandError("too late");
     }
     override compact(): never {
-      throw new Refusal("Already compacted");
+      throw new CommandError("Already compacted");
     }
   }
   const client = raw(new Agent());
@@ -257,7 +257,7 @@ test("operator and opal have envelopes of their own", async () => {
   assert.equal(await one.line(), '{"type":"response","command":"prompt","id":"a","success":true,"data":{}}');
 
   class Opal extends opal.Service {
-    override async agentPrompt({ session_id }: opalClient.AgentPromptParams, call: Call<opalClient.Types>): Promise<opalClient.PromptQueued> {
+    override async agentPrompt({ session_id }: opalClient.AgentPromptParams, call: Call<opalClient.Types>): Promise<opalClient.QueuedPrompt> {
       const answer = await call.ask("client/ask_user", { session_id, question: "?" });
       await call.emit({ type: "status_update", session_id, message: answer?.answer ?? "" });
       return { queued: false };

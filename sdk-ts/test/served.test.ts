@@ -40,7 +40,7 @@ const MODEL = JSON.parse(readText("protocol", "model.json")) as {
 const CLIENTS: Record<string, typeof opal.Client | typeof operator.Client> = { opal: opal.Client, operator: operator.Client };
 const BUILT = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug");
 /** Commands, events and dialogs of a dialect that the tests have used or received. */
-class Seen {
+class SeenRows {
   readonly commands = new Set<string>();
   readonly events = new Set<string>();
   readonly dialogs = new Set<string>();
@@ -60,7 +60,7 @@ function command(dialect: string, play: Play, script: string): string[] {
   return [program, "--mode", "rpc", "--dialect", dialect, "--provider", "scripted", "--script", script, ...extension];
 }
 
-async function plays(dialect: string, play: Play, place: string, seen: Seen): Promise<void> {
+async function plays(dialect: string, play: Play, place: string, seen: SeenRows): Promise<void> {
   const [work, home, script] = [join(place, "work"), join(place, "home"), join(place, "script.json")];
   for (const [name, text] of Object.entries(play.files)) {
     mkdirSync(dirname(join(work, name)), { recursive: true });
@@ -108,7 +108,7 @@ async function plays(dialect: string, play: Play, place: string, seen: Seen): Pr
 
 for (const [dialect, table] of Object.entries(TABLE)) {
   test(`every row of ${dialect} against the reference agent`, async () => {
-    const seen = new Seen();
+    const seen = new SeenRows();
     for (const play of table) {
       const place = mkdtempSync(join(tmpdir(), "agentese-served-"));
       try {

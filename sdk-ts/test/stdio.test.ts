@@ -56,7 +56,7 @@ test("a loop over the events ends without a failure when this side ends the prog
   for await (const event of events) assert.fail(event.type);
 });
 
-test("what an agent writes before it exits reaches a subscriber that reads slowly, and one whose queue is full", async () => {
+test("output before the exit of an agent reaches slow subscribers and full queues", async () => {
   const code = `
     const say = (frame) => process.stdout.write(JSON.stringify(frame) + "\\n");
     for (let n = 0; n < 2000; n++) say({ type: "turn_start", n, filling: "x".repeat(100) });
@@ -153,7 +153,7 @@ test("fm_F34 an agent that ends before its first answer", async () => {
   assert.equal(await failure(client.getState()), error);
 });
 
-test("fm_F34 an agent that says why it ends", async () => {
+test("fm_F34 an agent that prints the reason of its end", async () => {
   const client = await spawn(pi.Client, command(AGENT));
   const error = await failure(client.request("die", { code: 7 }));
   assert.ok(error instanceof Termination && error.exit?.code === 7 && error.stderrTail === "the last words\n");
@@ -164,7 +164,7 @@ test("fm_F35 programs that cannot be started", async () => {
   writeFileSync(plain, "text");
   const orphan = join(scratch, "orphan");
   writeFileSync(orphan, "#!/no/such/interpreter\n", { mode: 0o755 });
-  for (const [program, fault, options] of [
+  for (const [program, reason, options] of [
     ["no-such-program-anywhere", "not_found", {}],
     ["/no/such/program", "not_found", {}],
     [plain, "not_executable", {}],
@@ -175,7 +175,7 @@ test("fm_F35 programs that cannot be started", async () => {
   ] as const) {
     const error = await failure(spawn(pi.Client, [program], options));
     assert.ok(error instanceof SpawnError, String(error));
-    assert.deepEqual([error.kind, error.fault, error.program], ["spawn", fault, program]);
+    assert.deepEqual([error.kind, error.reason, error.program], ["spawn", reason, program]);
   }
 });
 
@@ -191,7 +191,7 @@ test("fm_F39 a wrapper and its children are ended, whatever signals they ignore"
   await until(() => !started.some(alive), `${started.join()} are left`);
 });
 
-test("fm_F39 what a leader leaves behind is ended", async () => {
+test("fm_F39 leftover processes of a group leader are ended", async () => {
   const pids = join(scratch, "left");
   const script = `sleep 1000 > /dev/null 2>&1 < /dev/null & echo $! > ${pids}; exit 4`;
   const client = await spawn(pi.Client, ["sh", "-c", script], { eofGrace: 50, termGrace: 50 });
@@ -284,7 +284,7 @@ test("an agent that does not read its input makes writes wait, and its end settl
   for (const error of await Promise.all(calls)) assert.equal(error, end);
 });
 
-test("each line of stderr can be listened to, and who throws is not called again", async () => {
+test("each line of stderr is delivered, and a throwing listener is not called again", async () => {
   const lines: string[] = [];
   const code = `process.stderr.write("one\\r\\ntwo\\nbad\\nafter\\n", () => process.exit(0))`;
   const client = await spawn(pi.Client, command(code), {

@@ -6,12 +6,12 @@ import { describe, test } from "node:test";
 import { type Conversation, type ToolBlock, View, fold, readArguments, readPartial } from "../src/ui.js";
 import type { JsonObject, JsonValue } from "../src/generated/types.js";
 import { REPOSITORY, readText, transcripts } from "./support/files.js";
-import { type Folded, foldTranscript } from "./support/view.js";
+import { type FoldSummary, foldTranscript } from "./support/view.js";
 
 interface Vectors {
   /** Messages that no frame announces, and members that events omit, by dialect, each with its reason. */
   unannounced: Record<string, Record<string, string>>;
-  sessions: Folded[];
+  sessions: FoldSummary[];
 }
 
 const VECTORS = ["conformance", "vectors", "view.json"];
@@ -27,11 +27,11 @@ describe("every recorded session", () => {
     writeFileSync(join(REPOSITORY, ...VECTORS), `${head},\n  "sessions": [\n${lines}\n  ]\n}\n`);
   }
 
-  test("folds to what the vectors say", () => {
+  test("folds to the snapshots of the vectors", () => {
     assert.deepEqual(folded, vectors.sessions);
   });
 
-  test("agrees with the agent wherever it was asked, but for what no frame announces", () => {
+  test("agrees with the state queries of the agent, except for unannounced changes", () => {
     let answers = 0;
     for (const { transcript, asked } of folded) {
       const allowed = vectors.unannounced[transcript.split("/")[0] as string] ?? {};
@@ -48,7 +48,7 @@ describe("every recorded session", () => {
 });
 
 describe("the end of a run, and of the agent", () => {
-  interface Ended {
+  interface EndCase {
     dialect: string;
     name: string;
     frames: ["sent" | "received", object][];
@@ -56,7 +56,7 @@ describe("the end of a run, and of the agent", () => {
     run: object;
     states: string[];
   }
-  for (const one of JSON.parse(readText("conformance", "vectors", "view_ends.json")) as Ended[]) {
+  for (const one of JSON.parse(readText("conformance", "vectors", "view_ends.json")) as EndCase[]) {
     test(`${one.dialect}: ${one.name}`, () => {
       const view = View.open(one.dialect);
       for (const [direction, frame] of one.frames) view[direction](frame);
@@ -87,7 +87,7 @@ const user = (text: string) => ({ role: "user", content: text, timestamp: 4 });
 const delta = (event: object) => ({ type: "message_update", assistantMessageEvent: { contentIndex: 0, ...event } });
 
 describe("a view", () => {
-  test("grows a message from pieces and ends with what the agent says", () => {
+  test("grows a message from pieces and ends with the message of the agent", () => {
     const view = shown({ type: "agent_start" }, { type: "message_start", message: assistant([]) });
     view.received(delta({ type: "text_start" }));
     view.received(delta({ type: "text_delta", delta: "Hel" }));
@@ -118,7 +118,7 @@ describe("a view", () => {
     assert.deepEqual([block().state, block().result], ["failed", []]);
   });
 
-  test("keeps what did not change", () => {
+  test("keeps unchanged objects identical", () => {
     const view = shown({ type: "message_start", message: user("one") }, { type: "message_end", message: user("one") });
     const before = view.conversation;
     view.received({ type: "message_start", message: assistant([{ type: "text", text: "a" }]) });
@@ -133,7 +133,7 @@ describe("a view", () => {
     assert.equal(view.received("no JSON"), view.conversation);
   });
 
-  test("can be kept and gone on with", () => {
+  test("can be stored and continued", () => {
     const frames = [
       { id: 1, type: "prompt", message: "hi" },
       { id: 1, type: "response", command: "prompt", success: true },
@@ -146,16 +146,16 @@ describe("a view", () => {
       { type: "agent_end", messages: [] },
     ];
     for (let cut = 0; cut <= frames.length; cut++) {
-      const kept = JSON.parse(JSON.stringify(shown(...frames.slice(0, cut)).snapshot())) as Conversation;
-      const view = View.open("pi", { kept });
+      const stored = JSON.parse(JSON.stringify(shown(...frames.slice(0, cut)).snapshot())) as Conversation;
+      const view = View.open("pi", { stored });
       for (const frame of frames.slice(cut)) "id" in frame && frame.type === "prompt" ? view.sent(frame) : view.received(frame);
       assert.deepEqual(view.conversation, shown(...frames).conversation);
     }
-    assert.throws(() => View.open("opal", { kept: shown().snapshot() }), RangeError);
+    assert.throws(() => View.open("opal", { stored: shown().snapshot() }), RangeError);
     assert.throws(() => View.open("nothing"), /unknown dialect "nothing"; known: /);
   });
 
-  test("knows what waits, until it has entered the conversation or was refused", () => {
+  test("lists pending input until it enters the conversation or is rejected", () => {
     const view = shown({ type: "agent_start" }, { id: "s", type: "steer", message: "left" }, { id: "p", type: "prompt", message: "x" });
     const waiting = () => view.conversation.waiting.map(({ text, mode, state }) => [text, mode, state]);
     view.received({ id: "s", type: "response", command: "steer", success: true });
@@ -181,7 +181,7 @@ describe("a view", () => {
     assert.deepEqual(view.conversation.dialogs, []);
   });
 
-  test("says what the run is doing", () => {
+  test("shows the state of the run", () => {
     const view = shown({ type: "agent_start" }, { id: 1, type: "abort" });
     assert.equal(view.conversation.run.state, "aborting");
     view.received({ type: "agent_end", messages: [] });
@@ -207,7 +207,7 @@ describe("a view", () => {
     assert.deepEqual(view.conversation.messages.map(({ role, command, exitCode }) => [role, command, exitCode]), [["shell", "ls", 0]]);
   });
 
-  test("tells its listeners of changes only", () => {
+  test("notifies its listeners of changes only", () => {
     const view = View.open("pi");
     let heard = 0;
     const stop = view.subscribe(() => heard++);
@@ -226,7 +226,7 @@ describe("a view", () => {
     assert.deepEqual(view.conversation.messages[0]?.blocks, [{ type: "text", text: "Hello" }]);
   });
 
-  test("says an error that is no text as JSON", () => {
+  test("shows a non-text error as JSON", () => {
     const error = { code: "full", path: "/tmp/ä" };
     const view = shown({ id: "1", type: "compact" }, { id: "1", type: "response", command: "compact", success: false, error });
     assert.deepEqual(view.conversation.notices.map(({ text }) => text), ['{"code":"full","path":"/tmp/ä"}']);
@@ -275,7 +275,7 @@ test("the beginning of a JSON text is read as far as it goes", () => {
   for (let end = 1; end <= text.length; end++) assert.notEqual(readPartial(text.slice(0, end)), undefined, text.slice(0, end));
 });
 
-test("long arguments that are not over are read in one pass", () => {
+test("long incomplete arguments are read in one pass", () => {
   // A parser that looked back from every letter or space would take hours for these.
   for (const letter of ["a", " ", '\\"', "\\\\"]) {
     const content = letter.repeat(500_000);
@@ -374,7 +374,7 @@ describe("a frame of a wrong shape", () => {
     assert.equal(view.conversation.messages.at(-1)?.blocks[0]?.type, "text");
   });
 
-  test("with names that every object has keeps what they stand for", () => {
+  test("with names of inherited object properties keeps their values", () => {
     const inherited = JSON.parse('{"__proto__":{"a":1},"constructor":"c","toString":[]}') as JsonObject;
     const call = (args: JsonObject) => ({ type: "tool_execution_start", toolCallId: "c", toolName: "n", args });
     const view = shown({ type: "agent_start" }, call({}), call({ ...inherited, b: 1 }), call(inherited));

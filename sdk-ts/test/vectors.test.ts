@@ -49,7 +49,7 @@ type Step =
   | { diagnostics: string[] };
 
 /** A question that a handler holds until a step answers it, even if no caller waits any more. */
-interface Held {
+interface HeldQuestion {
   readonly signal: AbortSignal;
   answer(value: unknown): void;
 }
@@ -87,14 +87,14 @@ interface Case {
 const cases = ["client.json", "client_ends.json", "client_failures.json", "client_live.json"].flatMap((name) => JSON.parse(readText("conformance", "vectors", name)) as Case[]);
 
 const clients = { pi: pi.Client, omp: omp.Client, pisces: pisces.Client, operator: operator.Client, opal: opal.Client };
-type Make = new (transport: Transport, options?: object) => RpcClient<AnyTypes>;
+type ClientConstructor = new (transport: Transport, options?: object) => RpcClient<AnyTypes>;
 
 /** Returns the options of a case for a client and its process. */
-function optionsOf({ options }: Case, told: string[], held: Held[]): object {
+function optionsOf({ options }: Case, diagnostics: string[], held: HeldQuestion[]): object {
   const fail = (): never => {
     throw new Error("on purpose");
   };
-  const diagnostic = ({ kind }: Diagnostic): void => void told.push(kind);
+  const diagnostic = ({ kind }: Diagnostic): void => void diagnostics.push(kind);
   const never = (): Promise<never> => new Promise(() => undefined);
   const hold = (_: unknown, { signal }: OpenDialog): Promise<unknown> =>
     new Promise((answer) => held.push({ signal, answer }));
@@ -113,25 +113,25 @@ function optionsOf({ options }: Case, told: string[], held: Held[]): object {
 }
 
 /** One case that is being played. */
-class Stage {
+class CaseRunner {
   agent: FakeAgent;
-  readonly told: string[];
+  readonly diagnostics: string[];
   client: RpcClient<AnyTypes>;
-  readonly #held: Held[];
+  readonly #held: HeldQuestion[];
   readonly #calls = new Map<string, Promise<unknown>>();
   readonly #runs = new Map<string, Promise<Run<AnyTypes>>>();
   readonly #ids = new Map<string, string>();
   #events: ReturnType<Events<AnyTypes>["withRaw"]> | undefined;
 
   /** Opens the client of a case; its agent is in memory if the case starts no process. */
-  static async open(vector: Case): Promise<Stage> {
-    const told: string[] = [];
-    const held: Held[] = [];
-    const make = clients[vector.dialect as keyof typeof clients] as unknown as Make;
+  static async open(vector: Case): Promise<CaseRunner> {
+    const diagnostics: string[] = [];
+    const held: HeldQuestion[] = [];
+    const make = clients[vector.dialect as keyof typeof clients] as unknown as ClientConstructor;
     const agent = new FakeAgent(1 << 22);
-    const options = optionsOf(vector, told, held);
+    const options = optionsOf(vector, diagnostics, held);
     const client = vector.spawn ? await spawn(make, vector.spawn, options) : new make(agent.transport, options);
-    return new Stage(agent, client, told, held, (next) => new make(next.transport, options));
+    return new CaseRunner(agent, client, diagnostics, held, (next) => new make(next.transport, options));
   }
 
   readonly #connect: (agent: FakeAgent) => RpcClient<AnyTypes>;
@@ -140,18 +140,18 @@ class Stage {
     agent: FakeAgent,
     client: RpcClient<AnyTypes>,
     told: string[],
-    held: Held[],
+    held: HeldQuestion[],
     connect: (agent: FakeAgent) => RpcClient<AnyTypes>,
   ) {
     this.agent = agent;
     this.client = client;
-    this.told = told;
+    this.diagnostics = told;
     this.#held = held;
     this.#connect = connect;
   }
 
   /** Returns the question with that number, which must exist. */
-  #question(number: number): Held {
+  #question(number: number): HeldQuestion {
     return this.#held[number] ?? assert.fail("nobody asked that");
   }
 
@@ -159,7 +159,7 @@ class Stage {
   async #roundTrip(): Promise<void> {
     const call = this.client.request("are_you_there", {});
     const { id, ...line } = await soon(this.agent.expect("are_you_there"));
-    if ("jsonrpc" in line) await this.agent.say({ jsonrpc: "2.0", id, result: {} });
+    if ("jsonrpc" in line) await this.agent.send({ jsonrpc: "2.0", id, result: {} });
     else await this.agent.answer({ id: id ?? null, ...line });
     await soon(call);
   }
@@ -190,19 +190,19 @@ class Stage {
     } else if ("hear" in step) {
       this.#ids.set(step.as, JSON.stringify((await soon(this.agent.expect(step.hear)))["id"]));
     } else if ("say" in step) {
-      for (const line of step.say) await this.agent.sayBytes(`${this.#withIds(line)}\n`);
+      for (const line of step.say) await this.agent.sendBytes(`${this.#withIds(line)}\n`);
     } else if ("say_parts" in step) {
       const parts = step.say_parts.map((part) => (typeof part === "string" ? this.#withIds(part) : part.repeat.repeat(part.n)));
-      await this.agent.sayBytes(`${parts.join("")}${step.open ? "" : "\n"}`);
+      await this.agent.sendBytes(`${parts.join("")}${step.open ? "" : "\n"}`);
     } else if ("say_many" in step) {
-      await this.agent.sayBytes(`${this.#withIds(step.say_many)}\n`.repeat(step.n));
+      await this.agent.sendBytes(`${this.#withIds(step.say_many)}\n`.repeat(step.n));
     } else if ("say_split" in step) {
       const bytes = new TextEncoder().encode(`${this.#withIds(step.say_split)}\n`);
-      for (let at = 0; at < bytes.length; at += step.size) await this.agent.sayBytes(bytes.slice(at, at + step.size));
+      for (let at = 0; at < bytes.length; at += step.size) await this.agent.sendBytes(bytes.slice(at, at + step.size));
     } else if ("say_base64" in step) {
-      await this.agent.sayBytes(new Uint8Array(Buffer.from(step.say_base64, "base64")));
+      await this.agent.sendBytes(new Uint8Array(Buffer.from(step.say_base64, "base64")));
     } else if ("say_unterminated" in step) {
-      await this.agent.sayBytes(this.#withIds(step.say_unterminated));
+      await this.agent.sendBytes(this.#withIds(step.say_unterminated));
     } else if ("close" in step) {
       await this.agent.end();
     } else if ("answered" in step) {
@@ -244,7 +244,7 @@ class Stage {
     } else if ("dropped" in step) {
       assert.equal(this.client.droppedEvents, step.dropped);
     } else if ("heard" in step) {
-      assert.deepEqual(await soon(this.agent.hear()), step.heard);
+      assert.deepEqual(await soon(this.agent.receive()), step.heard);
     } else if ("again" in step) {
       this.agent = new FakeAgent(1 << 22);
       this.client = this.client.processId === undefined ? this.#connect(this.agent) : await respawn(this.client);
@@ -269,7 +269,7 @@ class Stage {
       await eventually(() => !aliveInGroup(group), "the end of its processes");
     } else {
       await settle();
-      assert.deepEqual(this.told, step.diagnostics);
+      assert.deepEqual(this.diagnostics, step.diagnostics);
     }
   }
 
@@ -335,8 +335,8 @@ function aliveInGroup(group: number): boolean {
 }
 
 async function play(vector: Case): Promise<void> {
-  if (vector.spawn_fails !== undefined) return check(await failure(Stage.open(vector)), { kind: vector.spawn_fails });
-  const stage = await Stage.open(vector);
+  if (vector.spawn_fails !== undefined) return check(await failure(CaseRunner.open(vector)), { kind: vector.spawn_fails });
+  const stage = await CaseRunner.open(vector);
   for (const step of vector.steps) await stage.play(step);
   await soon(stage.client.close());
 }

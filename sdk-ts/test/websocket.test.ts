@@ -125,8 +125,8 @@ const until = (holds: () => boolean): Promise<void> =>
     })(),
   );
 
-const connect = async (server: Server, patience = PATIENCE): Promise<pi.Client> =>
-  new pi.Client(await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience }));
+const connect = async (server: Server, reconnectTimeout = PATIENCE): Promise<pi.Client> =>
+  new pi.Client(await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, reconnectTimeout }));
 
 describe("an agent behind a WebSocket", () => {
   test("gets a message for each command, and answers with one", async () => {
@@ -138,7 +138,7 @@ describe("an agent behind a WebSocket", () => {
     await soon(server.sockets[0]!.closed);
   });
 
-  test("a lost connection goes on where it was, and no command runs twice", async () => {
+  test("a lost connection is resumed and no command runs twice", async () => {
     const server = new Server();
     const client = await connect(server);
     await soon(client.abort());
@@ -159,7 +159,7 @@ describe("an agent behind a WebSocket", () => {
 
   test("an answer to a question that was lost with the connection is sent again, until a later command is answered", async () => {
     const server = new Server();
-    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: PATIENCE });
+    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, reconnectTimeout: PATIENCE });
     const frames = transport.readable.getReader();
     const writer = transport.writable.getWriter();
     const write = (frame: object) => soon(writer.write(new TextEncoder().encode(`${JSON.stringify(frame)}\n`)));
@@ -184,7 +184,7 @@ describe("an agent behind a WebSocket", () => {
 
   test("a question of JSON-RPC settles no command with the same id", async () => {
     const server = new Server();
-    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, patience: PATIENCE });
+    const transport = await connectWebSocket("ws://127.0.0.1:1/token/ws", { WebSocket: server.WebSocket, reconnectTimeout: PATIENCE });
     const frames = transport.readable.getReader();
     const writer = transport.writable.getWriter();
     const write = (frame: object) => soon(writer.write(new TextEncoder().encode(`${JSON.stringify({ jsonrpc: "2.0", id: 1, ...frame })}\n`)));
@@ -213,7 +213,7 @@ describe("an agent behind a WebSocket", () => {
     await soon(server.sockets[1]!.closed);
   });
 
-  test("fails with `reload` where what was missed is lost", async () => {
+  test("fails with `reload` when missed frames are lost", async () => {
     const server = new Server();
     const client = await connect(server);
     await soon(client.abort());
@@ -223,7 +223,7 @@ describe("an agent behind a WebSocket", () => {
     assert.match(((await failure(soon(call))) as Error).message, /reload/);
   });
 
-  test("fails with `reload` where nobody says that it goes on where it was", async () => {
+  test("fails with `reload` when the server does not confirm the resumption", async () => {
     const greetings = ['{"agentese":"hello"}', '{"agentese":"hello",', '{"agentese":"sent","back":true}', '{"type":"agent_start"}'];
     for (const greeting of greetings) {
       const server = new Server();
@@ -236,7 +236,7 @@ describe("an agent behind a WebSocket", () => {
     }
   });
 
-  test("gives up when its patience is over", async () => {
+  test("fails after the reconnect timeout", async () => {
     const server = new Server();
     const client = await connect(server, 300);
     await soon(client.abort());
@@ -270,7 +270,7 @@ describe("an agent behind a WebSocket", () => {
     await client.close();
   });
 
-  test("a platform without WebSocket is told so, and a server that is not there", async () => {
+  test("a missing WebSocket implementation and an unreachable server are reported", async () => {
     const platform = globalThis as { WebSocket?: unknown };
     const { WebSocket } = platform;
     delete platform.WebSocket;
@@ -285,7 +285,7 @@ describe("an agent behind a WebSocket", () => {
   });
 });
 
-test("a connection to `agentese web` that is lost in the middle of an answer loses nothing", async () => {
+test("a connection to `agentese web` lost in the middle of a response loses no frames", async () => {
   const agentese = join(process.env["CARGO_TARGET_DIR"] ?? join(REPOSITORY, "target"), "debug", "agentese");
   assert.ok(existsSync(agentese), `${agentese} is missing: cargo build -p agentese-cli`);
   const env = { ...process.env };

@@ -86,7 +86,7 @@ impl SharedHub {
     }
 }
 
-/// Runs the agent until `over`: starts, observes and restarts it. From this call on, lines of tabs wait for
+/// Runs the agent until `shutdown`: starts, observes and restarts it. From this call on, lines of tabs wait for
 /// the first start.
 pub(super) fn run(
     command: Vec<OsString>,
@@ -135,7 +135,7 @@ async fn run_from(
 }
 
 fn start(command: &[OsString]) -> Result<Transport, String> {
-    let (program, arguments) = command.split_first().ok_or("there is no command")?;
+    let (program, arguments) = command.split_first().ok_or("no command line of the agent")?;
     let options = ChildOptions::new(program).args(arguments.iter().cloned());
     Transport::from_child(options).map_err(|error| error.to_string())
 }

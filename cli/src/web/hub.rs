@@ -84,7 +84,7 @@ pub(super) struct Hub {
     spec: &'static Spec,
     policy: AccessPolicy,
     pub agent: AgentInfo,
-    /// Knowledge about the agent's revision, from its events.
+    /// Detector of the agent's revision, from its events.
     known: RevisionDetector,
     pub tabs: Tabs,
     /// Tab with the latest input.
@@ -216,7 +216,7 @@ impl Hub {
             Err(error) => return self.reject_ambiguous(tab_id, text, error),
         };
         if let Some(bytes) = frame.id.map(str::len).filter(|bytes| *bytes > LONGEST_ID) {
-            let error = format!("its id has {bytes} bytes; send an id of {LONGEST_ID} bytes at most");
+            let error = format!("the id has {bytes} bytes; the limit is {LONGEST_ID} bytes");
             return self.reject(tab_id, &error);
         }
         // Both are white space between members, and some agents end a line at a carriage return too.
@@ -247,7 +247,7 @@ impl Hub {
         }
         if self.calls.len() >= MAX_PENDING_COMMANDS {
             let reason = format!(
-                "{MAX_PENDING_COMMANDS} commands wait for their answers; send it again when some have come"
+                "{MAX_PENDING_COMMANDS} commands await responses; retry after some have been answered"
             );
             self.respond_error(tab_id, id.as_deref(), command, &reason);
             return LineOutcome::Done;
@@ -256,7 +256,7 @@ impl Hub {
             tab.recent_ids.insert(id);
         }
         if self.agent.ended.is_some() {
-            self.respond_error(tab_id, id.as_deref(), command, "the agent does not run");
+            self.respond_error(tab_id, id.as_deref(), command, "the agent is not running");
             return LineOutcome::Done;
         }
         if let Some(session) = self.spec.session_member.and_then(|name| named_session(&line, name)) {

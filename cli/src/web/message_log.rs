@@ -10,7 +10,7 @@ use axum::extract::ws::Utf8Bytes;
 /// Limit of the log in bytes.
 pub(super) const MAX_LOG_BYTES: usize = 64 * 1024 * 1024;
 
-/// Number of a tab.
+/// Id of a tab.
 pub(super) type TabId = u32;
 
 /// Receivers of a message.

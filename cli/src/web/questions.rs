@@ -59,11 +59,11 @@ impl Questions {
         if row.is_none_or(|row| row.answered) {
             if id.len() > LONGEST_ID {
                 let reason =
-                    format!("a question has an id of {} bytes, and the page takes {LONGEST_ID}", id.len());
+                    format!("the id of a question has {} bytes; the limit is {LONGEST_ID} bytes", id.len());
                 return Err(self.report(0, &reason));
             }
             if self.open.len() >= MAX_OPEN {
-                let reason = format!("{MAX_OPEN} questions wait for an answer, and the page keeps no more");
+                let reason = format!("{MAX_OPEN} questions are open, and the page stores no more");
                 return Err(self.report(1, &reason));
             }
             let line = Some(line)
@@ -80,7 +80,7 @@ impl Questions {
     /// Returns the text about a reason that was not reported before.
     fn report(&mut self, reason: usize, text: &str) -> Option<String> {
         let is_new = !std::mem::replace(&mut self.reported[reason], true);
-        is_new.then(|| format!("{text}: it is dismissed as if nobody were there, and so is each further one"))
+        is_new.then(|| format!("{text}; this question and further ones are dismissed"))
     }
 
     fn retain(&mut self, stays: impl Fn(&Question) -> bool) {

@@ -65,7 +65,7 @@ async fn answer(state: &AppState, request: Request) -> Response<Body> {
     let path = request.uri().path().trim_start_matches('/').to_owned();
     let (token, rest) = path.split_once('/').unwrap_or((&path, "?"));
     if !state.token.matches(token) {
-        let reason = "the address lacks its token: use the address that agentese web printed";
+        let reason = "the address has no valid token; use the address that agentese web printed";
         return (StatusCode::FORBIDDEN, reason).into_response();
     }
     let guard = match connections::admit(&request) {

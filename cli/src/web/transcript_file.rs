@@ -22,12 +22,12 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
             () if kind.is_fifo() => "a pipe",
             () if kind.is_char_device() || kind.is_block_device() => "a device",
             () if kind.is_dir() => "a directory",
-            () => "something else",
+            () => "another kind of file",
         };
         return Err(invalid(format!("expected a regular file, found {kind}")));
     }
     let too_long =
-        |bytes: u64| invalid(format!("the file has {bytes} bytes; {MAX_FILE_BYTES} bytes can be shown"));
+        |bytes: u64| invalid(format!("the file has {bytes} bytes; the limit is {MAX_FILE_BYTES} bytes"));
     if about.len() > MAX_FILE_BYTES {
         return Err(too_long(about.len()));
     }
@@ -58,7 +58,7 @@ mod tests {
             (path("pipe"), "expected a regular file, found a pipe"),
             ("/dev/zero".into(), "expected a regular file, found a device"),
             (place.path().to_owned(), "expected a regular file, found a directory"),
-            (path("sparse"), "the file has 268435457 bytes; 268435456 bytes can be shown"),
+            (path("sparse"), "the file has 268435457 bytes; the limit is 268435456 bytes"),
         ] {
             assert_eq!(read(&file).unwrap_err().to_string(), reason);
         }

@@ -1,31 +1,31 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
-import type { Message as Told } from "agentese/ui";
+import type { Message as ConversationMessage } from "agentese/ui";
 
 import { Composer } from "./parts/composer.jsx";
 import { Dialogs } from "./parts/dialogs.jsx";
-import { Part } from "./parts/guard.jsx";
+import { PartBoundary } from "./parts/error_boundary.jsx";
 import { Header, type PanelName } from "./parts/header.jsx";
 import { Messages } from "./parts/messages.jsx";
 import { Activity, StatusLine, Widgets } from "./parts/status.jsx";
 import { Toasts } from "./parts/toasts.jsx";
-import { useNow } from "./parts/use.js";
+import { usePageState } from "./parts/hooks.js";
 import { Panel } from "./panels/panel.jsx";
 import { revealed } from "./text/hidden.js";
 
 /** Complete page. */
 export function App() {
-  const { store, conversation } = useNow();
+  const { store, conversation } = usePageState();
   const [panel, show] = useState<PanelName | undefined>(undefined);
-  const waits = conversation.dialogs.length;
+  const openQuestions = conversation.dialogs.length;
   useEffect(() => {
     const name = conversation.title ?? conversation.session.name;
-    const mark = waits > 0 ? `(${waits}) ` : conversation.run.working ? "… " : "";
+    const mark = openQuestions > 0 ? `(${openQuestions}) ` : conversation.run.working ? "… " : "";
     document.title = `${mark}${name ? `${revealed(name)} – ` : ""}agentese`;
-  }, [waits, conversation.run.working, conversation.title, conversation.session.name]);
+  }, [openQuestions, conversation.run.working, conversation.title, conversation.session.name]);
   useEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
       if (event.key === "Escape" && !event.defaultPrevented) {
-        if (store.conversation.run.working && store.can("abort") === undefined) void store.try("abort");
+        if (store.conversation.run.working && store.unavailableReason("abort") === undefined) void store.try("abort");
         else show(undefined);
       }
       if (event.key === "." && (event.ctrlKey || event.metaKey)) {
@@ -36,30 +36,30 @@ export function App() {
     document.addEventListener("keydown", pressed);
     return () => document.removeEventListener("keydown", pressed);
   }, [store]);
-  const canFork = store.can("fork") === undefined && (conversation.forkPoints !== undefined || !store.dialect.forkReturnsText);
-  const fork = useCallback((message: Told) => void store.forkAt(message), [store]);
+  const canFork = store.unavailableReason("fork") === undefined && (conversation.forkPoints !== undefined || !store.dialect.forkReturnsText);
+  const fork = useCallback((message: ConversationMessage) => void store.forkAt(message), [store]);
   return (
     <div class={panel === undefined ? "app" : "app with-panel"}>
-      <Part name="The head of the page" of={conversation}>
+      <PartBoundary name="The head of the page" of={conversation}>
         <Header panel={panel} onPanel={show} />
-      </Part>
+      </PartBoundary>
       <main>
         <Messages messages={conversation.messages} onFork={canFork ? fork : undefined}>
           {conversation.messages.length === 0 && <Welcome />}
         </Messages>
         <div class="below">
-          <Part name="What the agent does" of={conversation}>
+          <PartBoundary name="What the agent does" of={conversation}>
             <Activity />
-          </Part>
+          </PartBoundary>
           <Dialogs />
-          <Part name="A widget" of={conversation}>
+          <PartBoundary name="A widget" of={conversation}>
             <Widgets placement="aboveEditor" />
-          </Part>
+          </PartBoundary>
           <Composer />
-          <Part name="The line of state" of={conversation}>
+          <PartBoundary name="The line of state" of={conversation}>
             <Widgets placement="belowEditor" />
             <StatusLine />
-          </Part>
+          </PartBoundary>
         </div>
       </main>
       {panel !== undefined && <Panel key={panel} name={panel} onClose={() => show(undefined)} />}
@@ -69,7 +69,7 @@ export function App() {
 }
 
 function Welcome() {
-  const { store, page, conversation } = useNow();
+  const { store, page, conversation } = usePageState();
   if (page.hello === undefined) return <p class="welcome">Connecting…</p>;
   return (
     <div class="welcome">
@@ -84,7 +84,7 @@ function Welcome() {
         )}
         .
       </p>
-      {store.can("shell") === undefined && (
+      {store.unavailableReason("shell") === undefined && (
         <p>
           <kbd>!</kbd> runs a shell command, <kbd>/</kbd> lists commands, <kbd>Ctrl</kbd>+<kbd>.</kbd> shows the wire.
         </p>

@@ -2,7 +2,7 @@
 
 import { type FailureKind, type Spec, failureKind } from "agentese";
 
-import { laidOut } from "./text/json.js";
+import { prettyJson } from "./text/json.js";
 
 /** First message of the server to a tab. */
 export interface Hello {
@@ -17,7 +17,7 @@ export interface Hello {
   readonly revision: string | null;
   readonly command: readonly string[];
   readonly cwd: string;
-  readonly ended: Ended | null;
+  readonly ended: EndedMessage | null;
   readonly running: boolean;
   /** Session of the other tabs, for agents with several sessions. */
   readonly session: string | null;
@@ -31,7 +31,7 @@ export interface Hello {
   readonly unshown: number;
 }
 
-export interface Ended {
+export interface EndedMessage {
   readonly agentese: "ended";
   readonly text: string;
   readonly stderr: string;
@@ -40,12 +40,12 @@ export interface Ended {
 }
 
 /** Returns the end of the agent as a sentence without a period. */
-export function endedText({ text }: Ended): string {
+export function endedText({ text }: EndedMessage): string {
   return `The agent ${text.startsWith("killed") ? "was " : ""}${text}`;
 }
 
 /** Session that can be opened. */
-export interface Listed {
+export interface SessionInfo {
   readonly path: string;
   readonly id: string;
   readonly cwd?: string;
@@ -56,16 +56,16 @@ export interface Listed {
 }
 
 /** Message of the server that is not a frame of the agent. */
-export type Word =
+export type ServerMessage =
   | Hello
-  | Ended
+  | EndedMessage
   | { readonly agentese: "started"; readonly resume: boolean }
   | { readonly agentese: "resumed" }
   | { readonly agentese: "withdrawn"; readonly id: unknown }
   | { readonly agentese: "sent" | "told"; readonly line: string }
   | { readonly agentese: "noise"; readonly line: string; readonly error: string }
   | { readonly agentese: "refused"; readonly error: string }
-  | { readonly agentese: "sessions"; readonly sessions: readonly Listed[] }
+  | { readonly agentese: "sessions"; readonly sessions: readonly SessionInfo[] }
   | { readonly agentese: "reload" };
 
 /** Command that the agent or the server rejected, or that received no response. */
@@ -88,13 +88,13 @@ export class CallError extends Error {
 
 /** Receiver of messages. */
 export interface Listener {
-  word(word: Word): void;
-  /** Receives a line in either direction; `others` if another tab sent it. */
-  frame(direction: "sent" | "received", line: string, others: boolean): void;
+  message(message: ServerMessage): void;
+  /** Receives a line in either direction; `isOtherTab` if another tab sent it. */
+  frame(direction: "sent" | "received", line: string, isOtherTab: boolean): void;
   state(connected: boolean): void;
 }
 
-interface Waiting {
+interface PendingCall {
   readonly number: number;
   readonly command: string;
   readonly line: string;
@@ -105,21 +105,21 @@ interface Waiting {
 }
 
 /** Prefix of every message of the server. */
-const MARK = '{"agentese":';
+const SERVER_MESSAGE_PREFIX = '{"agentese":';
 /** Pauses between attempts to connect in milliseconds. */
-const PAUSES = [200, 500, 1000, 2000, 4000];
+const RECONNECT_DELAYS = [200, 500, 1000, 2000, 4000];
 
 /** Connection that reconnects automatically, with its pending calls. */
-export class Link {
+export class ServerConnection {
   readonly #listener: Listener;
   readonly #address: string;
-  #tab = newName();
+  #tab = newTabId();
   #socket: WebSocket | undefined;
-  #have: number | undefined;
+  #receivedCount: number | undefined;
   #attempts = 0;
   /** Number of calls. */
   #calls = 0;
-  #waiting = new Map<string, Waiting>();
+  #pending = new Map<string, PendingCall>();
   /**
    * Answers to questions that may be lost, each with the number of the preceding call. They remain until a
    * later call is settled.
@@ -135,7 +135,7 @@ export class Link {
 
   /** Connects, and reconnects after each loss of the connection. */
   open(): void {
-    const have = this.#have === undefined ? "" : `&have=${this.#have}`;
+    const have = this.#receivedCount === undefined ? "" : `&have=${this.#receivedCount}`;
     const socket = new WebSocket(`${this.#address}?tab=${this.#tab}&all=1${have}`);
     this.#socket = socket;
     let greeted = false;
@@ -143,17 +143,17 @@ export class Link {
       if (!greeted) {
         greeted = true;
         this.#attempts = 0;
-        this.#greeted(JSON.parse(data) as Hello);
+        this.#handleHello(JSON.parse(data) as Hello);
         return;
       }
-      this.#have = (this.#have ?? 0) + 1;
-      this.#heard(data);
+      this.#receivedCount = (this.#receivedCount ?? 0) + 1;
+      this.#handleMessage(data);
     };
     socket.onclose = () => {
       if (this.#socket !== socket) return;
       this.#socket = undefined;
       this.#listener.state(false);
-      setTimeout(() => this.open(), PAUSES[Math.min(this.#attempts++, PAUSES.length - 1)]);
+      setTimeout(() => this.open(), RECONNECT_DELAYS[Math.min(this.#attempts++, RECONNECT_DELAYS.length - 1)]);
     };
   }
 
@@ -161,8 +161,8 @@ export class Link {
   restart(): void {
     const old = this.#socket;
     this.#socket = undefined;
-    this.#tab = newName();
-    this.#have = undefined;
+    this.#tab = newTabId();
+    this.#receivedCount = undefined;
     this.fail("the page begins anew");
     old?.close();
     this.open();
@@ -173,33 +173,33 @@ export class Link {
     this.#socket?.close();
   }
 
-  #greeted(hello: Hello): void {
+  #handleHello(hello: Hello): void {
     if (hello.lost) this.fail("the connection was lost for too long");
-    if (!hello.back) this.#have = 0;
+    if (!hello.back) this.#receivedCount = 0;
     this.#listener.state(true);
-    this.#listener.word(hello);
+    this.#listener.message(hello);
     // The server does not run a received command again, and only the first answer to a question applies.
     if (hello.back) for (const { line } of this.#answers) this.#socket?.send(line);
-    for (const call of this.#waiting.values()) if (hello.back || !call.sent) call.sent = this.#send(call.line);
+    for (const call of this.#pending.values()) if (hello.back || !call.sent) call.sent = this.#send(call.line);
   }
 
-  #heard(data: string): void {
-    if (!data.startsWith(MARK)) {
+  #handleMessage(data: string): void {
+    if (!data.startsWith(SERVER_MESSAGE_PREFIX)) {
       this.#listener.frame("received", data, false);
       return this.#settle(data);
     }
-    const word = JSON.parse(data) as Word;
-    if (word.agentese === "reload") return this.restart();
-    if (word.agentese === "ended") this.fail("the agent has ended");
-    if (word.agentese === "sent") this.#listener.frame("sent", word.line, true);
-    else if (word.agentese === "told") this.#listener.frame("received", word.line, true);
-    else this.#listener.word(word);
+    const message = JSON.parse(data) as ServerMessage;
+    if (message.agentese === "reload") return this.restart();
+    if (message.agentese === "ended") this.fail("the agent has ended");
+    if (message.agentese === "sent") this.#listener.frame("sent", message.line, true);
+    else if (message.agentese === "told") this.#listener.frame("received", message.line, true);
+    else this.#listener.message(message);
   }
 
   /** Returns the frames in stored messages with their directions, for a late tab. */
-  told(messages: readonly string[]): ["sent" | "received", string][] {
+  storedFrames(messages: readonly string[]): ["sent" | "received", string][] {
     return messages.map((message) => {
-      if (!message.startsWith(MARK)) return ["received", message];
+      if (!message.startsWith(SERVER_MESSAGE_PREFIX)) return ["received", message];
       const { agentese, line } = JSON.parse(message) as { agentese: string; line: string };
       return [agentese === "sent" ? "sent" : "received", line];
     });
@@ -212,26 +212,26 @@ export class Link {
     if (isRpc ? "method" in frame : frame["type"] !== "response") return;
     const id = frame["id"] ?? this.#oldest(frame["command"]);
     // Ids of the page are texts.
-    const call = typeof id === "string" ? this.#waiting.get(id) : undefined;
+    const call = typeof id === "string" ? this.#pending.get(id) : undefined;
     if (typeof id !== "string" || call === undefined) return;
-    this.#waiting.delete(id);
+    this.#pending.delete(id);
     // All lines before that call have arrived too.
     this.#answers = this.#answers.filter(({ after }) => after >= call.number);
     const failed = isRpc ? "error" in frame : frame["success"] !== true;
-    if (failed) call.reject(this.#refused(call.command, frame));
+    if (failed) call.reject(this.#callError(call.command, frame));
     else call.resolve(isRpc ? frame["result"] : frame["data"]);
   }
 
-  #refused(command: string, { command: named, error }: Record<string, unknown>): CallError {
+  #callError(command: string, { command: named, error }: Record<string, unknown>): CallError {
     const text = errorText(error);
     const code = (error as { code?: unknown } | null | undefined)?.code;
-    const told = [typeof named === "string" ? named : undefined, text, typeof code === "number" ? code : undefined] as const;
-    return new CallError(command, text, this.spec && failureKind(this.spec, ...told));
+    const details = [typeof named === "string" ? named : undefined, text, typeof code === "number" ? code : undefined] as const;
+    return new CallError(command, text, this.spec && failureKind(this.spec, ...details));
   }
 
   /** Returns the oldest call to which a failure without an id can belong. */
   #oldest(command: unknown): string | undefined {
-    const calls = [...this.#waiting];
+    const calls = [...this.#pending];
     const isAny = command === this.spec?.parseCommand || command === undefined;
     return (isAny ? calls[0] : calls.find(([, call]) => call.command === command))?.[0];
   }
@@ -247,7 +247,7 @@ export class Link {
     const line = JSON.stringify(frame);
     return new Promise((resolve, reject) => {
       this.#listener.frame("sent", line, false);
-      this.#waiting.set(id, { number, command, line, sent: this.#send(line), resolve, reject });
+      this.#pending.set(id, { number, command, line, sent: this.#send(line), resolve, reject });
     });
   }
 
@@ -267,15 +267,15 @@ export class Link {
   }
 
   /** Sends a request to the server itself. */
-  ask(what: "sessions" | "restart" | "resumed"): void {
+  requestServer(what: "sessions" | "restart" | "resumed"): void {
     if (this.#socket?.readyState === WebSocket.OPEN) this.#socket.send(JSON.stringify({ agentese: what }));
   }
 
   /** Fails all calls and drops the answers to questions. */
   fail(reason: string): void {
     this.#answers = [];
-    const calls = [...this.#waiting.values()];
-    this.#waiting.clear();
+    const calls = [...this.#pending.values()];
+    this.#pending.clear();
     for (const call of calls) call.reject(new CallError(call.command, reason));
   }
 }
@@ -286,12 +286,12 @@ export function membersOf(line: string): Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
 }
 
-function newName(): string {
+function newTabId(): string {
   return crypto.randomUUID().slice(0, 18).replaceAll("-", "");
 }
 
 function errorText(error: unknown): string {
   if (typeof error === "string") return error;
   const message = (error as { message?: unknown } | null)?.message;
-  return typeof message === "string" ? message : laidOut(error);
+  return typeof message === "string" ? message : prettyJson(error);
 }

@@ -5,7 +5,7 @@ import "./style/page.css";
 import { App } from "./app.jsx";
 import { Standalone } from "./inspector/standalone.jsx";
 import { theme } from "./panels/about.jsx";
-import { StoreContext } from "./parts/use.js";
+import { StoreContext } from "./parts/hooks.js";
 import { Store } from "./store.js";
 
 // Code blocks are inserted as HTML, so their buttons have no handlers.

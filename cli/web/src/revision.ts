@@ -2,15 +2,15 @@
 
 import type { Spec } from "agentese";
 
-/** Detector of the revision, based on the declared signs. */
-export class Revision {
+/** Detector of the revision, based on the declared fingerprints. */
+export class RevisionDetector {
   readonly #spec: Spec;
   #name: string | undefined;
 
-  /** Creates a detector. `told` is the revision that the server names. */
-  constructor(spec: Spec, told: string | null) {
+  /** Creates a detector. `named` is the revision that the server names. */
+  constructor(spec: Spec, named: string | null) {
     this.#spec = spec;
-    this.#name = told ?? undefined;
+    this.#name = named ?? undefined;
   }
 
   /** `true` if the detection is complete. */
@@ -26,12 +26,12 @@ export class Revision {
   }
 
   /** Inspects a frame of the agent. Returns `true` if the frame shows the revision. */
-  look(kind: "event" | "answer", type: string, body: unknown): boolean {
+  observe(kind: "event" | "answer", type: string, body: unknown): boolean {
     if (this.#name !== undefined || typeof body !== "object" || body === null) return false;
     const shown = (this.#spec.revisions ?? []).findLast(({ shows }) =>
-      shows.some((sign) => {
-        if (sign[kind] !== type) return false;
-        return sign.member === undefined || Object.hasOwn(body, sign.member) !== (sign.isAbsent ?? false);
+      shows.some((fingerprint) => {
+        if (fingerprint[kind] !== type) return false;
+        return fingerprint.member === undefined || Object.hasOwn(body, fingerprint.member) !== (fingerprint.isAbsent ?? false);
       }),
     );
     this.#name = shown?.name;

@@ -3,17 +3,17 @@
 import { type Conversation, type Message, View } from "agentese/ui";
 
 import { Recorder } from "./inspector/recorder.js";
-import { type Action, type Call, DIALECTS, type Dialect, type Needs, TITLES } from "./dialects/index.js";
-import { Revision } from "./revision.js";
-import { CallError, type Ended, type Hello, Link, endedText, type Listed, type Word, membersOf } from "./link.js";
+import { type Action, type Call, DIALECTS, type Dialect, type ActionArguments, TITLES } from "./dialects/index.js";
+import { RevisionDetector } from "./revision.js";
+import { CallError, type EndedMessage, type Hello, ServerConnection, endedText, type SessionInfo, type ServerMessage, membersOf } from "./connection.js";
 
 /** State of the page beside the conversation. */
 export interface Page {
   readonly connected: boolean;
   readonly hello: Hello | undefined;
   /** End of the agent, if it is not running. */
-  readonly ended: Ended | undefined;
-  readonly sessions: readonly Listed[] | undefined;
+  readonly ended: EndedMessage | undefined;
+  readonly sessions: readonly SessionInfo[] | undefined;
   readonly toasts: readonly Toast[];
   /** Commands that the agent turned out to lack. */
   readonly missing: ReadonlySet<string>;
@@ -30,7 +30,7 @@ export interface Toast {
   readonly text: string;
 }
 
-const NOTHING: Page = {
+const INITIAL_PAGE: Page = {
   connected: false,
   hello: undefined,
   ended: undefined,
@@ -50,28 +50,28 @@ export const LONG_AGO = 1;
 const TOAST = 8000;
 
 export class Store {
-  page = NOTHING;
+  page = INITIAL_PAGE;
   readonly recorder = new Recorder();
-  readonly link: Link;
+  readonly link: ServerConnection;
   dialect: Dialect = { actions: {}, pictures: false, deliveries: [], levels: [], forkReturnsText: false, opensBy: "file" };
   #view = View.open("pi");
   #listeners = new Set<() => void>();
-  #isAnnounced = false;
+  #isDrawScheduled = false;
   #toasts = 0;
   /** Last open session, for a restarted agent; a session without storage has no file. */
   #lastSession: Conversation["session"] = {};
-  #revision: Revision | undefined;
+  #revision: RevisionDetector | undefined;
   /** Number of complete refreshes in progress. */
   #refreshing = 0;
   /** Opening of the session for a new tab or a restarted agent; resolves also after a failure. */
   #opening: Promise<unknown> = Promise.resolve();
   /** Ends the wait for a restarted agent. */
-  #startedAgain: () => void = () => {};
+  #resolveRestart: () => void = () => {};
 
   constructor() {
-    this.link = new Link({
-      word: (word) => this.#word(word),
-      frame: (direction, line, others) => this.#frame(direction, line, others),
+    this.link = new ServerConnection({
+      message: (message) => this.#handleMessage(message),
+      frame: (direction, line, isOtherTab) => this.#frame(direction, line, isOtherTab),
       state: (connected) => this.#set({ connected }),
     });
   }
@@ -87,16 +87,16 @@ export class Store {
 
   #set(change: Partial<Page>): void {
     this.page = { ...this.page, ...change };
-    this.#announce();
+    this.#scheduleDraw();
   }
 
   /** Draws all changes since the last paint at once. */
-  #announce(): void {
-    if (this.#isAnnounced) return;
-    this.#isAnnounced = true;
+  #scheduleDraw(): void {
+    if (this.#isDrawScheduled) return;
+    this.#isDrawScheduled = true;
     const draw = (): void => {
-      if (!this.#isAnnounced) return;
-      this.#isAnnounced = false;
+      if (!this.#isDrawScheduled) return;
+      this.#isDrawScheduled = false;
       for (const listener of this.#listeners) listener();
     };
     requestAnimationFrame(draw);
@@ -114,14 +114,14 @@ export class Store {
     this.#set({ toasts: this.page.toasts.filter((toast) => toast.key !== key) });
   }
 
-  #frame(direction: "sent" | "received", line: string, others: boolean): void {
-    this.#reads(() => this.recorder.add(direction, line, others));
-    if (direction === "received") this.#reads(() => this.#lookAt(line));
+  #frame(direction: "sent" | "received", line: string, isOtherTab: boolean): void {
+    this.#tryRead(() => this.recorder.add(direction, line, isOtherTab));
+    if (direction === "received") this.#tryRead(() => this.#observeRevision(line));
     this.#fold(direction, line);
   }
 
   /** Processes a frame. The inspector records a failure, which has no other effect. */
-  #reads(read: () => void): void {
+  #tryRead(read: () => void): void {
     try {
       read();
     } catch (error) {
@@ -131,122 +131,122 @@ export class Store {
 
   #fold(direction: "sent" | "received", line: string, at = Date.now()): void {
     const wasComplete = this.conversation.complete;
-    this.#reads(() => this.#view[direction](line, at));
+    this.#tryRead(() => this.#view[direction](line, at));
     const { session, complete } = this.conversation;
     if (session.file !== undefined || session.id !== undefined) this.#lastSession = session;
     if (wasComplete && !complete && this.#refreshing === 0) void this.refresh();
-    this.#announce();
+    this.#scheduleDraw();
   }
 
   /** Updates the revision by a frame, which may enable controls. */
-  #lookAt(line: string): void {
+  #observeRevision(line: string): void {
     if (this.#revision?.isKnown !== false) return;
     const frame = membersOf(line);
     const isAnswer = frame["type"] === "response";
     const name = frame[isAnswer ? "command" : "type"];
     if (typeof name !== "string") return;
-    const seen = isAnswer ? frame["success"] === true && this.#revision.look("answer", name, frame["data"] ?? {}) : this.#revision.look("event", name, frame);
+    const seen = isAnswer ? frame["success"] === true && this.#revision.observe("answer", name, frame["data"] ?? {}) : this.#revision.observe("event", name, frame);
     if (seen) void this.refresh();
   }
 
-  #word(word: Word): void {
-    switch (word.agentese) {
+  #handleMessage(message: ServerMessage): void {
+    switch (message.agentese) {
       case "hello":
-        return this.#greeted(word);
+        return this.#handleHello(message);
       case "ended":
-        this.recorder.note(endedText(word));
-        this.#startedAgain();
-        if (word.restarts) this.#opening = new Promise<void>((over) => (this.#startedAgain = over));
-        if (word.restarts) this.toast("warning", `${endedText(word)}, and was started again.`);
-        this.#view = View.open(this.page.hello?.dialect ?? "pi", { kept: brokenOff(this.#view) });
-        return this.#set({ ended: word, hello: this.page.hello && { ...this.page.hello, unshown: 0 } });
+        this.recorder.note(endedText(message));
+        this.#resolveRestart();
+        if (message.restarts) this.#opening = new Promise<void>((resolve) => (this.#resolveRestart = resolve));
+        if (message.restarts) this.toast("warning", `${endedText(message)}, and was started again.`);
+        this.#view = View.open(this.page.hello?.dialect ?? "pi", { stored: interruptedConversation(this.#view) });
+        return this.#set({ ended: message, hello: this.page.hello && { ...this.page.hello, unshown: 0 } });
       case "started":
         this.recorder.note("the agent was started again");
         this.#set({ ended: undefined });
         // If another tab reopens the session, the server sends `resumed` afterwards.
-        if (word.resume) void this.#resume();
-        return this.#startedAgain();
+        if (message.resume) void this.#resume();
+        return this.#resolveRestart();
       case "resumed":
         return void this.refresh();
       case "withdrawn":
-        return this.#withdraw(word.id);
+        return this.#withdraw(message.id);
       case "noise":
-        return this.recorder.note(`${word.error}: ${word.line.slice(0, 500)}`);
+        return this.recorder.note(`${message.error}: ${message.line.slice(0, 500)}`);
       case "refused":
-        return this.toast("error", word.error);
+        return this.toast("error", message.error);
       case "sessions":
-        return this.#set({ sessions: word.sessions });
+        return this.#set({ sessions: message.sessions });
       default:
         return;
     }
   }
 
-  #greeted(hello: Hello): void {
+  #handleHello(hello: Hello): void {
     const known = Object.hasOwn(DIALECTS, hello.dialect) ? DIALECTS[hello.dialect] : undefined;
     if (known === undefined) return this.toast("error", `this page does not speak ${hello.dialect}`);
     this.link.spec = known.spec;
     this.dialect = known.dialect;
-    this.#revision = new Revision(known.spec, hello.revision);
-    this.recorder.begin(hello.dialect, known.spec);
+    this.#revision = new RevisionDetector(known.spec, hello.revision);
+    this.recorder.setDialect(hello.dialect, known.spec);
     this.#set({ hello, ended: hello.ended ?? undefined });
     if (hello.back) return;
-    this.#startedAgain();
+    this.#resolveRestart();
     this.#view = View.open(hello.dialect, hello.session === null ? {} : { session: hello.session });
     this.#refreshing++;
     // These frames cause no notifications.
-    for (const [direction, line] of this.link.told(hello.begun)) this.#fold(direction, line, LONG_AGO);
+    for (const [direction, line] of this.link.storedFrames(hello.begun)) this.#fold(direction, line, LONG_AGO);
     this.#refreshing--;
     for (const { line, ago } of hello.questions) this.#fold("received", line, Date.now() - ago);
-    this.#announce();
-    if (hello.ended === null) void this.#join(hello);
+    this.#scheduleDraw();
+    if (hello.ended === null) void this.#loadConversation(hello);
   }
 
   /** Loads the earlier conversation for a new tab. */
-  async #join(hello: Hello): Promise<void> {
+  async #loadConversation(hello: Hello): Promise<void> {
     if (hello.session === null && !hello.readOnly) {
-      this.#opening = this.#begin().catch((error: unknown) => this.#failed(error));
+      this.#opening = this.#openFirstSession().catch((error: unknown) => this.#failed(error));
     }
     await this.#opening;
     await this.refresh();
   }
 
-  async #begin(): Promise<void> {
-    await this.dialect.begin?.((call) => this.ask(call));
+  async #openFirstSession(): Promise<void> {
+    await this.dialect.openFirstSession?.((call) => this.sendCommand(call));
   }
 
   /** Queries the complete state of the page. */
   async refresh(): Promise<void> {
     this.#refreshing++;
-    await this.quietly("state");
-    await this.quietly("history");
+    await this.queryOptional("state");
+    await this.queryOptional("history");
     this.#refreshing--;
     await Promise.all(
-      (["models", "commands", "forkPoints", "stats", "thinkingLevels"] as const).map((action) => this.quietly(action)),
+      (["models", "commands", "forkPoints", "stats", "thinkingLevels"] as const).map((action) => this.queryOptional(action)),
     );
   }
 
   /** Queries the available sessions. */
   async listSessions(): Promise<void> {
-    const { listed } = this.dialect;
-    if (listed === undefined) return this.link.ask("sessions");
+    const { parseSessions } = this.dialect;
+    if (parseSessions === undefined) return this.link.requestServer("sessions");
     const done = await this.try("sessions");
-    if (done !== undefined) this.#set({ sessions: listed(done.data) });
+    if (done !== undefined) this.#set({ sessions: parseSessions(done.data) });
   }
 
   /** Executes an action that replaces the session. */
-  async renew<K extends "newSession" | "openSession" | "compact">(action: K, ...needs: Needs[K]): Promise<void> {
-    if ((await this.try(action, ...needs)) !== undefined) await this.refresh();
+  async replaceSession<K extends "newSession" | "openSession" | "compact">(action: K, ...args: ActionArguments[K]): Promise<void> {
+    if ((await this.try(action, ...args)) !== undefined) await this.refresh();
   }
 
   /** Changes a setting that is part of the state. */
-  async change<K extends "setModel" | "setThinking">(action: K, ...needs: Needs[K]): Promise<void> {
-    await this.try(action, ...needs);
-    await this.quietly("state");
+  async change<K extends "setModel" | "setThinking">(action: K, ...args: ActionArguments[K]): Promise<void> {
+    await this.try(action, ...args);
+    await this.queryOptional("state");
   }
 
   async rename(name: string): Promise<void> {
     await this.try("rename", name);
-    await this.quietly("state");
+    await this.queryOptional("state");
   }
 
   /**
@@ -258,9 +258,9 @@ export class Store {
       if (message.id === undefined) return this.toast("warning", "The agent does not say which entry this message is.");
       return this.fork(message.id);
     }
-    await this.quietly("forkPoints");
-    const said = this.conversation.messages.filter(({ role }) => role === "user");
-    const fromEnd = said.length - said.findIndex(({ key }) => key === message.key);
+    await this.queryOptional("forkPoints");
+    const userMessages = this.conversation.messages.filter(({ role }) => role === "user");
+    const fromEnd = userMessages.length - userMessages.findIndex(({ key }) => key === message.key);
     const point = this.conversation.forkPoints?.at(-fromEnd);
     if (point === undefined || point.text.trim() !== textOf(message).trim()) {
       return this.toast("warning", "The agent lists no fork point for this message; see Forks.");
@@ -285,10 +285,10 @@ export class Store {
   /** Reopens the last session after a restart of the agent, if the session was stored. */
   async #resume(): Promise<void> {
     const { file = "", id = "" } = this.#lastSession;
-    const isKept = (this.dialect.opensBy === "file" ? file : id) !== "" && this.can("openSession") === undefined;
-    this.#opening = isKept ? this.#act("openSession", [file, id]) : this.#begin().catch(() => undefined);
+    const isKept = (this.dialect.opensBy === "file" ? file : id) !== "" && this.unavailableReason("openSession") === undefined;
+    this.#opening = isKept ? this.#execute("openSession", [file, id]) : this.#openFirstSession().catch(() => undefined);
     await this.#opening;
-    this.link.ask("resumed");
+    this.link.requestServer("resumed");
     await this.refresh();
   }
 
@@ -302,7 +302,7 @@ export class Store {
   }
 
   /** Returns the reason for a missing action; `undefined` if it is available. */
-  can(action: Action): string | undefined {
+  unavailableReason(action: Action): string | undefined {
     const { hello, missing } = this.page;
     const name = hello?.dialect ?? "";
     const command = this.dialect.actions[action]?.command;
@@ -318,14 +318,14 @@ export class Store {
   }
 
   /** Missing actions with their reasons. */
-  get absent(): { title: string; reason: string }[] {
+  get unavailableActions(): { title: string; reason: string }[] {
     return Object.entries(TITLES).flatMap(([action, title]) => {
-      const reason = this.can(action as Action);
+      const reason = this.unavailableReason(action as Action);
       return reason === undefined ? [] : [{ title, reason }];
     });
   }
 
-  ask(call: Call): Promise<unknown> {
+  sendCommand(call: Call): Promise<unknown> {
     return this.link.call(call.command, call.params);
   }
 
@@ -333,19 +333,19 @@ export class Store {
    * Executes an action after any pending opening of a session. Returns the data of the response. A failure is
    * displayed, and the result is `undefined`.
    */
-  async try<K extends Action>(action: K, ...needs: Needs[K]): Promise<{ data: unknown } | undefined> {
+  async try<K extends Action>(action: K, ...args: ActionArguments[K]): Promise<{ data: unknown } | undefined> {
     let seen;
     // Another opening may start meanwhile.
     do await (seen = this.#opening);
     while (seen !== this.#opening);
-    return this.#act(action, needs);
+    return this.#execute(action, args);
   }
 
-  async #act<K extends Action>(action: K, needs: Needs[K]): Promise<{ data: unknown } | undefined> {
-    const act = this.dialect.actions[action];
-    if (act === undefined) return undefined;
+  async #execute<K extends Action>(action: K, args: ActionArguments[K]): Promise<{ data: unknown } | undefined> {
+    const command = this.dialect.actions[action];
+    if (command === undefined) return undefined;
     try {
-      return { data: await this.ask({ command: act.command, params: act.params(...needs, this.conversation) }) };
+      return { data: await this.sendCommand({ command: command.command, params: command.params(...args, this.conversation) }) };
     } catch (error) {
       this.#failed(error);
       return undefined;
@@ -360,12 +360,12 @@ export class Store {
   }
 
   /** Queries optional data of the page. */
-  async quietly(action: "state" | "history" | "models" | "commands" | "forkPoints" | "stats" | "tree" | "thinkingLevels"): Promise<void> {
-    if (this.can(action) !== undefined) return;
-    const act = this.dialect.actions[action];
-    if (act === undefined) return;
+  async queryOptional(action: "state" | "history" | "models" | "commands" | "forkPoints" | "stats" | "tree" | "thinkingLevels"): Promise<void> {
+    if (this.unavailableReason(action) !== undefined) return;
+    const command = this.dialect.actions[action];
+    if (command === undefined) return;
     try {
-      const data = await this.ask({ command: act.command, params: act.params(this.conversation) });
+      const data = await this.sendCommand({ command: command.command, params: command.params(this.conversation) });
       if (action === "tree") this.#set({ tree: data });
       if (action === "stats") this.#set({ stats: data });
       if (action === "thinkingLevels") this.#set({ levels: textsIn((data as { levels?: unknown } | null | undefined)?.levels) });
@@ -386,9 +386,9 @@ export function textOf(message: Message): string {
 }
 
 /** Returns the conversation after the end of its agent: no activity, and incomplete messages aborted. */
-function brokenOff(view: View): Conversation {
-  const kept = view.snapshot();
-  const messages = kept.messages.map((message) => (message.state === "growing" ? { ...message, state: "aborted" as const } : message));
+function interruptedConversation(view: View): Conversation {
+  const snapshot = view.snapshot();
+  const messages = snapshot.messages.map((message) => (message.state === "growing" ? { ...message, state: "aborted" as const } : message));
   const run = { state: "idle", working: false, aborting: false } as const;
-  return { ...kept, messages, run, dialogs: [], shells: [], waiting: [] };
+  return { ...snapshot, messages, run, dialogs: [], shells: [], waiting: [] };
 }

@@ -7,7 +7,7 @@ import { after, before, describe, test } from "node:test";
 import { budget, bundle, weight } from "../scripts/build.mjs";
 import { Site, openBrowser, openPage, skip } from "./support/page.mjs";
 
-test("the page is within its budget, and nobody's paths are in it", async () => {
+test("the page is within its size budget and contains no build paths", async () => {
   const files = await bundle();
   assert.ok(weight(files) < budget, `${weight(files)} bytes`);
   assert.equal(files["page.js"].includes(process.cwd()), false);
@@ -35,7 +35,7 @@ describe("the door", () => {
         .end();
     });
 
-  test("lets in who has the token, and nobody else", async () => {
+  test("accepts requests with the token only", async () => {
     const { pathname, host } = new URL(site.address);
     assert.equal(await status(pathname), 200);
     assert.equal(await status(`${pathname}page.js`), 200);

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { DIALECTS, Link, Socket, begin } from "./support/memory.mjs";
+import { DIALECTS, ServerConnection, Socket, installBrowser } from "./support/memory.mjs";
 
 /** Returns a connected link to an agent of a dialect, and the steps of losing the connection and resuming it. */
-function linked(t, dialect = "pi") {
-  begin(t);
-  const link = new Link({ word() {}, frame() {}, state() {} });
+function connect(t, dialect = "pi") {
+  installBrowser(t);
+  const link = new ServerConnection({ message() {}, frame() {}, state() {} });
   link.spec = DIALECTS[dialect].spec;
   link.open();
   const last = () => Socket.made.at(-1);
@@ -16,7 +16,7 @@ function linked(t, dialect = "pi") {
   const back = () => {
     t.mock.timers.tick(10_000);
     last().open({ back: true });
-    return last().heard;
+    return last().received;
   };
   return { link, last, back };
 }
@@ -24,28 +24,28 @@ function linked(t, dialect = "pi") {
 const ANSWER = { type: "extension_ui_response", id: "q1", confirmed: true };
 
 test("an answer that is given while the connection is lost is sent when it is back", (t) => {
-  const { link, last, back } = linked(t);
+  const { link, last, back } = connect(t);
   last().close();
   link.answer(ANSWER);
   assert.deepEqual(back(), [ANSWER]);
 });
 
 test("an answer that may be lost with the connection is sent again, until a later call is answered", async (t) => {
-  const { link, last, back } = linked(t);
+  const { link, last, back } = connect(t);
   link.answer(ANSWER);
   last().close();
   assert.deepEqual(back(), [ANSWER]);
   const call = link.call("get_state", {});
-  last().say({ id: last().heard.at(-1).id, type: "response", command: "get_state", success: true, data: {} });
+  last().deliver({ id: last().received.at(-1).id, type: "response", command: "get_state", success: true, data: {} });
   await call;
   last().close();
   assert.deepEqual(back(), []);
 });
 
 test("no answer is sent to an agent that was started again", (t) => {
-  const { link, last, back } = linked(t);
+  const { link, last, back } = connect(t);
   link.answer(ANSWER);
-  last().say({ agentese: "ended", text: "exited", stderr: "", restarts: true });
+  last().deliver({ agentese: "ended", text: "exited", stderr: "", restarts: true });
   last().close();
   assert.deepEqual(back(), []);
 });
@@ -58,9 +58,9 @@ for (const [dialect, answer, isUnknown] of [
   ["opal", { jsonrpc: "2.0", error: { code: -32603, message: "Method not found: get_tree" } }, false],
 ]) {
   test(`${dialect}: ${JSON.stringify(answer.error)} ${isUnknown ? "says" : "does not say"} that the command is not known`, async (t) => {
-    const { link, last } = linked(t, dialect);
+    const { link, last } = connect(t, dialect);
     const call = link.call("get_tree", {});
-    last().say({ ...answer, id: last().heard.at(-1).id });
+    last().deliver({ ...answer, id: last().received.at(-1).id });
     await assert.rejects(call, { name: "CallError", command: "get_tree", isUnknown });
   });
 }

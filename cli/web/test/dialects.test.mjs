@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe } from "node:test";
 
-import { openBrowser, openPage, say, settled, skip } from "./support/page.mjs";
+import { openBrowser, openPage, sendMessage, settled, skip } from "./support/page.mjs";
 import { serious } from "./support/axe.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
@@ -35,7 +35,7 @@ describe("the page in other dialects", { skip, timeout: 180_000, concurrency: 2 
         { blocks: [{ text: "For long." }, run("c2", shell, "sleep 60")] },
       ],
     }, async (page, site) => {
-      await say(page, "look");
+      await sendMessage(page, "look");
       await page.locator(".markdown strong").waitFor();
       await settled(page);
       assert.deepEqual(await page.locator(".message.user .said").allTextContents(), ["look"]);
@@ -43,7 +43,7 @@ describe("the page in other dialects", { skip, timeout: 180_000, concurrency: 2 
       await page.locator(".tool summary").click();
       await page.locator(".tool .output >> text=seen").waitFor();
 
-      await say(page, "wait");
+      await sendMessage(page, "wait");
       await page.locator(".tool.running").waitFor();
       assert.equal(await page.getByRole("button", { name: "Steer" }).count(), steers ? 1 : 0);
       const other = await openPage(browser, site);

@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 
-import { PATIENCE, REPOSITORY, openBrowser, openPage, say, settled, skip } from "./support/page.mjs";
+import { PATIENCE, REPOSITORY, openBrowser, openPage, sendMessage, settled, skip } from "./support/page.mjs";
 import { serious } from "./support/axe.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
@@ -23,8 +23,8 @@ const call = (name, args, details) => [
 ];
 
 /** Sends a prompt, and waits until the page has drawn the text after the turns. */
-async function goesOn(page) {
-  await say(page, "again");
+async function completesRun(page) {
+  await sendMessage(page, "again");
   await page.locator(".message.assistant", { hasText: "THE-END" }).waitFor();
   await settled(page);
 }
@@ -82,10 +82,10 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
   on("the page of the reference agent shows an answer that is too deep as text, and what follows", {
     responses: [{ text: `${">".repeat(2000)}a` }, { text: "THE-**END**" }],
   }, async (page) => {
-    await say(page, "go");
+    await sendMessage(page, "go");
     await page.locator(".message.assistant .as-text pre", { hasText: />{2000}a/ }).waitFor();
     await settled(page);
-    await say(page, "again");
+    await sendMessage(page, "again");
     await page.locator(".message.assistant strong", { hasText: "END" }).waitFor();
     await page.reload();
     await page.locator(".message.assistant strong", { hasText: "END" }).waitFor();
@@ -95,9 +95,9 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
 
   for (const [name, words] of Object.entries(HARD)) {
     on(`${name} are shown, and what follows them`, plays([text(words)]), async (page) => {
-      await say(page, "go");
+      await sendMessage(page, "go");
       await settled(page);
-      await goesOn(page);
+      await completesRun(page);
       await page.reload();
       await page.locator(".message.assistant", { hasText: "THE-END" }).waitFor();
       assert.equal(await page.locator(".message").count(), 4);
@@ -108,9 +108,9 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     ...Array.from({ length: 12 }, (_, at) => text(`${at} ${HARD["strong text in strong text"]}`)),
     text("The **last**."),
   ]), async (page) => {
-    await say(page, "go");
+    await sendMessage(page, "go");
     await settled(page);
-    await goesOn(page);
+    await completesRun(page);
     await page.reload();
     await page.click("nav >> text=About");
     await page.locator(".panel-about").waitFor();
@@ -133,13 +133,13 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
       };
     });
     await page.reload();
-    await say(page, "go");
+    await sendMessage(page, "go");
     await page.locator(".as-text pre", { hasText: "The **second**." }).waitFor();
     await page.locator(".as-text pre", { hasText: '"name": "n"' }).waitFor();
     assert.deepEqual(await page.locator(".message strong").allTextContents(), ["first", "third"]);
     // The line of state contains the cost as well.
     await page.locator(".banner.warning", { hasText: "The line of state cannot be shown: made up." }).waitFor();
-    await goesOn(page);
+    await completesRun(page);
     await page.click("nav >> text=Files");
     await page.locator(".panel-files").waitFor();
   });
@@ -153,7 +153,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     ["a file of fifty thousand lines", call("write", { path: "a.txt", content: texts(50_000, "line") }), "49,"],
   ]) {
     on(`${name} is drawn in part, with all of it as text, and what follows it`, plays([...frames, text("Changed.")]), async (page) => {
-      await say(page, "go");
+      await sendMessage(page, "go");
       await page.getByText("Changed.").waitFor();
       await settled(page);
       const tool = page.locator(".tool");
@@ -164,7 +164,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
       await tool.locator(".cut-note button").click();
       const all = (await tool.locator(".diff-text").textContent()) ?? "";
       assert.ok(all.split("\n").length > 2000, `${all.split("\n").length} lines of text`);
-      await goesOn(page);
+      await completesRun(page);
       await page.click("nav >> text=Files");
       await page.locator(".file .cut-note").waitFor();
       await page.reload();
@@ -215,7 +215,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     `{"type":"tool_execution_update","toolCallId":"d","partialResult":{"content":[${deep(20_000)}],"details":${deep(20_000)}}}`,
     text("Alive."),
   ]), async (page) => {
-    await say(page, "go");
+    await sendMessage(page, "go");
     await page.getByText("Alive.").waitFor();
     await settled(page);
     for (const [title, part] of [["Inspector", ".rows .frame"], ["Files", ".panel-files"], ["Sessions", ".panel-sessions input"], ["Forks", ".panel-forks"], ["About", ".panel-about select"]]) {
@@ -224,7 +224,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     }
     assert.equal(await page.locator(".banner.warning").count(), 0);
     await page.getByText("status of __proto__").waitFor();
-    await goesOn(page);
+    await completesRun(page);
     await page.reload();
     await page.locator(".message.assistant", { hasText: "THE-END" }).waitFor();
     await page.getByText("Alive.").waitFor();
@@ -237,7 +237,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
     ...wrong.map((value, at) => ask({ id: `i${at}`, method: "editor", title: value, prefill: value })),
     ask({ id: "last", method: "confirm", title: "Go on?", message: "It is safe." }),
   ]), async (page, site) => {
-    await say(page, "go");
+    await sendMessage(page, "go");
     for (const kind of [".dialog", ".dialog", ".dialog textarea"]) {
       for (const _ of wrong) {
         await page.locator(kind).waitFor();
@@ -257,7 +257,7 @@ describe("the page in front of hostile frames", { skip, timeout: 300_000, concur
   on("a page that comes late says how many open questions it is not shown", plays(
     Array.from({ length: 6 }, (_, at) => ({ type: "extension_ui_request", id: `q${at}`, method: "confirm", title: `Question ${at}`, message: "x".repeat(1024 * 1024) })),
   ), async (page) => {
-    await say(page, "go");
+    await sendMessage(page, "go");
     await page.getByText("6 questions wait for an answer").waitFor();
     await page.reload();
     await page.getByText("3 questions wait for an answer").waitFor();

@@ -19,7 +19,7 @@ describe("a recorded session", { skip, timeout: 180_000 }, () => {
   });
   after(() => browser?.close());
 
-  test("is stepped through, with the conversation that it tells", async () => {
+  test("is stepped through beside its folded conversation", async () => {
     const { page, complaints, close } = await inspect(browser, join(TRANSCRIPTS, "pi/tool-multi.jsonl"));
     try {
       await page.locator(".frame").first().waitFor();
@@ -57,7 +57,7 @@ describe("a recorded session", { skip, timeout: 180_000 }, () => {
     const file = join(folder, "hostile.jsonl");
     const deep = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
     const names = ["constructor", "__proto__", "hasOwnProperty", "toString"];
-    const said = (text) => JSON.stringify({ type: "message_end", message: { role: "assistant", content: [{ type: "text", text }] } });
+    const messageEnd = (text) => JSON.stringify({ type: "message_end", message: { role: "assistant", content: [{ type: "text", text }] } });
     const received = [
       ...names.flatMap((name) => [`{"type":"${name}"}`, `{"type":"response","id":"c","command":"${name}","success":true,"data":{}}`]),
       `{"type":"deep","value":${deep}}`,
@@ -65,8 +65,8 @@ describe("a recorded session", { skip, timeout: 180_000 }, () => {
       `{"type":"response","id":${deep},"command":"prompt","success":true,"data":${deep}}`,
       `{"type":{"toString":null},"id":{"toString":null},"command":[],"method":{}}`,
       "null", "[]", "5", "no JSON",
-      said(`${">".repeat(2000)}a`),
-      said("The **end**."),
+      messageEnd(`${">".repeat(2000)}a`),
+      messageEnd("The **end**."),
     ];
     const sent = names.map((name) => `{"type":"${name}","id":"c"}`);
     const lines = [

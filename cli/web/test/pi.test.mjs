@@ -5,7 +5,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-import { PIXEL, REPOSITORY, Site, openBrowser, openPage, pastePicture, say, settled, skip } from "./support/page.mjs";
+import { PIXEL, REPOSITORY, Site, openBrowser, openPage, pastePicture, sendMessage, settled, skip } from "./support/page.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
 const run = (id, command) => ({ tool: { id, name: "bash", args: { command } } });
@@ -26,7 +26,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
       { text: "Done: **bold** and\n\n```rust\nfn main() {}\n```" },
     ],
   }, async (page) => {
-    await say(page, "work");
+    await sendMessage(page, "work");
     await page.waitForSelector(".markdown strong");
     await settled(page);
     assert.equal(await page.locator(".message.user .said").textContent(), "work");
@@ -48,7 +48,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
       { blocks: [{ text: "On and on." }, run("c2", "sleep 60")] },
     ],
   }, async (page, site) => {
-    await say(page, "begin");
+    await sendMessage(page, "begin");
     await page.waitForSelector(".tool.running");
     await page.fill(".composer > textarea", "go left");
     await page.press(".composer > textarea", "Enter");
@@ -61,7 +61,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     await page.getByText("Followed.").waitFor();
     await settled(page);
     assert.deepEqual(await page.locator(".message.user .said").allTextContents(), ["begin", "go left", "then right"]);
-    await say(page, "again");
+    await sendMessage(page, "again");
     await page.locator(".tool.running").waitFor();
     await page.press(".composer > textarea", "Escape");
     await settled(page);
@@ -98,17 +98,17 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
 
   on("sends a picture that was pasted", { responses: [{ text: "I see." }] }, async (page) => {
     await pastePicture(page, PIXEL);
-    await say(page, "what is this?");
+    await sendMessage(page, "what is this?");
     await page.getByText("I see.").waitFor();
     const source = await page.locator(".message.user img").getAttribute("src");
     assert.match(source ?? "", /^data:image\/png;base64,/);
   });
 
   on("forks at a message, whose text comes back", { responses: [{ text: "One." }, { text: "Two." }] }, async (page) => {
-    await say(page, "first");
+    await sendMessage(page, "first");
     await page.getByText("One.").waitFor();
     await settled(page);
-    await say(page, "second");
+    await sendMessage(page, "second");
     await page.getByText("Two.").waitFor();
     await settled(page);
     await page.locator(".message.user >> text=Fork here").last().click();
@@ -119,12 +119,12 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   });
 
   on("opens a session that was listed, and keeps what was being written", { responses: [{ text: "One." }, { text: "Two." }] }, async (page) => {
-    await say(page, "first");
+    await sendMessage(page, "first");
     await page.getByText("One.").waitFor();
     await settled(page);
     await page.getByRole("button", { name: "New", exact: true }).click();
     await page.waitForFunction(() => document.querySelectorAll(".message").length === 0);
-    await say(page, "second");
+    await sendMessage(page, "second");
     await page.getByText("Two.").waitFor();
     await settled(page);
     await page.fill(".composer > textarea", "not sent yet");
@@ -162,7 +162,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     });
     await page.reload();
     await page.locator(".status-line .dot.on").waitFor();
-    await say(page, "first");
+    await sendMessage(page, "first");
     await page.getByText("One.").waitFor();
     await settled(page);
     await page.getByRole("button", { name: "New", exact: true }).click();
@@ -205,7 +205,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     await page.reload();
     await page.locator(".status-line .dot.on").waitFor();
     for (const [at, text] of ["first", "second"].entries()) {
-      await say(page, text);
+      await sendMessage(page, text);
       await page.locator(".message.assistant .markdown").nth(at).waitFor();
       await settled(page);
     }
@@ -227,7 +227,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
       { first_ms: 4000, text: "A summary of it all." },
     ],
   }, async (page) => {
-    await say(page, "try");
+    await sendMessage(page, "try");
     // One query for both: the pause may be over before a second one.
     await page.locator(".doing.retrying", { hasText: /Overloaded.*try 1 of \d+/s }).waitFor();
     await page.getByText("At last.").waitFor();
@@ -241,7 +241,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   on("loses nothing when it is loaded again in the middle of an answer", {
     responses: [{ delay_ms: 40, blocks: [{ text_repeat: { chunk: "word ", n: 60 } }, { text: ["The ", "end."] }] }],
   }, async (page, site) => {
-    await say(page, "talk");
+    await sendMessage(page, "talk");
     await page.waitForFunction(() => (document.querySelector(".message.assistant")?.textContent ?? "").split("word").length > 10);
     await page.reload();
     await page.waitForFunction(() => (document.querySelector(".message.assistant")?.textContent ?? "").split("word").length > 10);
@@ -257,7 +257,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   on("says that the agent has died, starts it again and opens its session", {
     responses: [{ text: "I live." }],
   }, async (page, site) => {
-    await say(page, "hello");
+    await sendMessage(page, "hello");
     await page.getByText("I live.").waitFor();
     await settled(page);
     site.killAgent();
@@ -267,7 +267,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     if (await again.isVisible()) await again.click();
     await page.locator(".banner").waitFor({ state: "detached" });
     await page.waitForFunction(() => document.querySelectorAll(".message").length === 2);
-    await say(page, "again");
+    await sendMessage(page, "again");
     await page.locator(".message.user").nth(1).waitFor();
   });
 
@@ -285,7 +285,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
     const asked = [];
     page.on("request", (request) => asked.push(request.url()));
     await page.evaluate(() => (globalThis.pwned = () => (globalThis.wasPwned = true)));
-    await say(page, "<img src=x onerror=pwned()> **not Markdown**");
+    await sendMessage(page, "<img src=x onerror=pwned()> **not Markdown**");
     await page.locator(".code").waitFor();
     await settled(page);
     assert.equal(await page.locator(".message .said").textContent(), "<img src=x onerror=pwned()> **not Markdown**");
@@ -355,10 +355,10 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   });
 
   on("lets no command through that is denied", { web: ["--deny", "bash,fork"], responses: [{ text: "Yes." }] }, async (page) => {
-    await say(page, "!echo no");
+    await sendMessage(page, "!echo no");
     await page.locator(".toast >> text=“bash” is denied").waitFor();
     assert.equal(await page.inputValue(".composer > textarea"), "!echo no");
-    await say(page, "well?");
+    await sendMessage(page, "well?");
     await page.getByText("Yes.").waitFor();
     await settled(page);
     assert.equal(await page.locator("text=Fork here").count(), 0);
@@ -369,7 +369,7 @@ describe("the page", { skip, timeout: 180_000, concurrency: 2 }, () => {
   });
 
   on("shows the wire, and saves it as a transcript", { responses: [{ text: "Yes." }] }, async (page) => {
-    await say(page, "well?");
+    await sendMessage(page, "well?");
     await page.getByText("Yes.").waitFor();
     await settled(page);
     await page.click("nav >> text=Inspector");

@@ -5,7 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe } from "node:test";
 
-import { openBrowser, say, settled, skip } from "./support/page.mjs";
+import { openBrowser, sendMessage, settled, skip } from "./support/page.mjs";
 import { serious } from "./support/axe.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
@@ -14,7 +14,7 @@ const UNSEEN = ["\u202e", "\u2066", "\u2069", "\u200b", "\u200d", "\u2060", "\uf
 const number = (character) => `U+${character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}`;
 
 /** Returns a site whose agent asks for approval before it runs a command. */
-const asks = (...commands) => ({
+const promptFor = (...commands) => ({
   home: { "home/.agentese/agent/settings.json": JSON.stringify({ approval: { tools: ["bash"] } }) },
   responses: [
     ...commands.map((command, at) => ({ blocks: [{ tool: { id: `c${at}`, name: "bash", args: { command } } }] })),
@@ -37,8 +37,8 @@ describe("questions", { skip, timeout: 180_000, concurrency: 2 }, () => {
   after(() => browser?.close());
   const on = withSite(() => browser);
 
-  on("show characters that nobody sees by their numbers", asks(`echo safe # ${UNSEEN.join("x")} ; touch PWN`), async (page, site) => {
-    await say(page, "go");
+  on("show characters that nobody sees by their numbers", promptFor(`echo safe # ${UNSEEN.join("x")} ; touch PWN`), async (page, site) => {
+    await sendMessage(page, "go");
     const dialog = page.locator(".dialog");
     await dialog.waitFor();
     const drawn = await dialog.innerText();
@@ -60,14 +60,14 @@ describe("questions", { skip, timeout: 180_000, concurrency: 2 }, () => {
     assert.equal(existsSync(join(site.work, "PWN")), false);
   });
 
-  on("leave texts of other languages and emoji as they are", asks("echo שלום مرحبا 你好 é 👨‍👩‍👧 ❤️ 1️⃣"), async (page) => {
-    await say(page, "go");
+  on("leave texts of other languages and emoji as they are", promptFor("echo שלום مرحبا 你好 é 👨‍👩‍👧 ❤️ 1️⃣"), async (page) => {
+    await sendMessage(page, "go");
     await page.locator(".dialog", { hasText: "echo שלום مرحبا 你好 é 👨‍👩‍👧 ❤️ 1️⃣" }).waitFor();
     assert.equal(await page.locator(".hidden-character").count(), 0);
   });
 
-  on("are answered by no key that is pressed when they come", asks("touch PWN"), async (page, site) => {
-    await say(page, "go");
+  on("are answered by no key that is pressed when they come", promptFor("touch PWN"), async (page, site) => {
+    await sendMessage(page, "go");
     await page.locator(".dialog").waitFor();
     for (const key of ["Enter", " ", "y", "Enter"]) await page.keyboard.press(key);
     await page.evaluate(() => new Promise(requestAnimationFrame));
@@ -104,8 +104,8 @@ describe("questions", { skip, timeout: 180_000, concurrency: 2 }, () => {
     ["many lines", `${long}\ntouch PWN`, /\d+ more lines below/],
     ["one long line", `echo ${"a".repeat(20_000)} ; touch PWN`, /\d+ more lines below/],
   ]) {
-    on(`tell of what is out of sight: ${name}`, asks(command), async (page) => {
-      await say(page, "go");
+    on(`tell of what is out of sight: ${name}`, promptFor(command), async (page) => {
+      await sendMessage(page, "go");
       const told = page.locator(".dialog :is(.gap, .decision-more b)", { hasText: hint }).first();
       await told.waitFor();
       assert.ok(await visible(told));

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { after, before, describe } from "node:test";
 
 import { serious } from "./support/axe.mjs";
-import { AGENTESE, PIXEL, loseConnection, openBrowser, openPage, pastePicture, say, settled, skip } from "./support/page.mjs";
+import { AGENTESE, PIXEL, loseConnection, openBrowser, openPage, pastePicture, sendMessage, settled, skip } from "./support/page.mjs";
 import { withSite } from "./support/site_tests.mjs";
 
 const PLAYER = join(dirname(AGENTESE), "agentese-conformance");
@@ -37,7 +37,7 @@ const call = (page, command, params) =>
   page.evaluate(([command, params]) => globalThis.agenteseLink.call(command, params), [command, params]);
 
 /** Sends the commands that the recorded client sent at this place; the recording then goes on. */
-async function asked(page, ...commands) {
+async function expectRequests(page, ...commands) {
   for (const command of commands) await call(page, command, {});
 }
 
@@ -50,7 +50,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   const on = withSite(() => browser);
 
   on("pi: tools that write, read and edit", recorded("pi", "tool-write-read-edit"), async (page) => {
-    await say(page, "make notes");
+    await sendMessage(page, "make notes");
     await page.getByText("All done.").waitFor();
     await settled(page);
     assert.deepEqual(await page.locator(".tool-name").allTextContents(), ["write", "read", "edit", "read"]);
@@ -65,7 +65,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   on("pi: pictures that were pasted, and another model", recorded("pi", "prompt-images-anthropic"), async (page) => {
     for (const [at, text] of ["What is this?", "And this?"].entries()) {
       await pastePicture(page, PIXEL);
-      await say(page, text);
+      await sendMessage(page, text);
       await page.locator(".message.assistant .markdown").nth(at).waitFor();
       await settled(page);
       if (at === 0) await call(page, "set_model", { provider: "fake-anthropic", modelId: "fake-haiku" });
@@ -75,7 +75,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   });
 
   on("pi: a picture that a tool has read", recorded("pi", "tool-read-image"), async (page) => {
-    await say(page, "look");
+    await sendMessage(page, "look");
     await page.getByText("A dot.").waitFor();
     await page.locator(".tool summary").click();
     assert.match((await page.locator(".tool img").getAttribute("src")) ?? "", /^data:image\/png;base64,/);
@@ -83,7 +83,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
 
   on("pi: questions of every kind, in two tabs", recorded("pi", "ext-ui-values"), async (page, site) => {
     const other = await openPage(browser, site);
-    const ask = (name) => say(page, `/${name}`);
+    const ask = (name) => sendMessage(page, `/${name}`);
     await ask("ask-select");
     await page.locator(".dialog >> text=green").waitFor();
     await other.locator(".dialog >> text=green").click();
@@ -110,7 +110,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   });
 
   on("pi: a stop while a tool runs, after the page was loaded again", recorded("pi", "abort-tool"), async (page) => {
-    await say(page, "go");
+    await sendMessage(page, "go");
     await page.locator(".tool.running").waitFor();
     await page.reload();
     await page.locator(".tool.running").waitFor();
@@ -120,38 +120,38 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
     await settled(page);
     assert.equal(await page.locator(".tool.running").count(), 0);
     assert.equal(await page.locator(".tool.failed").count(), 2);
-    await asked(page, "get_state", "get_messages");
-    await say(page, "again");
+    await expectRequests(page, "get_state", "get_messages");
+    await sendMessage(page, "again");
     await page.locator(".message.user").nth(1).waitFor();
     await settled(page);
   });
 
   on("pi: an answer that is stopped, after the page was loaded again", recorded("pi", "abort-streaming"), async (page) => {
-    await say(page, "go");
+    await sendMessage(page, "go");
     await loadAgain(page, "partial");
-    await asked(page, "get_state", "get_last_assistant_text");
-    await say(page, "again");
+    await expectRequests(page, "get_state", "get_last_assistant_text");
+    await sendMessage(page, "again");
     await page.locator(".message.user").nth(1).waitFor();
     await settled(page);
   });
 
   on("pi: a fork at a message, whose text comes back", recorded("pi", "fork"), async (page) => {
     for (const [at, text] of ["first", "second", "third"].entries()) {
-      await say(page, text);
+      await sendMessage(page, text);
       await page.locator(".message.assistant .markdown").nth(at).waitFor();
       await settled(page);
     }
-    await asked(page, "get_fork_messages", "get_state");
+    await expectRequests(page, "get_fork_messages", "get_state");
     await page.locator(".message.user >> text=Fork here").last().click();
     await page.waitForFunction(() => document.querySelectorAll(".message.user").length === 2);
     await page.waitForFunction(() => document.querySelector(".composer > textarea").value === "third");
-    await say(page, "third bis");
+    await sendMessage(page, "third bis");
     await page.locator(".message.assistant .markdown").nth(2).waitFor();
     assert.deepEqual(await page.locator(".message.user .said").allTextContents(), ["first", "second", "third bis"]);
   });
 
   on("omp: a tool that prints while it runs", recorded("omp", "prompt_tool_bash"), async (page) => {
-    await say(page, "run it");
+    await sendMessage(page, "run it");
     await page.getByText("It printed three lines.").waitFor();
     await settled(page);
     await page.locator(".tool.done summary").click();
@@ -159,7 +159,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   });
 
   on("omp: questions of every kind", recorded("omp", "ext_dialogs"), async (page) => {
-    await say(page, "/dialogs");
+    await sendMessage(page, "/dialogs");
     await page.locator(".dialog >> text=beta").click();
     await page.locator(".dialog >> text=Yes").click();
     await page.fill(".dialog input", "Ann");
@@ -171,20 +171,20 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   });
 
   on("omp: an answer that is stopped, after the page was loaded again", recorded("omp", "abort_streaming"), async (page) => {
-    await say(page, "slow");
+    await sendMessage(page, "slow");
     await loadAgain(page, "one two three four");
-    await asked(page, "get_state", "get_messages");
-    await say(page, "second");
+    await expectRequests(page, "get_state", "get_messages");
+    await sendMessage(page, "second");
     await page.locator(".message.user").nth(1).waitFor();
     await settled(page);
   });
 
   on("omp: words that steer an answer", recorded("omp", "streaming_prompt_steer"), async (page) => {
-    await say(page, "slow");
+    await sendMessage(page, "slow");
     await page.getByRole("button", { name: "Stop" }).waitFor();
     await page.locator(".message.assistant .markdown").waitFor();
-    await say(page, "second");
-    await asked(page, "get_state");
+    await sendMessage(page, "second");
+    await expectRequests(page, "get_state");
     await page.locator(".message.user").nth(1).waitFor();
     await settled(page);
     assert.deepEqual(await page.locator(".message.user .said").allTextContents(), ["slow", "second"]);
@@ -193,24 +193,24 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
 
   on("omp: a branch at a message, whose text comes back", recorded("omp", "branch"), async (page) => {
     for (const [at, text] of ["hello", "hello again"].entries()) {
-      await say(page, text);
+      await sendMessage(page, text);
       await page.locator(".message.assistant .markdown").nth(at).waitFor();
       await settled(page);
     }
-    await asked(page, "get_branch_messages", "get_state");
+    await expectRequests(page, "get_branch_messages", "get_state");
     await page.locator(".message.user >> text=Fork here").last().click();
     await page.waitForFunction(() => document.querySelectorAll(".message.user").length === 1);
     await page.waitForFunction(() => document.querySelector(".composer > textarea").value === "hello again");
   });
 
   on("operator: an answer", recorded("operator", "d01_prompt_answered_at_completion"), async (page) => {
-    await say(page, "explain this file");
+    await sendMessage(page, "explain this file");
     await page.locator(".message.assistant >> text=Hello").waitFor();
     await settled(page);
   });
 
   on("opal: a tool that reads", recorded("opal", "05_tool_read"), async (page) => {
-    await say(page, "Read notes.txt");
+    await sendMessage(page, "Read notes.txt");
     await page.getByText("It has three lines.").waitFor();
     await settled(page);
     await page.locator(".tool.done summary").click();
@@ -218,7 +218,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   });
 
   on("opal: a question that is answered", recorded("opal", "12_ask_user"), async (page) => {
-    await say(page, "Ask");
+    await sendMessage(page, "Ask");
     await page.locator(".dialog >> text=blue").click();
     await page.locator(".dialog input").waitFor();
     await page.fill(".dialog input", "plain");
@@ -229,12 +229,12 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   });
 
   on("opal: an answer that is stopped, after the page was loaded again", recorded("opal", "10_abort"), async (page) => {
-    await say(page, "Long");
+    await sendMessage(page, "Long");
     await loadAgain(page, "a b");
   });
 
   on("omp: two subagents, what they were told and what came of them", recorded("omp", "task_tool"), async (page) => {
-    await say(page, "delegate");
+    await sendMessage(page, "delegate");
     await page.getByText("Both are done.").waitFor();
     await settled(page);
     assert.equal(await page.locator(".tool-about").textContent(), "first job, second job");
@@ -246,7 +246,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   });
 
   on("pisces: a subagent whose work was verified twice", recorded("pisces", "verify_retry_once_pass"), async (page) => {
-    await say(page, "delegate");
+    await sendMessage(page, "delegate");
     await page.getByText("Delegation is over.").waitFor();
     await settled(page);
     await page.locator(".tool summary").click();
@@ -254,7 +254,7 @@ describe("the page in front of recorded sessions", { skip, timeout: 240_000, con
   });
 
   on("opal: the conversation of a subagent", recorded("opal", "26_sub_agent"), async (page) => {
-    await say(page, "Delegate");
+    await sendMessage(page, "Delegate");
     await page.getByText("The child counted 3.").waitFor();
     await settled(page);
     await page.locator(".tool summary").click();

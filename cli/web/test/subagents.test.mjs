@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { agentsOf } from "./support/memory.mjs";
+import { subagentsOf } from "./support/memory.mjs";
 
 test("only the tool that sets subagents to work is drawn as subagents, whatever the details of others look like", () => {
   const details = { results: [{ id: "one", description: "first job", exitCode: 0, output: "done" }] };
-  const drawn = (name) => agentsOf({ type: "tool", callId: "c", name, state: "done", arguments: {}, details });
+  const drawn = (name) => subagentsOf({ type: "tool", callId: "c", name, state: "done", arguments: {}, details });
   assert.deepEqual(drawn("task").map(({ title, state }) => [title, state]), [["first job", "done"]]);
   assert.deepEqual(drawn("deploy"), []);
 });

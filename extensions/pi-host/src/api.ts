@@ -3,27 +3,27 @@
 import { type EventBus } from "./event_bus.js";
 import { type ExecOptions, type ExecResult, exec } from "./exec.js";
 import type { CommandDefinition, Extension, FlagDefinition, Handler, ToolDefinition } from "./extension.js";
-import type { Link } from "./link.js";
+import type { AgentConnection } from "./connection.js";
 import type { Mirror } from "./mirror.js";
 import { unsupported } from "./unsupported.js";
-import type { DeliverAs, DoSendMessage, DoSendUserMessage, Model, ThinkingLevel } from "./protocol.js";
+import type { DeliverAs, Model, SendMessageAction, SendUserMessageAction, ThinkingLevel } from "./protocol.js";
 import { textOf } from "./text.js";
 
 /** State that all extensions of the process share. */
-export interface Shared {
-  readonly link: Link;
+export interface SharedState {
+  readonly connection: AgentConnection;
   readonly mirror: Mirror;
   readonly events: EventBus;
   /** `true` after the registration of the extension at the agent; before that, actions fail. */
   readonly ready: boolean;
   /** Registers the extension at the agent again. */
-  registered(extension: Extension): void;
+  updateRegistration(extension: Extension): void;
 }
 
-type Delivery = { triggerTurn?: boolean; deliverAs?: DeliverAs };
+type SendOptions = { triggerTurn?: boolean; deliverAs?: DeliverAs };
 
 /** Creates the API object for the factory of `extension`. */
-export function createApi(extension: Extension, shared: Shared): Record<string, unknown> {
+export function createApi(extension: Extension, shared: SharedState): Record<string, unknown> {
   return {
     ...registration(extension, shared),
     ...actions(extension, shared),
@@ -36,25 +36,25 @@ export function createApi(extension: Extension, shared: Shared): Record<string, 
   };
 }
 
-function registration(extension: Extension, shared: Shared): Record<string, unknown> {
+function registration(extension: Extension, shared: SharedState): Record<string, unknown> {
   return {
     on(event: string, handler: Handler): void {
       const handlers = extension.handlers.get(event);
       if (handlers === undefined) extension.handlers.set(event, [handler]);
       else handlers.push(handler);
-      if (handlers === undefined) shared.registered(extension);
+      if (handlers === undefined) shared.updateRegistration(extension);
     },
     registerTool(tool: ToolDefinition): void {
       extension.tools.set(tool.name, tool);
-      shared.registered(extension);
+      shared.updateRegistration(extension);
     },
     registerCommand(name: string, command: CommandDefinition): void {
       extension.commands.set(name, command);
-      shared.registered(extension);
+      shared.updateRegistration(extension);
     },
     registerFlag(name: string, flag: FlagDefinition): void {
       extension.flags.set(name, flag);
-      shared.registered(extension);
+      shared.updateRegistration(extension);
     },
     // Without a terminal there are no keys and no drawing. As in pi's own RPC mode, these methods have no
     // effect.
@@ -63,18 +63,18 @@ function registration(extension: Extension, shared: Shared): Record<string, unkn
   };
 }
 
-function actions(extension: Extension, shared: Shared): Record<string, unknown> {
-  const { link, mirror } = shared;
-  const act = <A extends unknown[], R>(name: string, action: (...args: A) => R) => {
+function actions(extension: Extension, shared: SharedState): Record<string, unknown> {
+  const { connection, mirror } = shared;
+  const whenReady = <A extends unknown[], R>(name: string, action: (...args: A) => R) => {
     return (...args: A): R => {
       if (!shared.ready) throw new Error(`pi.${name}() cannot be called while extensions are being loaded`);
       return action(...args);
     };
   };
   return {
-    sendMessage: act("sendMessage", (message: DoSendMessage["message"], how?: Delivery) => {
+    sendMessage: whenReady("sendMessage", (message: SendMessageAction["message"], how?: SendOptions) => {
       const { customType, content, display, details } = message;
-      link.tell({
+      connection.send({
         type: "send_message",
         extension: extension.path,
         message: { customType, content, display: display === true, ...(details === undefined ? {} : { details }) },
@@ -82,46 +82,46 @@ function actions(extension: Extension, shared: Shared): Record<string, unknown> 
         ...(how?.deliverAs === undefined ? {} : { deliverAs: how.deliverAs }),
       });
     }),
-    sendUserMessage: act("sendUserMessage", (content: DoSendUserMessage["content"], how?: Delivery) => {
-      link.tell({
+    sendUserMessage: whenReady("sendUserMessage", (content: SendUserMessageAction["content"], how?: SendOptions) => {
+      connection.send({
         type: "send_user_message",
         extension: extension.path,
         content,
         ...(how?.deliverAs === undefined ? {} : { deliverAs: how.deliverAs }),
       });
     }),
-    appendEntry: act("appendEntry", (customType: string, data?: unknown) => {
-      link.tell({
+    appendEntry: whenReady("appendEntry", (customType: string, data?: unknown) => {
+      connection.send({
         type: "append_entry",
         extension: extension.path,
         customType: textOf(customType),
         ...(data === undefined ? {} : { data: data as never }),
       });
     }),
-    setSessionName: act("setSessionName", (name: string) => {
-      link.tell({ type: "set_session_name", name: textOf(name) });
+    setSessionName: whenReady("setSessionName", (name: string) => {
+      connection.send({ type: "set_session_name", name: textOf(name) });
       // The agent sends this change too, but a getter in the same turn must already see it.
       mirror.change({ sessionName: textOf(name) });
     }),
-    setLabel: act("setLabel", (entryId: string, label: string | undefined) => {
-      link.tell({ type: "set_label", entryId: textOf(entryId), label: label === undefined ? null : textOf(label) });
+    setLabel: whenReady("setLabel", (entryId: string, label: string | undefined) => {
+      connection.send({ type: "set_label", entryId: textOf(entryId), label: label === undefined ? null : textOf(label) });
     }),
-    setActiveTools: act("setActiveTools", (tools: string[]) => {
-      link.tell({ type: "set_active_tools", tools });
+    setActiveTools: whenReady("setActiveTools", (tools: string[]) => {
+      connection.send({ type: "set_active_tools", tools });
       const known = new Set((mirror.state.tools ?? []).map((tool) => tool.name));
       mirror.change({ activeTools: tools.filter((name) => known.has(name)) });
     }),
-    setModel: act("setModel", async (model: Model): Promise<boolean> => {
+    setModel: whenReady("setModel", async (model: Model): Promise<boolean> => {
       const question = { type: "set_model", provider: textOf(model.provider), modelId: textOf(model.id) } as const;
-      return (await link.ask(question).answer)?.found ?? false;
+      return (await connection.request(question).answer)?.found ?? false;
     }),
-    setThinkingLevel: act("setThinkingLevel", (level: ThinkingLevel) => {
-      link.tell({ type: "set_thinking_level", level });
+    setThinkingLevel: whenReady("setThinkingLevel", (level: ThinkingLevel) => {
+      connection.send({ type: "set_thinking_level", level });
     }),
   };
 }
 
-function getters(extension: Extension, shared: Shared): Record<string, unknown> {
+function getters(extension: Extension, shared: SharedState): Record<string, unknown> {
   const { mirror } = shared;
   return {
     getFlag(name: string): boolean | string | undefined {

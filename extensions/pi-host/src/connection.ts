@@ -2,7 +2,7 @@
 
 import { Framer } from "../../../sdk-ts/src/framing.js";
 import { messageOf } from "./text.js";
-import type { ExtensionFrame, HostFrame, JsonValue, Question, ResultOf } from "./protocol.js";
+import type { AgentRequest, ExtensionFrame, HostFrame, JsonValue, ResultOf } from "./protocol.js";
 
 /**
  * Limit of a frame from the agent: a conversation with all its images. The maximum length of a text in Node
@@ -11,21 +11,21 @@ import type { ExtensionFrame, HostFrame, JsonValue, Question, ResultOf } from ".
 const LONGEST_LINE = 256 * 1024 * 1024;
 
 /** Request without a response. */
-interface Waiting {
+interface Deferred {
   resolve(result: unknown): void;
   reject(error: Error): void;
 }
 
 /** Request with its id, which allows a withdrawal. */
-export interface Asked<T> {
+export interface PendingRequest<T> {
   readonly id: string;
   readonly answer: Promise<T>;
 }
 
 /** Connection to the agent. */
-export class Link {
+export class AgentConnection {
   readonly #framer = new Framer({ maxLine: LONGEST_LINE });
-  readonly #waiting = new Map<string, Waiting>();
+  readonly #pending = new Map<string, Deferred>();
   readonly #write: (line: string) => void;
   #nextId = 1;
 
@@ -42,38 +42,38 @@ export class Link {
   push(chunk: Uint8Array): void {
     this.#framer.push(chunk, {
       line: (text) => this.#line(text),
-      fault: (error) => this.log("error", `a frame was lost: ${error.message}`),
+      error: (error) => this.log("error", `a frame was lost: ${error.message}`),
     });
   }
 
   /** Sends a frame without a response. */
-  tell(frame: ExtensionFrame): void {
+  send(frame: ExtensionFrame): void {
     this.#write(`${encode(frame)}\n`);
   }
 
   /** Sends a request. The answer fails with the agent's message if the agent rejects it. */
-  ask<Q extends Question>(question: Q): Asked<ResultOf<Q["type"]>> {
+  request<Q extends AgentRequest>(question: Q): PendingRequest<ResultOf<Q["type"]>> {
     const id = String(this.#nextId++);
     const answer = new Promise<ResultOf<Q["type"]>>((resolve, reject) => {
-      this.#waiting.set(id, { resolve: resolve as (result: unknown) => void, reject });
+      this.#pending.set(id, { resolve: resolve as (result: unknown) => void, reject });
     });
-    this.tell({ ...question, id } as unknown as ExtensionFrame);
+    this.send({ ...question, id } as unknown as ExtensionFrame);
     return { id, answer };
   }
 
   /** Sends the response to a request of the agent. */
   answer(id: string, result?: unknown): void {
-    this.tell({ type: "response", id, ...(result === undefined ? {} : { result: result as JsonValue }) });
+    this.send({ type: "response", id, ...(result === undefined ? {} : { result: result as JsonValue }) });
   }
 
   /** Sends an error response. */
-  refuse(id: string, error: unknown): void {
-    this.tell({ type: "response", id, error: messageOf(error) });
+  answerError(id: string, error: unknown): void {
+    this.send({ type: "response", id, error: messageOf(error) });
   }
 
   /** Writes a line into the agent's log. */
   log(level: "debug" | "info" | "warning" | "error", message: string): void {
-    this.tell({ type: "log", level, message });
+    this.send({ type: "log", level, message });
   }
 
   #line(text: string): void {
@@ -89,10 +89,10 @@ export class Link {
       this.receive(frame);
       return;
     }
-    const waiting = this.#waiting.get(frame.id);
+    const waiting = this.#pending.get(frame.id);
     // The request was withdrawn meanwhile.
     if (waiting === undefined) return;
-    this.#waiting.delete(frame.id);
+    this.#pending.delete(frame.id);
     if (frame.error === undefined) waiting.resolve(frame.result);
     else waiting.reject(new Error(frame.error));
   }
@@ -106,11 +106,11 @@ function encode(frame: ExtensionFrame): string {
   try {
     return JSON.stringify(frame);
   } catch {
-    return JSON.stringify(frame, plain());
+    return JSON.stringify(frame, safeReplacer());
   }
 }
 
-function plain(): (this: unknown, key: string, value: unknown) => unknown {
+function safeReplacer(): (this: unknown, key: string, value: unknown) => unknown {
   const above: unknown[] = [];
   return function (this: unknown, _key, value) {
     if (typeof value === "bigint") return value.toString();

@@ -1,13 +1,13 @@
 /** Contexts of handlers. */
 
-import type { Link } from "./link.js";
+import type { AgentConnection } from "./connection.js";
 import type { Mirror } from "./mirror.js";
 import { ModelView } from "./models.js";
 import { unsupported } from "./unsupported.js";
 import type { ContextUsage, Model } from "./protocol.js";
 import { SessionView } from "./session.js";
 import { textOf } from "./text.js";
-import { type Handling, UserInterface } from "./ui.js";
+import { type ActiveRequest, UserInterface } from "./ui.js";
 
 /** Options of a compaction. */
 export interface CompactOptions {
@@ -44,18 +44,18 @@ export interface CommandContext extends Context {
 }
 
 /** Factory for the contexts of one extension. */
-export class Contexts {
+export class ContextFactory {
   readonly #session: SessionView;
   readonly #models: ModelView;
 
   constructor(
-    private readonly link: Link,
+    private readonly connection: AgentConnection,
     private readonly mirror: Mirror,
     private readonly extension: string,
-    keysReplaced: () => void,
+    onKeysReplaced: () => void,
   ) {
     this.#session = new SessionView(mirror);
-    this.#models = new ModelView(mirror, keysReplaced);
+    this.#models = new ModelView(mirror, onKeysReplaced);
   }
 
   /** Models in the view of this extension. */
@@ -64,10 +64,10 @@ export class Contexts {
   }
 
   /** Creates the context of an event or a tool. */
-  plain(handling: Handling): Context {
-    const { link, mirror } = this;
+  handlerContext(request: ActiveRequest): Context {
+    const { connection, mirror } = this;
     let ui: UserInterface | undefined;
-    const makeUi = (): UserInterface => (ui ??= new UserInterface(link, this.extension, handling));
+    const makeUi = (): UserInterface => (ui ??= new UserInterface(connection, this.extension, request));
     return {
       get ui() {
         return makeUi();
@@ -80,9 +80,9 @@ export class Contexts {
         return mirror.state.model ?? undefined;
       },
       isIdle: () => mirror.state.idle ?? true,
-      abort: () => link.tell({ type: "abort" }),
+      abort: () => connection.send({ type: "abort" }),
       hasPendingMessages: () => (mirror.state.pendingMessages ?? 0) > 0,
-      shutdown: () => link.tell({ type: "shutdown" }),
+      shutdown: () => connection.send({ type: "shutdown" }),
       getContextUsage: () => mirror.state.contextUsage ?? undefined,
       compact: (options) => this.#compact(options),
       getSystemPrompt: () => mirror.state.systemPrompt ?? "",
@@ -90,31 +90,31 @@ export class Contexts {
   }
 
   /** Creates the context of a command. */
-  command(handling: Handling): CommandContext {
-    const { link } = this;
+  commandContext(request: ActiveRequest): CommandContext {
+    const { connection } = this;
     const more = {
-      waitForIdle: async () => void (await link.ask({ type: "wait_for_idle" }).answer),
+      waitForIdle: async () => void (await connection.request({ type: "wait_for_idle" }).answer),
       newSession: async (options?: { parentSession?: string; setup?: unknown }) => {
         if (options?.setup !== undefined) unsupported("ctx.newSession({ setup })", "the agent alone writes sessions");
         const parent = options?.parentSession;
         const question = { type: "new_session", ...(parent === undefined ? {} : { parentSession: parent }) } as const;
-        return cancellation(await link.ask(question).answer);
+        return cancellation(await connection.request(question).answer);
       },
       fork: async (entryId: string) =>
-        cancellation(await link.ask({ type: "fork", entryId: textOf(entryId) }).answer),
+        cancellation(await connection.request({ type: "fork", entryId: textOf(entryId) }).answer),
       switchSession: async (path: string) =>
-        cancellation(await link.ask({ type: "switch_session", path: textOf(path) }).answer),
+        cancellation(await connection.request({ type: "switch_session", path: textOf(path) }).answer),
       navigateTree: () => unsupported("ctx.navigateTree()"),
       reload: () => unsupported("ctx.reload()"),
     };
     // A spread would evaluate the getters at once.
-    return Object.defineProperties(this.plain(handling), Object.getOwnPropertyDescriptors(more)) as CommandContext;
+    return Object.defineProperties(this.handlerContext(request), Object.getOwnPropertyDescriptors(more)) as CommandContext;
   }
 
   #compact(options: CompactOptions = {}): void {
     const { customInstructions } = options;
     const question = { type: "compact", ...(customInstructions === undefined ? {} : { customInstructions }) } as const;
-    this.link.ask(question).answer.then(
+    this.connection.request(question).answer.then(
       (result) => options.onComplete?.(result),
       (error: unknown) => options.onError?.(error instanceof Error ? error : new Error(String(error))),
     );

@@ -7,30 +7,30 @@ type Block = Record<string, unknown> & { type?: unknown; text?: unknown };
 /** Converts message types that models do not support into user messages. */
 export function convertToLlm(messages: readonly Message[]): Message[] {
   return messages.flatMap((message) => {
-    const said = (content: unknown): Message[] => [{ role: "user", content, timestamp: message.timestamp }];
+    const userMessage = (content: unknown): Message[] => [{ role: "user", content, timestamp: message.timestamp }];
     switch (message.role) {
       case "user":
       case "assistant":
       case "toolResult":
         return [message];
       case "custom":
-        return said(typeof message.content === "string" ? words(message.content) : message.content);
+        return userMessage(typeof message.content === "string" ? textBlocks(message.content) : message.content);
       case "bashExecution":
-        return message["excludeFromContext"] === true ? [] : said(words(ranText(message)));
+        return message["excludeFromContext"] === true ? [] : userMessage(textBlocks(commandText(message)));
       case "branchSummary":
       case "compactionSummary":
-        return said(words(`Summary of what was said before:\n\n${String(message["summary"])}`));
+        return userMessage(textBlocks(`Summary of what was said before:\n\n${String(message["summary"])}`));
       default:
         return [];
     }
   });
 }
 
-function words(text: string): Block[] {
+function textBlocks(text: string): Block[] {
   return [{ type: "text", text }];
 }
 
-function ranText(message: Message): string {
+function commandText(message: Message): string {
   const output = String(message["output"] ?? "");
   return `Ran \`${String(message["command"])}\`\n${output === "" ? "(no output)" : `\`\`\`\n${output}\n\`\`\``}`;
 }

@@ -13,8 +13,8 @@ export interface EventBus {
   clear(): void;
 }
 
-/** Returns the bus for one extension, which calls `failed` for each failure of one of its listeners. */
-export function withFailures(bus: EventBus, failed: (channel: string, error: unknown) => void): EventBus {
+/** Returns the bus for one extension, which calls `onFailure` for each failure of one of its listeners. */
+export function withErrorReporting(bus: EventBus, onFailure: (channel: string, error: unknown) => void): EventBus {
   return {
     ...bus,
     on: (channel, handler) =>
@@ -22,7 +22,7 @@ export function withFailures(bus: EventBus, failed: (channel: string, error: unk
         try {
           await handler(data);
         } catch (error) {
-          failed(channel, error);
+          onFailure(channel, error);
         }
       }),
   };

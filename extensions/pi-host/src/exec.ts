@@ -32,10 +32,10 @@ const GRACE = 5000;
  * Time limit in milliseconds for the last output of an ended program, because other processes may hold its
  * pipes.
  */
-const LAST_WORDS = 100;
+const PIPE_TIMEOUT = 100;
 
 /** Limit of the retained end of a stream in characters. */
-const KEPT = 4 * 1024 * 1024;
+const MAX_OUTPUT = 4 * 1024 * 1024;
 
 /** Added to the number of the signal that ended a program, as shells do. */
 const SIGNALLED = 128;
@@ -54,12 +54,12 @@ export async function exec(
     let below: ReadonlyMap<number, string> = new Map();
     const release = (): void => {
       signalAll(below, "SIGKILL");
-      timers.push(setTimeout(() => [child.stdout, child.stderr].forEach((stream) => stream.destroy()), LAST_WORDS));
+      timers.push(setTimeout(() => [child.stdout, child.stderr].forEach((stream) => stream.destroy()), PIPE_TIMEOUT));
     };
     const end = (): void => {
       if (result.killed) return;
       result.killed = true;
-      below = child.pid === undefined ? below : family(child.pid);
+      below = child.pid === undefined ? below : descendants(child.pid);
       child.kill("SIGTERM");
       signalAll(below, "SIGTERM");
       if (child.exitCode !== null || child.signalCode !== null) return release();
@@ -70,8 +70,8 @@ export async function exec(
       options.signal?.removeEventListener("abort", end);
       resolve({ ...result, stdout: tail(result.stdout), stderr: tail(result.stderr), code });
     };
-    child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout = grown(result.stdout, text)));
-    child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr = grown(result.stderr, text)));
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (result.stdout = appendOutput(result.stdout, text)));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (result.stderr = appendOutput(result.stderr, text)));
     child.on("exit", () => result.killed && release());
     child.on("close", (code, signal) => done(code ?? (signal === null ? 1 : SIGNALLED + constants.signals[signal])));
     child.on("error", () => done(1));
@@ -82,34 +82,34 @@ export async function exec(
 }
 
 /** Appends text, and cuts the result occasionally to the retained end. */
-function grown(kept: string, text: string): string {
+function appendOutput(kept: string, text: string): string {
   const both = kept + text;
-  return both.length > 2 * KEPT ? tail(both) : both;
+  return both.length > 2 * MAX_OUTPUT ? tail(both) : both;
 }
 
 function tail(text: string): string {
-  return text.length > KEPT ? text.slice(-KEPT) : text;
+  return text.length > MAX_OUTPUT ? text.slice(-MAX_OUTPUT) : text;
 }
 
 /**
  * Returns the descendants of a process with their start times, which distinguish reused process ids. They
  * stay in the process group of this process, and end with the agent at the latest.
  */
-function family(ancestor: number): Map<number, string> {
+function descendants(ancestor: number): Map<number, string> {
   const all = processes();
   const found = new Map<number, string>();
   for (let below = [ancestor]; below.length > 0; ) {
     const next = all.filter(({ parent, pid }) => below.includes(parent) && !found.has(pid));
-    for (const { pid, since } of next) found.set(pid, since);
+    for (const { pid, startTime } of next) found.set(pid, startTime);
     below = next.map(({ pid }) => pid);
   }
   return found;
 }
 
-function signalAll(family: ReadonlyMap<number, string>, signal: NodeJS.Signals): void {
-  if (family.size === 0) return;
-  for (const { pid, since } of processes()) {
-    if (family.get(pid) !== since) continue;
+function signalAll(targets: ReadonlyMap<number, string>, signal: NodeJS.Signals): void {
+  if (targets.size === 0) return;
+  for (const { pid, startTime } of processes()) {
+    if (targets.get(pid) !== startTime) continue;
     try {
       process.kill(pid, signal);
     } catch {
@@ -118,30 +118,30 @@ function signalAll(family: ReadonlyMap<number, string>, signal: NodeJS.Signals):
   }
 }
 
-interface Listed {
+interface ProcessInfo {
   pid: number;
   parent: number;
-  since: string;
+  startTime: string;
 }
 
 /** Returns the current processes of this machine. */
-function processes(): Listed[] {
-  if (process.platform === "linux") return readdirSync("/proc").flatMap(listed);
+function processes(): ProcessInfo[] {
+  if (process.platform === "linux") return readdirSync("/proc").flatMap(readProcess);
   const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,ppid=,lstart="], { encoding: "utf8" });
   return (stdout ?? "").split("\n").flatMap((line) => {
-    const [, pid, parent, since] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
-    return since === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), since }];
+    const [, pid, parent, startTime] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? [];
+    return startTime === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), startTime }];
   });
 }
 
-function listed(name: string): Listed[] {
+function readProcess(name: string): ProcessInfo[] {
   if (!/^\d+$/.test(name)) return [];
   try {
     const stat = readFileSync(`/proc/${name}/stat`, "utf8");
     // After the name, which may contain any character: the state, the parent, and the start time as the
     // twentieth field.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return [{ pid: Number(name), parent: Number(fields[1]), since: fields[19] ?? "" }];
+    return [{ pid: Number(name), parent: Number(fields[1]), startTime: fields[19] ?? "" }];
   } catch {
     return [];
   }

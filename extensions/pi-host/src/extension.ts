@@ -37,7 +37,7 @@ export class Extension {
   readonly commands = new Map<string, CommandDefinition>();
   readonly flags = new Map<string, FlagDefinition>();
   /** End of the last event without an answer; such events are handled one after another. */
-  told: Promise<void> | undefined;
+  pendingEvents: Promise<void> | undefined;
 
   constructor(
     /** File of the extension, as the agent names it. */

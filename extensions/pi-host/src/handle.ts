@@ -19,63 +19,63 @@ import type {
 } from "./protocol.js";
 
 /** Handling of one event by one extension. */
-export interface Round {
+export interface HandlerRun {
   readonly handlers: readonly Handler[];
   readonly context: Context;
   /** Aborts when the agent withdraws the request. */
   readonly signal: AbortSignal;
   /** Receives the exception of a handler; the other handlers still run. */
-  failed(error: unknown): void;
+  onError(error: unknown): void;
 }
 
 type Event<K> = Extract<HookEvent, { type: K }>;
-type Chain = (event: never, round: Round) => Promise<HookAnswer | undefined>;
+type HandlerChain = (event: never, run: HandlerRun) => Promise<HookAnswer | undefined>;
 
 /** Runs the handlers of an event one after the other. */
-export async function handle(event: HookEvent, round: Round): Promise<HookAnswer | undefined> {
-  const chain = CHAINS[event.type] ?? all;
-  return chain(event as never, round);
+export async function handle(event: HookEvent, run: HandlerRun): Promise<HookAnswer | undefined> {
+  const chain = CHAINS[event.type] ?? runAll;
+  return chain(event as never, run);
 }
 
-const CHAINS: Partial<Record<string, Chain>> = {
-  resources_discover: resourcesDiscover as Chain,
-  session_before_switch: cancellable as Chain,
-  session_before_fork: cancellable as Chain,
-  session_before_compact: cancellable as Chain,
-  input: input as Chain,
-  before_agent_start: beforeAgentStart as Chain,
-  context: context as Chain,
-  tool_call: toolCall as Chain,
-  tool_result: toolResult as Chain,
-  user_bash: userBash as Chain,
+const CHAINS: Partial<Record<string, HandlerChain>> = {
+  resources_discover: resourcesDiscover as HandlerChain,
+  session_before_switch: cancellable as HandlerChain,
+  session_before_fork: cancellable as HandlerChain,
+  session_before_compact: cancellable as HandlerChain,
+  input: input as HandlerChain,
+  before_agent_start: beforeAgentStart as HandlerChain,
+  context: context as HandlerChain,
+  tool_call: toolCall as HandlerChain,
+  tool_result: toolResult as HandlerChain,
+  user_bash: userBash as HandlerChain,
 };
 
 /** Calls a handler. Its exception is reported and treated as a missing answer. */
-async function call<A>(handler: Handler, event: unknown, round: Round): Promise<A | undefined> {
+async function call<A>(handler: Handler, event: unknown, run: HandlerRun): Promise<A | undefined> {
   try {
-    return (await handler(event, round.context)) as A | undefined;
+    return (await handler(event, run.context)) as A | undefined;
   } catch (error) {
-    round.failed(error);
+    run.onError(error);
     return undefined;
   }
 }
 
 /** Runs all handlers and ignores their answers. */
-async function all(event: HookEvent, round: Round): Promise<undefined> {
-  for (const handler of round.handlers) await call(handler, event, round);
+async function runAll(event: HookEvent, run: HandlerRun): Promise<undefined> {
+  for (const handler of run.handlers) await call(handler, event, run);
   return undefined;
 }
 
 /** Joins the paths of all answers in order. */
 async function resourcesDiscover(
   event: Event<"resources_discover">,
-  round: Round,
+  run: HandlerRun,
 ): Promise<ResourcesDiscoverAnswer | undefined> {
   const skillPaths: string[] = [];
   const promptPaths: string[] = [];
   const themePaths: string[] = [];
-  for (const handler of round.handlers) {
-    const answer = await call<ResourcesDiscoverAnswer>(handler, event, round);
+  for (const handler of run.handlers) {
+    const answer = await call<ResourcesDiscoverAnswer>(handler, event, run);
     skillPaths.push(...(answer?.skillPaths ?? []));
     promptPaths.push(...(answer?.promptPaths ?? []));
     themePaths.push(...(answer?.themePaths ?? []));
@@ -84,11 +84,11 @@ async function resourcesDiscover(
 }
 
 /** Returns the last answer; an answer that cancels ends the sequence. */
-async function cancellable(event: HookEvent, round: Round): Promise<HookAnswer | undefined> {
-  const asked = event.type === "session_before_compact" ? { ...event, signal: round.signal } : event;
+async function cancellable(event: HookEvent, run: HandlerRun): Promise<HookAnswer | undefined> {
+  const asked = event.type === "session_before_compact" ? { ...event, signal: run.signal } : event;
   let last: { cancel?: boolean } | undefined;
-  for (const handler of round.handlers) {
-    const answer = await call<{ cancel?: boolean }>(handler, asked, round);
+  for (const handler of run.handlers) {
+    const answer = await call<{ cancel?: boolean }>(handler, asked, run);
     if (answer) last = answer;
     if (answer?.cancel === true) break;
   }
@@ -99,10 +99,10 @@ async function cancellable(event: HookEvent, round: Round): Promise<HookAnswer |
  * Passes the transformed input from handler to handler; an answer that handles or rejects the input ends the
  * sequence.
  */
-async function input(event: Event<"input">, round: Round): Promise<InputAnswer | undefined> {
+async function input(event: Event<"input">, run: HandlerRun): Promise<InputAnswer | undefined> {
   let now = event;
-  for (const handler of round.handlers) {
-    const answer = await call<InputAnswer>(handler, now, round);
+  for (const handler of run.handlers) {
+    const answer = await call<InputAnswer>(handler, now, run);
     if (answer?.action === "handled") return { action: "handled" };
     if (answer?.action === "refuse") return answer;
     if (answer?.action !== "transform") continue;
@@ -116,26 +116,26 @@ async function input(event: Event<"input">, round: Round): Promise<InputAnswer |
 /** Chains the system prompts. The protocol allows one message per extension. */
 async function beforeAgentStart(
   event: Event<"before_agent_start">,
-  round: Round,
+  run: HandlerRun,
 ): Promise<BeforeAgentStartAnswer | undefined> {
   const result: BeforeAgentStartAnswer = {};
-  for (const handler of round.handlers) {
+  for (const handler of run.handlers) {
     const systemPrompt = result.systemPrompt ?? event.systemPrompt;
-    const answer = await call<BeforeAgentStartAnswer>(handler, { ...event, systemPrompt }, round);
+    const answer = await call<BeforeAgentStartAnswer>(handler, { ...event, systemPrompt }, run);
     if (answer?.systemPrompt !== undefined) result.systemPrompt = answer.systemPrompt;
     if (answer?.message === undefined) continue;
     if (result.message === undefined) result.message = answer.message;
-    else round.failed(new Error("agentese-pi-host does not support a second message of an extension before a run"));
+    else run.onError(new Error("agentese-pi-host does not support a second message of an extension before a run"));
   }
   return Object.keys(result).length === 0 ? undefined : result;
 }
 
 /** Chains the messages; a handler may also modify them in place. */
-async function context(event: Event<"context">, round: Round): Promise<ContextAnswer | undefined> {
+async function context(event: Event<"context">, run: HandlerRun): Promise<ContextAnswer | undefined> {
   const before = JSON.stringify(event.messages);
   let { messages } = event;
-  for (const handler of round.handlers) {
-    const answer = await call<ContextAnswer>(handler, { ...event, messages }, round);
+  for (const handler of run.handlers) {
+    const answer = await call<ContextAnswer>(handler, { ...event, messages }, run);
     if (answer?.messages !== undefined) messages = answer.messages;
   }
   return JSON.stringify(messages) === before ? undefined : { messages };
@@ -144,10 +144,10 @@ async function context(event: Event<"context">, round: Round): Promise<ContextAn
 /**
  * Returns the last answer; an answer that blocks ends the sequence. A handler that throws blocks the tool.
  */
-async function toolCall(event: Event<"tool_call">, round: Round): Promise<ToolCallAnswer | undefined> {
+async function toolCall(event: Event<"tool_call">, run: HandlerRun): Promise<ToolCallAnswer | undefined> {
   let last: ToolCallAnswer | undefined;
-  for (const handler of round.handlers) {
-    const answer = (await handler(event, round.context)) as ToolCallAnswer | undefined;
+  for (const handler of run.handlers) {
+    const answer = (await handler(event, run.context)) as ToolCallAnswer | undefined;
     if (answer) last = answer;
     if (answer?.block === true) break;
   }
@@ -155,10 +155,10 @@ async function toolCall(event: Event<"tool_call">, round: Round): Promise<ToolCa
 }
 
 /** Chains the results; members that an answer omits stay unchanged. */
-async function toolResult(event: Event<"tool_result">, round: Round): Promise<ToolResultAnswer | undefined> {
+async function toolResult(event: Event<"tool_result">, run: HandlerRun): Promise<ToolResultAnswer | undefined> {
   let change: ToolResultAnswer = {};
-  for (const handler of round.handlers) {
-    const answer = await call<ToolResultAnswer>(handler, { ...event, ...change }, round);
+  for (const handler of run.handlers) {
+    const answer = await call<ToolResultAnswer>(handler, { ...event, ...change }, run);
     if (!answer) continue;
     const { content, details, isError } = answer;
     change = {
@@ -175,13 +175,13 @@ async function toolResult(event: Event<"tool_result">, round: Round): Promise<To
  * Returns the first answer. This process runs the operations of an extension, and the agent receives their
  * result.
  */
-async function userBash(event: Event<"user_bash">, round: Round): Promise<HookAnswer | undefined> {
-  for (const handler of round.handlers) {
-    const answer = await call<UserBashResult>(handler, event, round);
+async function userBash(event: Event<"user_bash">, run: HandlerRun): Promise<HookAnswer | undefined> {
+  for (const handler of run.handlers) {
+    const answer = await call<UserBashResult>(handler, event, run);
     if (!answer) continue;
     if (answer.result !== undefined) return { result: answer.result };
     if (answer.operations === undefined) return undefined;
-    return { result: await runBash(answer.operations, event, round.signal) };
+    return { result: await runBash(answer.operations, event, run.signal) };
   }
   return undefined;
 }

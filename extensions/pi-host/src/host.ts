@@ -1,17 +1,17 @@
 /** Host of pi extensions: receives frames of the agent, runs handlers and sends answers. */
 
-import { createApi, type Shared } from "./api.js";
-import { Contexts } from "./context.js";
-import { createEventBus, withFailures } from "./event_bus.js";
+import { createApi, type SharedState } from "./api.js";
+import { AgentConnection } from "./connection.js";
+import { ContextFactory } from "./context.js";
+import { createEventBus, withErrorReporting } from "./event_bus.js";
 import { Extension, type Handler } from "./extension.js";
 import { handle } from "./handle.js";
-import { Link } from "./link.js";
 import type { Loader } from "./load.js";
 import { Mirror } from "./mirror.js";
 import {
   type HostFrame,
   type HostInitialize,
-  type Initialized,
+  type InitializeResult,
   type InputAnswer,
   type OfferedExtension,
   PROTOCOL,
@@ -19,26 +19,26 @@ import {
   type ToolResult,
 } from "./protocol.js";
 import { messageOf } from "./text.js";
-import type { Handling } from "./ui.js";
+import type { ActiveRequest } from "./ui.js";
 
 type Incoming<K> = Extract<HostFrame, { type: K }>;
 
 /** Extension with its contexts. */
-interface Loaded {
+interface LoadedExtension {
   readonly extension: Extension;
-  readonly contexts: Contexts;
+  readonly contexts: ContextFactory;
 }
 
 /** Extensions of one process, and their connection to the agent. */
 export class Host {
-  readonly link: Link;
+  readonly connection: AgentConnection;
   readonly #loader: (mirror: Mirror) => Loader;
-  readonly #loaded = new Map<string, Loaded>();
+  readonly #loaded = new Map<string, LoadedExtension>();
   /** Requests of the agent in progress. */
-  readonly #handlings = new Map<string, AbortController>();
+  readonly #activeRequests = new Map<string, AbortController>();
   readonly #events = createEventBus();
   /** Extensions that are registered at the agent. */
-  readonly #known = new Set<string>();
+  readonly #registered = new Set<string>();
   #mirror: Mirror | undefined;
   #load: ((path: string) => Promise<OfferedExtension>) | undefined;
 
@@ -48,7 +48,7 @@ export class Host {
     /** Creates the loader of extensions after the introduction of the agent. */
     loader: (mirror: Mirror) => Loader,
   ) {
-    this.link = new Link(write, (frame) => this.#receive(frame));
+    this.connection = new AgentConnection(write, (frame) => this.#receive(frame));
     this.#loader = loader;
   }
 
@@ -56,7 +56,7 @@ export class Host {
   uncaught(error: unknown): void {
     const stack = error instanceof Error ? (error.stack ?? "") : "";
     const path = [...this.#loaded.keys()].find((path) => stack.includes(path));
-    this.#failed(path, "uncaught", error);
+    this.#reportFailure(path, "uncaught", error);
   }
 
   #receive(frame: Exclude<HostFrame, { type: "response" }>): void {
@@ -70,13 +70,13 @@ export class Host {
       case "entries":
         return this.#mirror?.join(frame.entries, frame.leafId, frame.reset, frame.header);
       case "cancel":
-        return this.#handlings.get(frame.id)?.abort();
+        return this.#activeRequests.get(frame.id)?.abort();
       case "event":
-        return frame.id === undefined ? this.#told(frame) : this.#asked(frame, frame.id);
+        return frame.id === undefined ? this.#handleNotification(frame) : this.#answerEvent(frame, frame.id);
       case "command":
-        return this.#answer(frame.id, (handling) => this.#command(frame, handling));
+        return this.#answer(frame.id, (request) => this.#command(frame, request));
       case "tool":
-        return this.#answer(frame.id, (handling, signal) => this.#tool(frame, handling, signal));
+        return this.#answer(frame.id, (request, signal) => this.#tool(frame, request, signal));
       default:
         // A newer agent may send other frames.
         return undefined;
@@ -84,22 +84,22 @@ export class Host {
   }
 
   /** Handles a request. The response follows every frame of its handling. */
-  #answer(id: string, work: (handling: Handling, signal: AbortSignal) => Promise<unknown>): void {
-    const handling: Handling = { id, open: true };
+  #answer(id: string, work: (request: ActiveRequest, signal: AbortSignal) => Promise<unknown>): void {
+    const request: ActiveRequest = { id, open: true };
     const controller = new AbortController();
-    this.#handlings.set(id, controller);
-    void work(handling, controller.signal)
+    this.#activeRequests.set(id, controller);
+    void work(request, controller.signal)
       .then(
-        (result) => this.link.answer(id, result),
-        (error: unknown) => this.link.refuse(id, error),
+        (result) => this.connection.answer(id, result),
+        (error: unknown) => this.connection.answerError(id, error),
       )
       .finally(() => {
-        handling.open = false;
-        this.#handlings.delete(id);
+        request.open = false;
+        this.#activeRequests.delete(id);
       });
   }
 
-  async #initialize(frame: HostInitialize): Promise<Initialized> {
+  async #initialize(frame: HostInitialize): Promise<InitializeResult> {
     if (frame.protocol !== PROTOCOL) {
       throw new Error(`agentese-pi-host speaks version ${PROTOCOL} of the extension protocol, not ${frame.protocol}`);
     }
@@ -115,11 +115,11 @@ export class Host {
    * Loads extensions one after the other in the given order. The first one that registers a name owns the
    * name.
    */
-  async #loadAll(paths: readonly string[]): Promise<Initialized> {
+  async #loadAll(paths: readonly string[]): Promise<InitializeResult> {
     if (this.#load === undefined) throw new Error("`load` came before `initialize`");
     const extensions: OfferedExtension[] = [];
     for (const path of paths) extensions.push(await this.#load(path));
-    for (const { path, error } of extensions) if (error === undefined) this.#known.add(path);
+    for (const { path, error } of extensions) if (error === undefined) this.#registered.add(path);
     return { protocol: PROTOCOL, extensions };
   }
 
@@ -131,94 +131,94 @@ export class Host {
     } catch (error) {
       return { path, error: messageOf(error) };
     }
-    const contexts = new Contexts(this.link, mirror, path, () => this.#decideAboutKeys(loaded, mirror));
-    const loaded: Loaded = { extension, contexts };
+    const contexts = new ContextFactory(this.connection, mirror, path, () => this.#rejectPromptsWithoutKey(loaded, mirror));
+    const loaded: LoadedExtension = { extension, contexts };
     this.#loaded.set(path, loaded);
     return extension.offered();
   }
 
   /** Rejects further prompts for models without a key from the extension. */
-  #decideAboutKeys({ extension, contexts }: Loaded, mirror: Mirror): void {
+  #rejectPromptsWithoutKey({ extension, contexts }: LoadedExtension, mirror: Mirror): void {
     const decide = async (): Promise<InputAnswer | undefined> => {
       // A failed decision rejects the prompt.
-      const text = await contexts.models.refusal(mirror.state.model ?? undefined).catch(messageOf);
+      const text = await contexts.models.missingKeyReason(mirror.state.model ?? undefined).catch(messageOf);
       return text === undefined ? undefined : { action: "refuse", text };
     };
     const { on } = createApi(extension, this.#shared(mirror, extension.path)) as { on: (event: string, handler: Handler) => void };
     on("input", decide);
   }
 
-  #shared(mirror: Mirror, path: string): Shared {
-    const isReady = (): boolean => this.#known.has(path);
+  #shared(mirror: Mirror, path: string): SharedState {
+    const isReady = (): boolean => this.#registered.has(path);
     return {
-      link: this.link,
+      connection: this.connection,
       mirror,
-      events: withFailures(this.#events, (channel, error) => this.#failed(path, `events:${channel}`, error, channel)),
+      events: withErrorReporting(this.#events, (channel, error) => this.#reportFailure(path, `events:${channel}`, error, channel)),
       get ready() {
         return isReady();
       },
-      registered: (extension) => {
-        if (isReady()) this.link.tell({ type: "register", offered: extension.offered() });
+      updateRegistration: (extension) => {
+        if (isReady()) this.connection.send({ type: "register", offered: extension.offered() });
       },
     };
   }
 
   /** Handles an event without an answer. Such events of one extension are handled one after another. */
-  #told(frame: Incoming<"event">): void {
+  #handleNotification(frame: Incoming<"event">): void {
     const loaded = this.#loaded.get(frame.extension);
     if (loaded === undefined) return;
     const { extension } = loaded;
     const run = async (): Promise<void> => {
       await this.#handle(loaded, frame, { open: false }, new AbortController().signal);
     };
-    const mine = (extension.told === undefined ? run() : extension.told.then(run)).finally(() => {
-      if (extension.told === mine) extension.told = undefined;
+    const mine = (extension.pendingEvents === undefined ? run() : extension.pendingEvents.then(run)).finally(() => {
+      if (extension.pendingEvents === mine) extension.pendingEvents = undefined;
     });
-    extension.told = mine;
+    extension.pendingEvents = mine;
   }
 
-  #asked(frame: Incoming<"event">, id: string): void {
-    this.#answer(id, async (handling, signal) => this.#handle(this.#of(frame.extension), frame, handling, signal));
+  #answerEvent(frame: Incoming<"event">, id: string): void {
+    this.#answer(id, async (request, signal) => this.#handle(this.#loadedExtension(frame.extension), frame, request, signal));
   }
 
-  async #handle(loaded: Loaded, frame: Incoming<"event">, handling: Handling, signal: AbortSignal): Promise<unknown> {
+  async #handle(loaded: LoadedExtension, frame: Incoming<"event">, request: ActiveRequest, signal: AbortSignal): Promise<unknown> {
     const { extension, contexts } = loaded;
     const { event } = frame;
     return handle(event, {
       handlers: [...(extension.handlers.get(event.type) ?? [])],
-      context: contexts.plain(handling),
+      context: contexts.handlerContext(request),
       signal,
-      failed: (error) => this.#failed(extension.path, event.type, error),
+      onError: (error) => this.#reportFailure(extension.path, event.type, error),
     });
   }
 
-  async #command(frame: Incoming<"command">, handling: Handling): Promise<undefined> {
-    const { extension, contexts } = this.#of(frame.extension);
+  async #command(frame: Incoming<"command">, request: ActiveRequest): Promise<undefined> {
+    const { extension, contexts } = this.#loadedExtension(frame.extension);
     const command = extension.commands.get(frame.name);
     if (command === undefined) throw new Error(`${frame.extension} has no command ${frame.name}`);
-    await command.handler(frame.args, contexts.command(handling));
+    await command.handler(frame.args, contexts.commandContext(request));
     return undefined;
   }
 
-  async #tool(frame: Incoming<"tool">, handling: Handling, signal: AbortSignal): Promise<ToolResult> {
-    const { extension, contexts } = this.#of(frame.extension);
+  async #tool(frame: Incoming<"tool">, request: ActiveRequest, signal: AbortSignal): Promise<ToolResult> {
+    const { extension, contexts } = this.#loadedExtension(frame.extension);
     const tool = extension.tools.get(frame.name);
     if (tool === undefined) throw new Error(`${frame.extension} has no tool ${frame.name}`);
     const update = (partial: Omit<ToolProgress, "type" | "id">): void => {
-      if (handling.open) this.link.tell({ type: "tool_update", id: frame.id, ...shown(partial) });
+      if (request.open) this.connection.send({ type: "tool_update", id: frame.id, ...toolOutput(partial) });
     };
-    const result = await tool.execute(frame.toolCallId, frame.params, signal, update, contexts.plain(handling));
-    return shown((result ?? {}) as ToolResult);
+    const result = await tool.execute(frame.toolCallId, frame.params, signal, update, contexts.handlerContext(request));
+    return toolOutput((result ?? {}) as ToolResult);
   }
 
-  #of(path: string): Loaded {
+  #loadedExtension(path: string): LoadedExtension {
     const loaded = this.#loaded.get(path);
     if (loaded === undefined) throw new Error(`no extension ${path} is loaded`);
     return loaded;
   }
 
-  #failed(extension: string | undefined, event: string, error: unknown, channel?: string): void {
-    this.link.tell({
+  #reportFailure(extension: string | undefined, event: string, error: unknown, channel?: string): void {
+    this.connection.send({
       type: "failed",
       ...(extension === undefined ? {} : { extension }),
       event,
@@ -229,7 +229,7 @@ export class Host {
 }
 
 /** Returns the output of a tool in the form of the protocol, with at least its content. */
-function shown<T extends { content: unknown; details?: unknown }>(result: T): T {
+function toolOutput<T extends { content: unknown; details?: unknown }>(result: T): T {
   const { content, details } = result;
   return { content: content ?? [], ...(details === undefined ? {} : { details }) } as T;
 }

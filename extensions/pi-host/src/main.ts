@@ -3,7 +3,7 @@
 import { Host } from "./host.js";
 import { createLoader } from "./load.js";
 import { modules } from "./modules/index.js";
-import { takeStdio } from "./stdio.js";
+import { claimStdio } from "./stdio.js";
 
 const USAGE = "agentese-pi-host: started by an agent, it speaks agentese's extension protocol on stdin and stdout";
 
@@ -13,7 +13,7 @@ function main(): void {
     process.exitCode = 2;
     return;
   }
-  const channel = takeStdio();
+  const channel = claimStdio();
   const write = (line: string): void => {
     try {
       channel.write(line);
@@ -25,7 +25,7 @@ function main(): void {
   const host = new Host(write, (mirror) => createLoader(modules(mirror), cacheFolder()));
   process.on("uncaughtException", (error) => host.uncaught(error));
   process.on("unhandledRejection", (error) => host.uncaught(error));
-  channel.input.on("data", (chunk: Buffer) => host.link.push(chunk));
+  channel.input.on("data", (chunk: Buffer) => host.connection.push(chunk));
   channel.input.on("end", () => process.exit(0));
   channel.input.on("error", () => process.exit(0));
 }

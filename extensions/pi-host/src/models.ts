@@ -7,17 +7,17 @@ import type { Model } from "./protocol.js";
 const KEYS = "keys do not leave the agent";
 
 /** Replacement of `getApiKey` by an extension. */
-export type KeyOf = (model: Model) => unknown;
+export type KeyLookup = (model: Model) => unknown;
 
 /** `ctx.modelRegistry`: the available models, without their keys. */
 export class ModelView {
   readonly #mirror: Mirror;
-  #keyOf: KeyOf | undefined;
+  #keyLookup: KeyLookup | undefined;
 
-  /** Creates a registry. `keysReplaced` is called when an extension first replaces the keys. */
+  /** Creates a registry. `onKeysReplaced` is called when an extension first replaces the keys. */
   constructor(
     mirror: Mirror,
-    private readonly keysReplaced: () => void,
+    private readonly onKeysReplaced: () => void,
   ) {
     this.#mirror = mirror;
   }
@@ -35,27 +35,27 @@ export class ModelView {
     return this.#mirror.models.find((model) => model.provider === provider && model.id === modelId);
   }
 
-  get getApiKey(): KeyOf {
-    return this.#keyOf ?? (() => unsupported("ctx.modelRegistry.getApiKey()", KEYS));
+  get getApiKey(): KeyLookup {
+    return this.#keyLookup ?? (() => unsupported("ctx.modelRegistry.getApiKey()", KEYS));
   }
 
   /**
    * Replaces the lookup of keys. Prompts to a model without a key are rejected. A returned key stays in this
    * process, because the agent has its own.
    */
-  set getApiKey(keyOf: KeyOf) {
-    const first = this.#keyOf === undefined;
-    this.#keyOf = keyOf;
-    if (first) this.keysReplaced();
+  set getApiKey(lookup: KeyLookup) {
+    const first = this.#keyLookup === undefined;
+    this.#keyLookup = lookup;
+    if (first) this.onKeysReplaced();
   }
 
   /**
    * Returns the reason for the rejection of a prompt to the model. Returns `undefined` if no extension
    * replaced the lookup, or if it returns a key.
    */
-  async refusal(model: Model | undefined): Promise<string | undefined> {
-    if (this.#keyOf === undefined || model === undefined) return undefined;
-    const key = await this.#keyOf(model);
+  async missingKeyReason(model: Model | undefined): Promise<string | undefined> {
+    if (this.#keyLookup === undefined || model === undefined) return undefined;
+    const key = await this.#keyLookup(model);
     if (key) return undefined;
     return `No API key found for ${model.provider}.\n\nAn extension decides about the keys of this session, and gave none.`;
   }

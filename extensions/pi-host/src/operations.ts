@@ -18,11 +18,11 @@ export interface UserBashResult {
 }
 
 /** Limit of the retained output in bytes, equal to the limit of the agent's own shell. */
-const KEPT = 50 * 1024;
+const MAX_OUTPUT = 50 * 1024;
 
 /** Runs a command with the operations of an extension. Fails with their error. */
 export async function runBash(operations: BashOperations, event: UserBashHook, signal: AbortSignal): Promise<BashResult> {
-  const tail = new Tail();
+  const tail = new OutputTail();
   const { exitCode } = await operations.exec(event.command, event.cwd, { onData: (data) => tail.push(data), signal });
   return {
     output: tail.text(),
@@ -33,15 +33,15 @@ export async function runBash(operations: BashOperations, event: UserBashHook, s
 }
 
 /** End of an output. */
-class Tail {
+class OutputTail {
   truncated = false;
   #bytes = Buffer.alloc(0);
 
   push(data: Uint8Array): void {
     this.#bytes = Buffer.concat([this.#bytes, data]);
-    if (this.#bytes.length <= KEPT) return;
+    if (this.#bytes.length <= MAX_OUTPUT) return;
     this.truncated = true;
-    this.#bytes = this.#bytes.subarray(this.#bytes.length - KEPT);
+    this.#bytes = this.#bytes.subarray(this.#bytes.length - MAX_OUTPUT);
   }
 
   text(): string {

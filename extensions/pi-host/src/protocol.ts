@@ -17,16 +17,16 @@ export type { ExtensionFrame, HookAnswers, HookEvent, HostAnswers, HostFrame, Ho
 export const PROTOCOL = 1;
 
 /** Removes a member from each variant of a union. */
-type Without<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
 /** Frame of this side by its type. */
 export type FrameOf<K extends ExtensionFrame["type"]> = Extract<ExtensionFrame, { type: K }>;
 
 /** Frame that can be a request, without its id. */
-export type Question = Without<Extract<ExtensionFrame, { id?: string; type: QuestionType }>, "id">;
+export type AgentRequest = DistributiveOmit<Extract<ExtensionFrame, { id?: string; type: AgentRequestType }>, "id">;
 
 /** Types of frames that the agent answers. */
-export type QuestionType = Exclude<
+export type AgentRequestType = Exclude<
   ExtensionFrame["type"],
   "response" | "tool_update" | "failed" | "log" | "withdraw" | "notify" | "set_status" | "set_widget" | "set_title" | "set_editor_text"
 >;

@@ -17,8 +17,8 @@ export interface FrameChannel {
 }
 
 /** Claims stdin and stdout for frames. Must be called before any other access to them. */
-export function takeStdio(): FrameChannel {
-  const channel = move() ?? { input: process.stdin, write: stdoutWriter() };
+export function claimStdio(): FrameChannel {
+  const channel = moveStreams() ?? { input: process.stdin, write: stdoutWriter() };
   process.stdout.write = process.stderr.write.bind(process.stderr) as typeof process.stdout.write;
   return channel;
 }
@@ -32,7 +32,7 @@ function stdoutWriter(): (line: string) => void {
  * Moves both streams to other descriptors. Returns `undefined` if they are not pipes, because only pipes can
  * be reopened.
  */
-function move(): FrameChannel | undefined {
+function moveStreams(): FrameChannel | undefined {
   const folder = process.platform === "linux" ? "/proc/self/fd" : "/dev/fd";
   let input: number;
   let output: number;

@@ -1,7 +1,7 @@
 /** `ctx.ui`: the part of pi's user interface that clients support. */
 
-import type { Link } from "./link.js";
-import type { Question, ValueResult } from "./protocol.js";
+import type { AgentConnection } from "./connection.js";
+import type { AgentRequest, ValueResult } from "./protocol.js";
 import { textOf } from "./text.js";
 import { Theme } from "./theme.js";
 
@@ -14,34 +14,34 @@ export interface DialogOptions {
 }
 
 /** Request of the agent in progress; open until its answer. */
-export interface Handling {
+export interface ActiveRequest {
   /** Id of the request; missing for an event without an answer. */
   readonly id?: string;
   open: boolean;
 }
 
-type Dialog = Extract<Question, { type: "select" | "confirm" | "input" | "editor" }>;
+type Dialog = Extract<AgentRequest, { type: "select" | "confirm" | "input" | "editor" }>;
 
 const theme = new Theme();
 
 /** User interface of one extension, during the handling of one request. */
 export class UserInterface {
   readonly theme = theme;
-  readonly #link: Link;
+  readonly #connection: AgentConnection;
   readonly #extension: string;
-  readonly #handling: Handling;
+  readonly #request: ActiveRequest;
 
-  constructor(link: Link, extension: string, handling: Handling) {
-    this.#link = link;
+  constructor(connection: AgentConnection, extension: string, request: ActiveRequest) {
+    this.#connection = connection;
     this.#extension = extension;
-    this.#handling = handling;
+    this.#request = request;
     bindMethods(this, UserInterface.prototype);
   }
 
   /** Prompts the user for a choice; returns `undefined` if the user dismisses the dialog. */
   async select(title: string, options: readonly string[], how?: DialogOptions): Promise<string | undefined> {
-    const answer = await this.#ask(
-      { type: "select", ...this.#whose(), title: textOf(title), options: options.map(textOf), ...limit(how) },
+    const answer = await this.#openDialog(
+      { type: "select", ...this.#owner(), title: textOf(title), options: options.map(textOf), ...timeLimit(how) },
       how,
     );
     return answer?.value;
@@ -49,8 +49,8 @@ export class UserInterface {
 
   /** Prompts the user for a confirmation; returns `false` if the user dismisses the dialog. */
   async confirm(title: string, message: string, how?: DialogOptions): Promise<boolean> {
-    const answer = await this.#ask(
-      { type: "confirm", ...this.#whose(), title: textOf(title), message: textOf(message), ...limit(how) },
+    const answer = await this.#openDialog(
+      { type: "confirm", ...this.#owner(), title: textOf(title), message: textOf(message), ...timeLimit(how) },
       how,
     );
     return answer?.confirmed ?? false;
@@ -58,35 +58,35 @@ export class UserInterface {
 
   /** Prompts the user for a line of text; returns `undefined` if the user dismisses the dialog. */
   async input(title: string, placeholder?: string, how?: DialogOptions): Promise<string | undefined> {
-    const answer = await this.#ask(
+    const answer = await this.#openDialog(
       {
         type: "input",
-        ...this.#whose(),
+        ...this.#owner(),
         title: textOf(title),
         ...(placeholder === undefined ? {} : { placeholder: textOf(placeholder) }),
-        ...limit(how),
+        ...timeLimit(how),
       },
       how,
     );
-    return entered(answer);
+    return dialogValue(answer);
   }
 
   /** Opens an editor; returns `undefined` if the user dismisses it. */
   async editor(title: string, prefill?: string, how?: DialogOptions): Promise<string | undefined> {
-    const answer = await this.#ask(
+    const answer = await this.#openDialog(
       {
         type: "editor",
-        ...this.#whose(),
+        ...this.#owner(),
         title: textOf(title),
         ...(prefill === undefined ? {} : { prefill: textOf(prefill) }),
       },
       how,
     );
-    return entered(answer);
+    return dialogValue(answer);
   }
 
   notify(message: string, notifyType?: "info" | "warning" | "error"): void {
-    this.#link.tell({
+    this.#connection.send({
       type: "notify",
       extension: this.#extension,
       message: textOf(message),
@@ -95,7 +95,7 @@ export class UserInterface {
   }
 
   setStatus(key: string, text: string | undefined): void {
-    this.#link.tell({
+    this.#connection.send({
       type: "set_status",
       extension: this.#extension,
       key: textOf(key),
@@ -106,7 +106,7 @@ export class UserInterface {
   /** Displays lines. A component needs a terminal, so it is ignored. */
   setWidget(key: string, content: unknown, options?: { placement?: "aboveEditor" | "belowEditor" }): void {
     if (content !== undefined && !Array.isArray(content)) return;
-    this.#link.tell({
+    this.#connection.send({
       type: "set_widget",
       extension: this.#extension,
       key: textOf(key),
@@ -116,11 +116,11 @@ export class UserInterface {
   }
 
   setTitle(title: string): void {
-    this.#link.tell({ type: "set_title", extension: this.#extension, title: textOf(title) });
+    this.#connection.send({ type: "set_title", extension: this.#extension, title: textOf(title) });
   }
 
   setEditorText(text: string): void {
-    this.#link.tell({ type: "set_editor_text", extension: this.#extension, text: textOf(text) });
+    this.#connection.send({ type: "set_editor_text", extension: this.#extension, text: textOf(text) });
   }
 
   /** Sets the text, because there is no editor content to paste into. */
@@ -164,8 +164,8 @@ export class UserInterface {
     return { success: false, error: "Theme switching not supported in RPC mode" };
   }
 
-  #whose(): { extension: string; during?: string } {
-    const { id, open } = this.#handling;
+  #owner(): { extension: string; during?: string } {
+    const { id, open } = this.#request;
     return { extension: this.#extension, ...(open && id !== undefined ? { during: id } : {}) };
   }
 
@@ -173,11 +173,11 @@ export class UserInterface {
    * Opens a dialog, and withdraws it when the signal aborts. If the signal is already aborted, no dialog
    * opens.
    */
-  async #ask<Q extends Dialog>(question: Q, how?: DialogOptions): Promise<Answer<Q> | undefined> {
+  async #openDialog<Q extends Dialog>(question: Q, how?: DialogOptions): Promise<Answer<Q> | undefined> {
     const signal = how?.signal;
     if (signal?.aborted === true) return undefined;
-    const { id, answer } = this.#link.ask(question as Dialog);
-    const withdraw = (): void => this.#link.tell({ type: "withdraw", question: id });
+    const { id, answer } = this.#connection.request(question as Dialog);
+    const withdraw = (): void => this.#connection.send({ type: "withdraw", question: id });
     signal?.addEventListener("abort", withdraw, { once: true });
     try {
       return (await answer) as Answer<Q>;
@@ -190,7 +190,7 @@ export class UserInterface {
 type Answer<Q extends Dialog> = Q extends { type: "confirm" } ? { confirmed: boolean } : ValueResult;
 
 /** Returns the value of the client, even if it is not a text, as in pi. */
-function entered(answer: ValueResult | undefined): string | undefined {
+function dialogValue(answer: ValueResult | undefined): string | undefined {
   return answer?.value ?? (answer?.other as string | undefined);
 }
 
@@ -205,7 +205,7 @@ function bindMethods(object: object, prototype: object): void {
 }
 
 /** Returns the time limit in whole milliseconds for the agent, if there is one. */
-function limit(how: DialogOptions | undefined): { timeout?: number } {
+function timeLimit(how: DialogOptions | undefined): { timeout?: number } {
   const timeout = how?.timeout;
   return timeout === undefined || !(timeout > 0) ? {} : { timeout: Math.ceil(timeout) };
 }

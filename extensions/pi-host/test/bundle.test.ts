@@ -6,7 +6,7 @@ import { spawnSync } from "node:child_process";
 
 import { bundle, repository } from "./support/agent.js";
 
-test("the bundle is within its budget, and nobody's keys or paths are in it", () => {
+test("the bundle is within its budget and contains no keys or paths", () => {
   const text = readFileSync(bundle, "utf8");
   assert.ok(Buffer.byteLength(text) < 2_200_000, `${Buffer.byteLength(text)} bytes`);
   assert.equal(text.includes(repository), false);
@@ -24,7 +24,7 @@ test("the lock file names no registry", () => {
   assert.equal(/https?:\/\/[^"]*\.tgz/.test(lock), false);
 });
 
-test("without an agent it says what it is", { skip: process.platform !== "linux" }, () => {
+test("without an agent the program exits without output", { skip: process.platform !== "linux" }, () => {
   const { status, stderr } = spawnSync(process.execPath, [bundle], { input: "", encoding: "utf8" });
   assert.equal(status, 0);
   assert.equal(stderr, "");

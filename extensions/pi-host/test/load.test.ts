@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import type { Initialized } from "../src/protocol.js";
-import { Agent, extension } from "./support/agent.js";
+import type { InitializeResult } from "../src/protocol.js";
+import { TestAgent, extension } from "./support/agent.js";
 
-test("an extension says what it brings", async (t) => {
-  const agent = new Agent(t, {
+test("an extension reports its registrations", async (t) => {
+  const agent = new TestAgent(t, {
     "a.ts": extension(
       `pi.registerCommand("hello", { description: "Says hello", handler: async () => {} });
        pi.registerCommand("bare", { handler: async () => {} });
@@ -45,8 +45,8 @@ test("an extension says what it brings", async (t) => {
   ]);
 });
 
-test("an extension that does not load keeps no other from loading", async (t) => {
-  const agent = new Agent(t, {
+test("an extension that does not load does not prevent others from loading", async (t) => {
+  const agent = new TestAgent(t, {
     "throws.ts": extension(`throw new Error("load failed");`),
     "rejects.ts": "export default async () => { throw 'only words'; }",
     "syntax.ts": "export default function (pi { }",
@@ -71,7 +71,7 @@ test("an extension that does not load keeps no other from loading", async (t) =>
 });
 
 test("TypeScript of every kind is understood, and files beside the extension are found", async (t) => {
-  const agent = new Agent(t, {
+  const agent = new TestAgent(t, {
     "ext/index.ts": `
       import { word } from "./lib/word.js";
       import type { ExtensionAPI } from "@mariozechner/pi-coding-agent";
@@ -95,8 +95,8 @@ test("TypeScript of every kind is understood, and files beside the extension are
   );
 });
 
-test("what is not supported loads, and fails with its name when it is used", async (t) => {
-  const agent = new Agent(t, {
+test("unsupported APIs load, and throw an error with their name when used", async (t) => {
+  const agent = new TestAgent(t, {
     "a.ts": extension(
       `const uses: Record<string, () => unknown> = {
          tool: () => createBashTool("/"), session: () => SessionManager.open("/x"), component: () => new Mine(), model: () => complete({}),
@@ -135,21 +135,21 @@ test("what is not supported loads, and fails with its name when it is used", asy
 test("more extensions can be loaded later, into the same process", async (t) => {
   const says = (name: string) =>
     `pi.registerCommand("${name}", { handler: async (_: string, ctx: any) => ctx.ui.notify("${name} " + process.pid) });`;
-  const agent = new Agent(t, {
+  const agent = new TestAgent(t, {
     "a.ts": extension(`pi.events.on("b", () => pi.registerCommand("late", { handler: async () => {} })); ${says("a")}`),
     // This extension is not yet registered at the agent when it registers the flag.
     "b.ts": extension(`${says("b")} pi.events.emit("b"); pi.registerFlag("plan", { type: "boolean" });`),
     "bad.ts": extension(`throw new Error("load failed");`),
   });
-  const early = await agent.ask({ type: "load", extensions: [] });
+  const early = await agent.request({ type: "load", extensions: [] });
   assert.equal(early.error, "`load` came before `initialize`");
   assert.equal((await agent.initialize("a.ts")).loadsMore, true);
-  const id = agent.question({ type: "load", extensions: ["b.ts", "bad.ts"].map((name) => agent.path(name)) });
+  const id = agent.sendRequest({ type: "load", extensions: ["b.ts", "bad.ts"].map((name) => agent.path(name)) });
   // The registered extension sends its additional command at once.
   const { offered } = await agent.next("register");
   assert.deepEqual([offered.path, offered.commands?.length], [agent.path("a.ts"), 2]);
   const { result } = await agent.response(id);
-  const { protocol, extensions, watch } = result as unknown as Initialized;
+  const { protocol, extensions, watch } = result as unknown as InitializeResult;
   assert.deepEqual([protocol, watch], [1, undefined]);
   assert.deepEqual(
     extensions.map(({ path, error, commands, flags }) => [path, error, commands, flags]),
@@ -168,13 +168,13 @@ test("more extensions can be loaded later, into the same process", async (t) => 
 });
 
 test("another version of the protocol is refused", async (t) => {
-  const agent = new Agent(t);
-  const { error } = await agent.ask({ type: "initialize", protocol: 2, extensions: [] });
+  const agent = new TestAgent(t);
+  const { error } = await agent.request({ type: "initialize", protocol: 2, extensions: [] });
   assert.equal(error, "agentese-pi-host speaks version 1 of the extension protocol, not 2");
 });
 
-test("what is registered later is told anew", async (t) => {
-  const agent = new Agent(t, {
+test("later registrations are sent again", async (t) => {
+  const agent = new TestAgent(t, {
     "a.ts": extension(`pi.registerCommand("more", { handler: async () => {
       pi.registerTool({ name: "late", description: "Late", parameters: { type: "object" }, execute: async () => ({ content: [] }) });
       pi.on("agent_end", () => {}); pi.on("agent_end", () => {});

@@ -4,7 +4,7 @@ import { test, type TestContext } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 
 import type { Model } from "../src/protocol.js";
-import { Agent, PATIENCE, extension } from "./support/agent.js";
+import { TestAgent, TIMEOUT, extension } from "./support/agent.js";
 
 const MODEL = { id: "m", name: "M", provider: "p", api: "a", reasoning: true } as unknown as Model;
 
@@ -16,14 +16,14 @@ const PROBE = extension(
    } });`,
 );
 
-async function start(t: TestContext): Promise<Agent> {
-  const agent = new Agent(t, { "probe.ts": PROBE });
+async function start(t: TestContext): Promise<TestAgent> {
+  const agent = new TestAgent(t, { "probe.ts": PROBE });
   await agent.initialize("probe.ts");
   return agent;
 }
 
 /** Returns the value of an expression within a command; the expression must not query the agent. */
-async function value(agent: Agent, expression: string): Promise<unknown> {
+async function value(agent: TestAgent, expression: string): Promise<unknown> {
   const id = agent.command("probe.ts", "probe", expression);
   const { message } = await agent.next("notify");
   await agent.response(id);
@@ -31,8 +31,8 @@ async function value(agent: Agent, expression: string): Promise<unknown> {
 }
 
 /** Waits until a process has ended. */
-async function gone(pid: number): Promise<void> {
-  const deadline = Date.now() + PATIENCE;
+async function processEnded(pid: number): Promise<void> {
+  const deadline = Date.now() + TIMEOUT;
   for (;;) {
     let stat: string;
     try {
@@ -46,7 +46,7 @@ async function gone(pid: number): Promise<void> {
   }
 }
 
-test("getters see what the agent told", async (t) => {
+test("getters return the state that the agent sent", async (t) => {
   const agent = await start(t);
   assert.equal(await value(agent, "pi.getFlag('plan')"), false);
   assert.equal(await value(agent, "ctx.model"), undefined);
@@ -133,7 +133,7 @@ test("actions are frames", async (t) => {
   assert.equal(await value(agent, "pi.getSessionName()"), "n");
 });
 
-test("questions come back with what the agent answers", async (t) => {
+test("requests return the answers of the agent", async (t) => {
   const agent = await start(t);
   const cases: [string, object, object, unknown][] = [
     ["pi.setModel({ provider: 'p', id: 'm' })", { type: "set_model", provider: "p", modelId: "m" }, { result: { found: true } }, true],
@@ -158,7 +158,7 @@ test("questions come back with what the agent answers", async (t) => {
   }
 });
 
-test("programs are run, and what they do is the result", async (t) => {
+test("programs run, and their outcome is the result", async (t) => {
   const agent = await start(t);
   const run = async (args: string): Promise<unknown> => value(agent, `pi.exec(${args})`);
   assert.deepEqual(await run("'sh', ['-c', 'pwd; echo e >&2; exit 3']"), { stdout: `${agent.folder}\n`, stderr: "e\n", code: 3, killed: false });
@@ -200,7 +200,7 @@ test("fm_f94 a program that hangs, flees or floods ends with its time, and with 
     const child = Number(readFileSync(`${agent.folder}/child`, "utf8"));
     // The child of the last program has no living parent any more: it ends with the agent.
     if (script.endsWith("child")) process.kill(child, "SIGKILL");
-    await gone(child);
+    await processEnded(child);
   }
   const flood = { killed: true, length: 4 * 1024 * 1024, end: "y\n" };
   let ended: unknown;
@@ -208,8 +208,8 @@ test("fm_f94 a program that hangs, flees or floods ends with its time, and with 
   assert.deepEqual(ended, flood);
 });
 
-test("extensions of one process talk to each other", async (t) => {
-  const agent = new Agent(t, {
+test("extensions of one process exchange events", async (t) => {
+  const agent = new TestAgent(t, {
     "a.ts": extension(`pi.registerCommand("say", { handler: async (args: string) => pi.events.emit("error", args) });`),
     "b.ts": extension(
       `let ctx: any; pi.on("session_start", (_: any, given: any) => { ctx = given; });
@@ -235,10 +235,10 @@ test("extensions of one process talk to each other", async (t) => {
   await agent.response(again);
 });
 
-test("a question about what is not there is refused", async (t) => {
+test("requests for unknown commands and extensions are rejected", async (t) => {
   const agent = await start(t);
   const { error } = await agent.response(agent.command("probe.ts", "nope"));
   assert.equal(error, `${agent.path("probe.ts")} has no command nope`);
-  const tool = await agent.ask({ type: "tool", extension: agent.path("x.ts"), name: "t", toolCallId: "c", params: {} });
+  const tool = await agent.request({ type: "tool", extension: agent.path("x.ts"), name: "t", toolCallId: "c", params: {} });
   assert.equal(tool.error, `no extension ${agent.path("x.ts")} is loaded`);
 });

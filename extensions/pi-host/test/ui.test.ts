@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test, type TestContext } from "node:test";
 
-import { Agent, extension } from "./support/agent.js";
+import { TestAgent, extension } from "./support/agent.js";
 
 /** Extension with a command that evaluates an expression, and sends the result as JSON in a notice. */
 const PROBE = extension(
@@ -11,13 +11,13 @@ const PROBE = extension(
    } });`,
 );
 
-async function probe(t: TestContext): Promise<Agent> {
-  const agent = new Agent(t, { "probe.ts": PROBE });
+async function probe(t: TestContext): Promise<TestAgent> {
+  const agent = new TestAgent(t, { "probe.ts": PROBE });
   await agent.initialize("probe.ts");
   return agent;
 }
 
-test("dialogs carry what they were given, and their answers come back", async (t) => {
+test("dialogs pass on their parameters and return their answers", async (t) => {
   const agent = await probe(t);
   const cases = [
     ["ctx.ui.select('Pick', ['a', 1], { timeout: 299.2 })", { type: "select", title: "Pick", options: ["a", "1"], timeout: 300 }, { value: "a" }, '"a"'],
@@ -50,7 +50,7 @@ test("two dialogs are open at once, and answered in the other order", async (t) 
   await agent.response(command);
 });
 
-test("a signal takes a dialog back; one that has spoken already shows nothing", async (t) => {
+test("a signal withdraws a dialog; an aborted signal opens none", async (t) => {
   const agent = await probe(t);
   const command = agent.command(
     "probe.ts",
@@ -100,7 +100,7 @@ test("notices are sent as they are made", async (t) => {
   await agent.response(command);
 });
 
-test("what needs a terminal answers as documented", async (t) => {
+test("methods that need a terminal return the documented values", async (t) => {
   const agent = await probe(t);
   const cases = {
     "ctx.hasUI": true,
@@ -121,8 +121,8 @@ test("what needs a terminal answers as documented", async (t) => {
   }
 });
 
-test("a dialog that is asked after the command has ended belongs to no question", async (t) => {
-  const agent = new Agent(t, {
+test("a dialog that opens after the end of the command belongs to no request", async (t) => {
+  const agent = new TestAgent(t, {
     "a.ts": extension(`let go: any; pi.registerCommand("keep", { handler: async (_: string, ctx: any) => { go = () => ctx.ui.input("later"); } });
       pi.registerCommand("go", { handler: async () => { void go(); } });`),
   });

@@ -9,7 +9,7 @@ from types import ModuleType as _ModuleType
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from agentese._native import Record as Record
-from agentese.dialogs import withdrawn as withdrawn
+from agentese.dialogs import is_withdrawn as is_withdrawn
 from agentese.errors import AgenteseError as AgenteseError
 from agentese.errors import DecodeError as DecodeError
 from agentese.errors import DetachedError as DetachedError
@@ -32,12 +32,12 @@ from agentese.interchange import enc_hook as enc_hook
 from agentese.limits import RunLimits as RunLimits
 from agentese.members import DEFAULT as DEFAULT
 from agentese.run import RunResult as RunResult
-from agentese.service import Refusal as Refusal
+from agentese.service import CommandError as CommandError
 from agentese.service import serve as serve
 from agentese.tap import Direction as Direction
 from agentese.tap import OnFrame as OnFrame
 from agentese.tap import OnStderr as OnStderr
-from agentese.unknown import Unknown as Unknown
+from agentese.unknown import UnknownVariant as UnknownVariant
 
 if _TYPE_CHECKING:
     from agentese import omp as omp
@@ -62,7 +62,7 @@ __all__ = [
     "OnStderr",
     "OtherDialectError",
     "Record",
-    "Refusal",
+    "CommandError",
     "RefusedError",
     "RunFailedError",
     "RunLimits",
@@ -72,7 +72,7 @@ __all__ = [
     "TerminatedError",
     "Termination",
     "TimedOutError",
-    "Unknown",
+    "UnknownVariant",
     "UsageError",
     "dec_hook",
     "enc_hook",
@@ -83,7 +83,7 @@ __all__ = [
     "pisces",
     "serve",
     "shapes",
-    "withdrawn",
+    "is_withdrawn",
 ]
 
 __version__ = "0.1.0"

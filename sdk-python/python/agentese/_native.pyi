@@ -13,8 +13,8 @@ __all__ = [
     "Framer",
     "Mailbox",
     "Member",
-    "Opening",
-    "Pending",
+    "AgentTransport",
+    "Operation",
     "Question",
     "Record",
     "Server",
@@ -112,15 +112,15 @@ class Mailbox:
 
     def __new__(cls) -> Self: ...
     def fileno(self) -> int:
-        """Returns the descriptor that is readable while tickets are available."""
+        """Returns the descriptor that is readable while tokens are available."""
     @property
     def inherited(self) -> bool:
         """`True` if this process inherited the mailbox by a fork."""
     def drain(self) -> list[int]:
-        """Removes and returns all tickets."""
+        """Removes and returns all tokens."""
 
 @final
-class Pending:
+class Operation:
     """Operation of the runtime in progress. Dropping the object cancels it."""
 
     def wait(self, seconds: float | None = None) -> bool:
@@ -199,8 +199,8 @@ class Connection:
     ) -> Connection:
         """Connects over a Unix socket."""
     @staticmethod
-    def over(
-        opening: Opening,
+    def from_transport(
+        transport: AgentTransport,
         dialect: str,
         options: dict[str, Any],
         table: EventTable,
@@ -230,27 +230,27 @@ class Connection:
     def diagnostics(self) -> list[tuple[str, str]]:
         """Returns the latest irregularities as kinds and texts."""
     def call(
-        self, command: str, members: str, timeout: float | bool | None = None, ticket: int | None = None
-    ) -> Pending:
+        self, command: str, members: str, timeout: float | bool | None = None, token: int | None = None
+    ) -> Operation:
         """Sends a command with its members as JSON."""
     def start(
         self,
         command: str,
         members: str,
         timeout: float | bool | None = None,
-        events_ticket: int | None = None,
-        answer_ticket: int | None = None,
+        events_token: int | None = None,
+        answer_token: int | None = None,
         limits: tuple[int | None, float | None, float | None, int | None] | None = None,
-    ) -> tuple[Stream, Pending]:
+    ) -> tuple[Stream, Operation]:
         """Sends a command that starts a run. Returns the events of the run and the response that accepts it.
         """
-    def events(self, ticket: int | None = None) -> Stream:
+    def events(self, token: int | None = None) -> Stream:
         """Subscribes to all events from now on."""
     def send_raw(self, line: str) -> None:
         """Sends a line unchanged."""
-    def close(self, ticket: int | None = None) -> Pending:
+    def close(self, token: int | None = None) -> Operation:
         """Shuts the agent down and returns the termination."""
-    def terminated(self, ticket: int | None = None) -> Pending:
+    def terminated(self, token: int | None = None) -> Operation:
         """Waits for the termination of the connection."""
     def next_question(self) -> Question | None:
         """Returns the next question, blocking; `None` at the end."""
@@ -272,18 +272,18 @@ class Connection:
         """Returns the available questions."""
 
 @final
-class Opening:
+class AgentTransport:
     """Agent without a client. Dropping the object ends the agent."""
 
     @staticmethod
     def spawn(
         program: dict[str, Any], wants: dict[str, bool], mailbox: Mailbox | None = None, frames: int | None = None
-    ) -> Opening:
+    ) -> AgentTransport:
         """Starts a program."""
     @staticmethod
-    def connect(socket: int, mailbox: Mailbox | None = None, frames: int | None = None) -> Opening:
+    def connect(socket: int, mailbox: Mailbox | None = None, frames: int | None = None) -> AgentTransport:
         """Uses a connected Unix socket."""
-    def detect(self, within: float, ticket: int | None = None) -> Pending:
+    def detect(self, within: float, token: int | None = None) -> Operation:
         """Detects the dialect of the agent. The result is its name."""
 
 @final
@@ -303,7 +303,7 @@ class Server:
     @staticmethod
     def start(
         dialect: str, mailbox: Mailbox, calls: int, ended: int, socket: int | None = None
-    ) -> tuple[Server, Pending]:
+    ) -> tuple[Server, Operation]:
         """Serves stdin and stdout of this process, or a connected Unix socket."""
     def calls(self) -> tuple[list[ServerCall], bool]:
         """Returns the available commands, and `True` if running work must stop."""
@@ -322,12 +322,12 @@ class ServerCall:
         declaration."""
     def finish(self, data: str | None = None) -> None:
         """Ends the command when its handler is done."""
-    def refuse(self, message: str, code: int | None = None, data: str | None = None) -> None:
+    def reject(self, message: str, code: int | None = None, data: str | None = None) -> None:
         """Rejects the command."""
-    def emit(self, body: str, mailbox: Mailbox, ticket: int) -> Pending:
+    def emit(self, body: str, mailbox: Mailbox, token: int) -> Operation:
         """Sends an event; done when there is room for more. Raises an error if the event does not fit its
         declaration."""
-    def ask(self, method: str, params: str, timeout: float | None, mailbox: Mailbox, ticket: int) -> Pending:
+    def ask(self, method: str, params: str, timeout: float | None, mailbox: Mailbox, token: int) -> Operation:
         """Sends a question or a notice; done with the members of the answer."""
 
 def commands(dialect: str) -> list[str]:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, Unpack
 from agentese import backends, options
 from agentese import dialogs as dialoging
 from agentese import lifetime as lifetime
-from agentese._native import AsyncBatch, Connection, Decoder, EventTable, Opening, Pending, Question, Stream
+from agentese._native import AgentTransport, AsyncBatch, Connection, Decoder, EventTable, Operation, Question, Stream
 from agentese.errors import Termination, UsageError
-from agentese.limits import RunLimits, native
+from agentese.limits import RunLimits, to_native
 from agentese.members import DEFAULT, Timeout, checked, encode_members, limit
 from agentese.reactor import Reactor
-from agentese.run import ANY, RunResult, complete, not_over, outcome, succeeded
+from agentese.run import ANY, RunResult, complete, outcome, run_timeout, succeeded
 from agentese.tap import Tap
 from agentese.text import LastText, TextTable
 from agentese.values import JsonValue
@@ -29,12 +29,12 @@ class AsyncEvents(AsyncBatch, Generic[E]):
     """Events as an asynchronous iterator. A loop that ends early leaves the remaining events to the next
     loop."""
 
-    __slots__ = ("_reactor", "_stream", "_ticket")
+    __slots__ = ("_reactor", "_stream", "_token")
 
-    def __init__(self, reactor: Reactor, stream: Stream, ticket: int) -> None:
+    def __init__(self, reactor: Reactor, stream: Stream, token: int) -> None:
         self._reactor = reactor
         self._stream = stream
-        self._ticket = ticket
+        self._token = token
         self._read(stream)
 
     if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class AsyncEvents(AsyncBatch, Generic[E]):
         """Waits for events, which the caller then takes from the stream. Returns `False` at the end. Raises the
         error of the stream once."""
         while (found := self._stream.fill()) is None:
-            await self._reactor.wait(self._ticket)
+            await self._reactor.wait(self._token)
         if found:
             # A stream with constant input must not starve the loop.
             await self._reactor.backend.yield_()
@@ -69,7 +69,7 @@ class AsyncEvents(AsyncBatch, Generic[E]):
 
     async def _end(self) -> None:
         while not self._stream.skip():
-            await self._reactor.wait(self._ticket)
+            await self._reactor.wait(self._token)
 
 
 class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
@@ -81,7 +81,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
     (use `abort` to stop it).
     """
 
-    __slots__ = ("_accepted", "_answer", "_answer_ticket", "answer", "client", "command", "session")
+    __slots__ = ("_accepted", "_answer", "_answer_token", "answer", "client", "command", "session")
 
     client: C
     """Client that started the run."""
@@ -100,7 +100,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         session: str,
         reactor: Reactor,
         stream: tuple[Stream, int],
-        answer: tuple[Pending, int],
+        answer: tuple[Operation, int],
     ) -> None:
         """Use a method of the client that starts a run, such as `prompt`."""
         super().__init__(reactor, *stream)
@@ -108,12 +108,12 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         self.command = command
         self.session = session
         self.answer = None
-        self._answer, self._answer_ticket = answer
+        self._answer, self._answer_token = answer
         # `True` after the acceptance, or the error of a rejection.
         self._accepted: bool | BaseException = False
 
     async def _accept(self) -> Self:
-        await self._reactor.wait(self._answer_ticket, self._answer)
+        await self._reactor.wait(self._answer_token, self._answer)
         if self._accepted is False:
             try:
                 self.answer = self._answer.take(ANY)
@@ -144,10 +144,10 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
 
         async def read() -> None:
             async for event in self:
-                text.see(event)
+                text.observe(event)
 
         if not await self._reactor.backend.within(timeout, read()):
-            raise not_over(self.command, timeout)
+            raise run_timeout(self.command, timeout)
         return complete(text, self._stream)
 
     async def result(self, *, timeout: float | None = None) -> RunResult[E]:
@@ -168,7 +168,7 @@ class AsyncRunBase(AsyncEvents[E], Generic[E, C]):
         connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not await self._reactor.backend.within(timeout, self._end()):
-            raise not_over(self.command, timeout)
+            raise run_timeout(self.command, timeout)
         return outcome(self._stream)
 
     def __repr__(self) -> str:
@@ -188,7 +188,7 @@ class AsyncClientBase(Generic[E, D]):
     _table: ClassVar[EventTable]
     _data: ClassVar[Mapping[str, Decoder | None]]
     _params: ClassVar[Mapping[str, Decoder | None]]
-    _dialogs: ClassVar[dialoging.Table]
+    _dialogs: ClassVar[dialoging.DialogTable]
     _session: ClassVar[str | None]
     _run: ClassVar[type[AsyncRunBase[Any, Any]]]
 
@@ -206,21 +206,21 @@ class AsyncClientBase(Generic[E, D]):
     def _make(cls, connect: Any, target: Any, dialogs: D | None, given: Any) -> Self:
         reactor = Reactor(backends.current())
         try:
-            ticket = None if dialogs is None else reactor.ticket()
+            token = None if dialogs is None else reactor.token()
             tap = Tap(given)
-            seen = reactor.ticket() if tap else None
+            seen = reactor.token() if tap else None
             dialect = options.dialect(cls.dialect, given)
             made_with = options.connection(given, tap)
-            connection = connect(dialect, target, made_with, cls._table, reactor.mailbox, ticket, seen)
+            connection = connect(dialect, target, made_with, cls._table, reactor.mailbox, token, seen)
         except BaseException:
             reactor.close()
             raise
-        return cls._begin(connection, reactor, dialogs, ticket, tap, seen)
+        return cls._begin(connection, reactor, dialogs, token, tap, seen)
 
     @classmethod
-    def _over(
+    def _from_transport(
         cls,
-        opening: Opening,
+        transport: AgentTransport,
         reactor: Reactor,
         revision: str | None,
         dialogs: Any,
@@ -230,28 +230,28 @@ class AsyncClientBase(Generic[E, D]):
         given: Any,
     ) -> Self:
         """Connects to an agent that was opened before, and stores its whole frames."""
-        ticket = None if dialogs is None else reactor.ticket()
+        token = None if dialogs is None else reactor.token()
         named = options.dialect(cls.dialect, given if revision is None else {**given, "revision": revision})
         made_with = options.connection(given, tap)
-        connection = Connection.over(opening, named, made_with, cls._table, reactor.mailbox, ticket, watched)
-        return cls._begin(connection, reactor, dialogs, ticket, tap, seen)
+        connection = Connection.from_transport(transport, named, made_with, cls._table, reactor.mailbox, token, watched)
+        return cls._begin(connection, reactor, dialogs, token, tap, seen)
 
     @classmethod
     def _begin(
-        cls, connection: Connection, reactor: Reactor, dialogs: Any, ticket: int | None, tap: Tap, seen: int | None
+        cls, connection: Connection, reactor: Reactor, dialogs: Any, token: int | None, tap: Tap, seen: int | None
     ) -> Self:
         client = cls(connection, reactor)
-        if ticket is not None:
+        if token is not None:
             questions, table, backend = client._questions, cls._dialogs, reactor.backend
-            reactor.stand(ticket, lambda: _answer_all(connection, table, dialogs, questions, backend))
+            reactor.on_token(token, lambda: _answer_all(connection, table, dialogs, questions, backend))
         if seen is not None:
             client._tap = tap
-            reactor.stand(seen, lambda: tap.show(connection, connection.frames()))
+            reactor.on_token(seen, lambda: tap.deliver(connection, connection.frames()))
         return client
 
     @classmethod
     def spawn(
-        cls, command: Sequence[options.Word], *, dialogs: D | None = None, **given: Unpack[options.SpawnOptions]
+        cls, command: Sequence[options.CommandArgument], *, dialogs: D | None = None, **given: Unpack[options.SpawnOptions]
     ) -> Self:
         """Starts an agent and connects to its stdin and stdout, on the running loop. Raises `SpawnError` if
         the program cannot be started."""
@@ -311,17 +311,17 @@ class AsyncClientBase(Generic[E, D]):
 
     def events(self) -> AsyncEvents[E]:
         """Subscribes to all events of the connection from now on, including those of runs."""
-        ticket = self._reactor.ticket()
-        return AsyncEvents(self._reactor, self._connection.events(ticket), ticket)
+        token = self._reactor.token()
+        return AsyncEvents(self._reactor, self._connection.events(token), token)
 
     async def request(
         self, command: str, members: Mapping[str, JsonValue] | None = None, *, timeout: Timeout = DEFAULT
     ) -> JsonValue:
         """Sends any command, declared or not, and returns the data of its response, `None` without data.
         `members` are not validated."""
-        ticket = self._reactor.ticket()
-        call = self._connection.call(command, encode_members(members or {}), limit(timeout), ticket)
-        data: JsonValue = await self._wait(call, ticket, ANY)
+        token = self._reactor.token()
+        call = self._connection.call(command, encode_members(members or {}), limit(timeout), token)
+        data: JsonValue = await self._wait(call, token, ANY)
         return data
 
     def send_raw(self, line: str) -> None:
@@ -332,17 +332,17 @@ class AsyncClientBase(Generic[E, D]):
         """Ends the agent and waits for its termination. The client closes the agent's stdin, then sends
         SIGTERM and finally SIGKILL to its process group."""
         self._closed = True
-        ticket = self._reactor.ticket()
+        token = self._reactor.token()
         try:
-            end: Termination = await self._wait(self._connection.close(ticket), ticket, None)
+            end: Termination = await self._wait(self._connection.close(token), token, None)
             if self._tap is not None:
                 # The tap receives the last frames too.
-                self._tap.show(self._connection, self._connection.frames())
+                self._tap.deliver(self._connection, self._connection.frames())
         finally:
             self._reactor.close()
             # Answers can no longer be sent.
             for question, cancel in list(self._questions.items()):
-                if self._dialogs[question.method][2] is not None and question is not dialoging.asked.get():
+                if self._dialogs[question.method][2] is not None and question is not dialoging.current_question.get():
                     cancel()
         return end
 
@@ -363,9 +363,9 @@ class AsyncClientBase(Generic[E, D]):
         of = "another process" if self._connection.inherited else f"process={self._connection.process_id}"
         return f"<{type(self).__module__}.{type(self).__name__} {of}>"
 
-    async def _wait(self, pending: Pending, ticket: int, decoder: Decoder | None) -> Any:
+    async def _wait(self, pending: Operation, token: int, decoder: Decoder | None) -> Any:
         try:
-            await self._reactor.wait(ticket, pending)
+            await self._reactor.wait(token, pending)
         except BaseException:
             pending.cancel()
             raise
@@ -376,22 +376,22 @@ class AsyncClientBase(Generic[E, D]):
 
     def _send(self, command: str, members: str, timeout: Timeout) -> Any:
         # The command is sent now, in the order of the calls, independent of the `await`.
-        ticket = self._reactor.ticket()
-        return self._wait(self._connection.call(command, members, limit(timeout), ticket), ticket, self._data[command])
+        token = self._reactor.token()
+        return self._wait(self._connection.call(command, members, limit(timeout), token), token, self._data[command])
 
     def _start(
         self, command: str, members: Mapping[str, Any], timeout: Timeout, limits: RunLimits | None = None
     ) -> Any:
-        events, answer = self._reactor.ticket(), self._reactor.ticket()
+        events, answer = self._reactor.token(), self._reactor.token()
         text = checked(command, members, self._params[command])
-        stream, pending = self._connection.start(command, text, limit(timeout), events, answer, native(limits))
+        stream, pending = self._connection.start(command, text, limit(timeout), events, answer, to_native(limits))
         session = "" if self._session is None else members.get(self._session, "")
         return self._run(self, command, session, self._reactor, (stream, events), (pending, answer))
 
 
 def _answer_all(
     connection: Connection,
-    table: dialoging.Table,
+    table: dialoging.DialogTable,
     handler: object,
     questions: dict[Question, Callable[[], object]],
     backend: backends.Backend,
@@ -406,9 +406,9 @@ def _answer_all(
         )
 
 
-async def _answer(question: Question, table: dialoging.Table, handler: object) -> None:
+async def _answer(question: Question, table: dialoging.DialogTable, handler: object) -> None:
     try:
-        answer = dialoging.ask(question, table, handler)
-        dialoging.settle(question, table, await answer if inspect.isawaitable(answer) else answer)
+        answer = dialoging.call_handler(question, table, handler)
+        dialoging.send_answer(question, table, await answer if inspect.isawaitable(answer) else answer)
     except Exception:
-        dialoging.failed(question)
+        dialoging.report_failure(question)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Protocol
 
-from agentese.watch import Watch
+from agentese.socket_watcher import SocketWatcher
 
 logger = logging.getLogger("agentese")
 
@@ -65,7 +65,7 @@ class Asyncio:
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
-        self._watched: dict[int, Watch] = {}
+        self._watched: dict[int, SocketWatcher] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def signal(self) -> Signal:
@@ -86,7 +86,7 @@ class Asyncio:
         try:
             self.loop.add_reader(descriptor, call)
         except NotImplementedError:
-            self._watched[descriptor] = Watch(self.loop, descriptor, call)
+            self._watched[descriptor] = SocketWatcher(self.loop, descriptor, call)
 
     def remove_reader(self, descriptor: int) -> None:
         watch = self._watched.pop(descriptor, None)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, Unpack
 
 from agentese import dialogs as dialoging
 from agentese import lifetime, options
-from agentese._native import Connection, Decoder, EventTable, Opening, Pending
+from agentese._native import AgentTransport, Connection, Decoder, EventTable, Operation
 from agentese.errors import Termination, UsageError
-from agentese.limits import RunLimits, native
+from agentese.limits import RunLimits, to_native
 from agentese.members import DEFAULT, Timeout, checked, encode_members, limit
 from agentese.run import ANY, SyncRun, accepted
 from agentese.tap import Tap
@@ -36,7 +36,7 @@ class SyncClient(Generic[E, D]):
     _table: ClassVar[EventTable]
     _data: ClassVar[Mapping[str, Decoder | None]]
     _params: ClassVar[Mapping[str, Decoder | None]]
-    _dialogs: ClassVar[dialoging.Table]
+    _dialogs: ClassVar[dialoging.DialogTable]
     _session: ClassVar[str | None]
     _run: ClassVar[type[SyncRun[Any, Any]]]
 
@@ -55,7 +55,7 @@ class SyncClient(Generic[E, D]):
 
     @classmethod
     def spawn(
-        cls, command: Sequence[options.Word], *, dialogs: D | None = None, **given: Unpack[options.SpawnOptions]
+        cls, command: Sequence[options.CommandArgument], *, dialogs: D | None = None, **given: Unpack[options.SpawnOptions]
     ) -> Self:
         """Starts an agent and connects to its stdin and stdout. Raises `SpawnError` if the program cannot be
         started."""
@@ -94,11 +94,14 @@ class SyncClient(Generic[E, D]):
         return cls(connection, dialogs, tap)
 
     @classmethod
-    def _over(cls, opening: Opening, revision: str | None, dialogs: Any, tap: Tap, given: options.ClientOptions) -> Self:
+    def _from_transport(
+        cls, transport: AgentTransport, revision: str | None, dialogs: Any, tap: Tap, given: options.ClientOptions
+    ) -> Self:
         """Connects to an agent that was opened before, and stores its whole frames."""
         named = options.dialect(cls.dialect, given if revision is None else {**given, "revision": revision})
         made_with = options.connection(given, tap)
-        connection = Connection.over(opening, named, made_with, cls._table, None, None if dialogs is None else 0, 0)
+        wanted = None if dialogs is None else 0
+        connection = Connection.from_transport(transport, named, made_with, cls._table, None, wanted, 0)
         return cls(connection, dialogs, tap)
 
     def respawn(self) -> Self:
@@ -183,7 +186,7 @@ class SyncClient(Generic[E, D]):
         of = "another process" if self._connection.inherited else f"process={self._connection.process_id}"
         return f"<{type(self).__module__}.{type(self).__name__} {of}>"
 
-    def _wait(self, pending: Pending, decoder: Decoder | None) -> Any:
+    def _wait(self, pending: Operation, decoder: Decoder | None) -> Any:
         pending.wait()
         return pending.take(decoder)
 
@@ -195,7 +198,7 @@ class SyncClient(Generic[E, D]):
         self, command: str, members: Mapping[str, Any], timeout: Timeout, limits: RunLimits | None = None
     ) -> Any:
         text = checked(command, members, self._params[command])
-        stream, answer = self._connection.start(command, text, limit(timeout), limits=native(limits))
+        stream, answer = self._connection.start(command, text, limit(timeout), limits=to_native(limits))
         data = accepted(answer)
         session = "" if self._session is None else members.get(self._session, "")
         return self._run(self, command, session, stream, data)

@@ -11,19 +11,19 @@ from typing import Any, ClassVar, TypeAlias
 
 from agentese import lifetime
 from agentese._native import Connection, Question, Record
-from agentese.hints import meant
+from agentese.hints import suggest
 from agentese.members import encode
 
 logger = logging.getLogger("agentese")
 
-Table: TypeAlias = Mapping[str, tuple[str, type[Record], str | bool | None]]
+DialogTable: TypeAlias = Mapping[str, tuple[str, type[Record], str | bool | None]]
 """Wire names of the dialogs with the handler's method, the class of the parameters and the member of the
 answer. `True` means that the handler returns all members, `None` that no answer is expected."""
 
-MOST = 64
+MAX_CONCURRENT = 64
 """Limit of concurrent questions of one client in a handler for threads; further questions wait."""
 
-asked: ContextVar[Question | None] = ContextVar("agentese_question", default=None)
+current_question: ContextVar[Question | None] = ContextVar("agentese_question", default=None)
 """Question of the running handler."""
 
 
@@ -35,10 +35,10 @@ class DialogsBase:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        refuse_misspelt(cls, cls._methods, "dialog", "dialog")
+        reject_misspelt(cls, cls._methods, "dialog", "dialog")
 
 
-def refuse_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: str) -> None:
+def reject_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: str) -> None:
     """Raises `TypeError` for a misspelt public method: one whose name is similar to a known one, or whose last
     parameter is named `parameter`."""
     if not known:
@@ -47,30 +47,30 @@ def refuse_misspelt(cls: type, known: "frozenset[str]", what: str, parameter: st
         if name.startswith("_") or name in known or not inspect.isfunction(value):
             continue
         last = [*inspect.signature(value).parameters][-1:]
-        hint = meant(name, known, 0.75)
+        hint = suggest(name, known, 0.75)
         if hint or last == [parameter]:
             raise TypeError(f"`{cls.__name__}.{name}` is not a {what}{hint or '; begin the name of a helper with `_`'}")
 
 
-def withdrawn(timeout: float | None = 0.0) -> bool:
+def is_withdrawn(timeout: float | None = 0.0) -> bool:
     """Returns `True` if the question of the calling handler is withdrawn: the agent withdrew the question, its time
     limit passed, or the connection ended. An answer is not sent then.
 
     Waits up to `timeout` seconds for a withdrawal; `None` waits without a limit. Always returns `False` outside of
     a handler. A handler for asyncio does not need this function, because its task is cancelled.
     """
-    question = asked.get()
+    question = current_question.get()
     return question is not None and question.withdrawn(timeout)
 
 
-def ask(question: Question, table: Table, handler: object) -> Any:
+def call_handler(question: Question, table: DialogTable, handler: object) -> Any:
     """Calls the method of the handler; its result may be awaitable."""
     method, record, _ = table[question.method]
-    asked.set(question)
+    current_question.set(question)
     return getattr(handler, method)(question.record(record))
 
 
-def settle(question: Question, table: Table, answer: Any) -> None:
+def send_answer(question: Question, table: DialogTable, answer: Any) -> None:
     """Sends an answer; `None` applies the declared policy."""
     member = table[question.method][2]
     if member is None or answer is None:
@@ -79,43 +79,43 @@ def settle(question: Question, table: Table, answer: Any) -> None:
         question.answer(encode(answer if member is True else {member: answer}))
 
 
-def failed(question: Question) -> None:
+def report_failure(question: Question) -> None:
     """Reports an exception of the handler to the log and as a diagnostic. The declared policy answers."""
     logger.exception("the handler of %s failed", question.method)
     question.fail(repr(sys.exception()))
 
 
-def _answer(question: Question, table: Table, handler: object) -> None:
+def _answer(question: Question, table: DialogTable, handler: object) -> None:
     try:
-        settle(question, table, ask(question, table, handler))
+        send_answer(question, table, call_handler(question, table, handler))
     except Exception:
-        failed(question)
+        report_failure(question)
 
 
-def serve(connection: Connection, table: Table, handler: object) -> None:
+def serve(connection: Connection, table: DialogTable, handler: object) -> None:
     """Answers dialogs until the end of the connection. Each question has its own thread, so that a slow
     answer does not delay others. Notices are handled in order, one at a time."""
     notices: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
-    room = threading.BoundedSemaphore(MOST)
+    slots = threading.BoundedSemaphore(MAX_CONCURRENT)
 
     def answer(question: Question) -> None:
         try:
             _answer(question, table, handler)
         finally:
-            room.release()
+            slots.release()
 
-    def tell() -> None:
+    def handle_notices() -> None:
         while (notice := notices.get()) is not None:
             _answer(notice, table, handler)
 
-    teller: threading.Thread | None = None
+    notice_thread: threading.Thread | None = None
     while (question := connection.next_question()) is not None:
         if table[question.method][2] is None:
-            if teller is None:
-                teller = threading.Thread(target=tell, daemon=True)
-                lifetime.start("agentese-notices", teller)
+            if notice_thread is None:
+                notice_thread = threading.Thread(target=handle_notices, daemon=True)
+                lifetime.start("agentese-notices", notice_thread)
             notices.put(question)
         else:
-            room.acquire()
+            slots.acquire()
             lifetime.start("agentese-dialog", threading.Thread(target=answer, args=(question,), daemon=True))
     notices.put(None)

@@ -23,7 +23,7 @@ class RunLimits:
     restart if a call succeeds with a result that differs from its previous one."""
 
 
-def native(limits: RunLimits | None) -> tuple[int | None, float | None, float | None, int | None] | None:
+def to_native(limits: RunLimits | None) -> tuple[int | None, float | None, float | None, int | None] | None:
     """Returns the limits in the form of the native core."""
     if limits is None:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from agentese._native import Decoder, Member, Record
-from agentese.hints import meant
+from agentese.hints import suggest
 
 
 class Default(enum.Enum):
@@ -35,7 +35,7 @@ def null(value: Any) -> Any:
     return _Null.NULL if value is None else value
 
 
-def _other(value: object) -> Any:
+def _encode_default(value: object) -> Any:
     if isinstance(value, Record):
         return value.to_dict()
     if value is _Null.NULL:
@@ -47,18 +47,18 @@ def _other(value: object) -> Any:
     raise TypeError(f"{type(value).__name__} is not a JSON value")
 
 
-def _sound(text: str) -> str:
+def _replace_surrogates(text: str) -> str:
     # Half a surrogate pair cannot be sent. It becomes U+FFFD, as in all parts of agentese.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def encode(value: Any) -> str:
     """Returns the JSON text of a value. Raises `TypeError` or `ValueError` if the value has no JSON form."""
-    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_other)
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_encode_default)
     try:
         text.encode()
     except UnicodeEncodeError:
-        return _sound(text)
+        return _replace_surrogates(text)
     return text
 
 
@@ -75,7 +75,7 @@ def construct(kind: type[Record], given: Mapping[str, Any] | None) -> str:
     members: dict[str, Member] = {name: getattr(kind, name) for name in names}
     for name in given:
         if name not in members:
-            raise TypeError(f"{kind.__name__} has no member `{name}`{meant(name, names)}")
+            raise TypeError(f"{kind.__name__} has no member `{name}`{suggest(name, names)}")
     missing = [name for name, member in members.items() if member.required and name not in given]
     if missing:
         raise TypeError(f"{kind.__name__} needs {', '.join(f'`{name}`' for name in missing)}")

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from agentese.members import DEFAULT, Timeout
-from agentese.hints import meant
+from agentese.hints import suggest
 from agentese.tap import OnFrame, OnStderr, Tap
 
-Word: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
+CommandArgument: TypeAlias = "str | bytes | os.PathLike[str] | os.PathLike[bytes]"
 """Argument of a command line."""
 
 
@@ -64,7 +64,7 @@ def check(given: Mapping[str, Any], known: type) -> None:
     names = [*known.__annotations__, "dialogs"]
     for name in given:
         if name not in names:
-            raise TypeError(f"unknown option `{name}`{meant(name, names)}")
+            raise TypeError(f"unknown option `{name}`{suggest(name, names)}")
 
 
 def connection(options: ClientOptions, tap: Tap) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def connection(options: ClientOptions, tap: Tap) -> dict[str, Any]:
     }
 
 
-def program(command: Sequence[Word], options: SpawnOptions) -> dict[str, Any]:
+def program(command: Sequence[CommandArgument], options: SpawnOptions) -> dict[str, Any]:
     """Returns a program in the form of the native core."""
     if isinstance(command, (str, bytes)):
         raise TypeError("the command must be a sequence of words, not one string: no shell is involved")

@@ -4,7 +4,7 @@ for all."""
 from collections.abc import Callable
 from itertools import count
 
-from agentese._native import Mailbox, Pending
+from agentese._native import Mailbox, Operation
 from agentese.backends import Backend, Signal
 
 
@@ -15,48 +15,48 @@ class Reactor:
     because parent and child share the loop's list of descriptors.
     """
 
-    __slots__ = ("_closed", "_listening", "_numbers", "_standing", "_waiting", "backend", "mailbox")
+    __slots__ = ("_closed", "_listening", "_numbers", "_callbacks", "_waiting", "backend", "mailbox")
 
     def __init__(self, backend: Backend) -> None:
         self.backend = backend
         self.mailbox = Mailbox()
         self._numbers = count(1)
         self._waiting: dict[int, set[Signal]] = {}
-        self._standing: dict[int, Callable[[], object]] = {}
+        self._callbacks: dict[int, Callable[[], object]] = {}
         self._closed = False
         self._listening = False
         self._listen()
 
-    def ticket(self) -> int:
+    def token(self) -> int:
         """Returns an unused number."""
         return next(self._numbers)
 
-    def stand(self, ticket: int, call: Callable[[], object]) -> None:
-        """Calls `call` for each arrival of the ticket, until `close`."""
-        self._standing[ticket] = call
+    def on_token(self, token: int, call: Callable[[], object]) -> None:
+        """Calls `call` for each arrival of the token, until `close`."""
+        self._callbacks[token] = call
 
-    async def wait(self, ticket: int, pending: Pending | None = None) -> None:
-        """Waits for a ticket, unless its operation is already done. Any number of tasks may wait for one
-        ticket."""
+    async def wait(self, token: int, pending: Operation | None = None) -> None:
+        """Waits for a token, unless its operation is already done. Any number of tasks may wait for one
+        token."""
         if pending is not None and pending.done:
             return
         signal = self.backend.signal()
-        self._waiting.setdefault(ticket, set()).add(signal)
+        self._waiting.setdefault(token, set()).add(signal)
         self._listen()
         try:
             await signal.wait()
         finally:
-            others = self._waiting.get(ticket)
+            others = self._waiting.get(token)
             if others is not None:
                 others.discard(signal)
                 if not others:
-                    del self._waiting[ticket]
+                    del self._waiting[token]
             self._release()
 
     def close(self) -> None:
         """Stops listening as soon as no task waits."""
         self._closed = True
-        self._standing.clear()
+        self._callbacks.clear()
         self._release()
 
     def _listen(self) -> None:
@@ -73,16 +73,16 @@ class Reactor:
         if self.mailbox.inherited:
             return
         failure: Exception | None = None
-        for ticket in self.mailbox.drain():
-            waiting = self._waiting.pop(ticket, None)
+        for token in self.mailbox.drain():
+            waiting = self._waiting.pop(token, None)
             if waiting is not None:
                 for signal in waiting:
                     signal.set()
-            elif (call := self._standing.get(ticket)) is not None:
+            elif (call := self._callbacks.get(token)) is not None:
                 try:
                     call()
                 except Exception as error:
-                    # These tickets are not repeated, so the other waiting tasks are notified first.
+                    # These tokens are not repeated, so the other waiting tasks are notified first.
                     failure = failure or error
         self._release()
         if failure is not None:

@@ -41,6 +41,6 @@ class _Short(reprlib.Repr):
 _SHORT = _Short()
 
 
-def show(record: Record) -> str:
+def record_repr(record: Record) -> str:
     """Returns the text for `repr`."""
     return _SHORT.of_record(record, _SHORT.maxlevel)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from agentese._native import Decoder, Pending, Stream
+from agentese._native import Decoder, Operation, Stream
 from agentese.errors import RunFailedError, TimedOutError, UsageError
 from agentese.text import LastText, TextTable
 from agentese.values import JsonValue
@@ -106,7 +106,7 @@ class SyncRun(Generic[E, C]):
         connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
         if not self._stream.wait_end(timeout):
-            raise not_over(self.command, timeout)
+            raise run_timeout(self.command, timeout)
         return outcome(self._stream)
 
     def __repr__(self) -> str:
@@ -115,25 +115,25 @@ class SyncRun(Generic[E, C]):
 
 def _text(stream: Stream, table: TextTable, command: str, timeout: float | None) -> str:
     text = LastText(table)
-    left = _Left(timeout)
+    deadline = _Deadline(timeout)
     while True:
-        batch = stream.batch(left.seconds)
+        batch = stream.batch(deadline.seconds)
         if batch is None:
-            raise not_over(command, timeout)
+            raise run_timeout(command, timeout)
         if not batch:
             return complete(text, stream)
         for event in batch:
-            text.see(event)
+            text.observe(event)
 
 
 def complete(text: LastText, stream: Stream) -> str:
     """Returns the text of a completed run. Raises `UsageError` if its events were already consumed."""
-    if not text.has_seen and outcome(stream).last is not None:
+    if not text.has_events and outcome(stream).last is not None:
         raise UsageError("the events of this run have been read or dropped already: call text() before result()")
     return str(text)
 
 
-class _Left:
+class _Deadline:
     """Remainder of a time limit."""
 
     __slots__ = ("_end",)
@@ -146,7 +146,7 @@ class _Left:
         return None if self._end is None else max(0.0, self._end - monotonic())
 
 
-def not_over(command: str, timeout: float | None) -> TimedOutError:
+def run_timeout(command: str, timeout: float | None) -> TimedOutError:
     """Returns the error of a wait that exceeded its time limit."""
     text = f"the run of `{command}` is not over after {timeout} s"
     return TimedOutError(text, command=command, after=timeout or 0.0)
@@ -166,7 +166,7 @@ def succeeded(result: RunResult[E]) -> RunResult[E]:
     return result
 
 
-def accepted(pending: Pending) -> JsonValue:
+def accepted(pending: Operation) -> JsonValue:
     """Waits for the acceptance of a run and returns the data of the response. Raises the error of a rejected
     run."""
     pending.wait()

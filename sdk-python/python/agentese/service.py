@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 from agentese import backends
 from agentese._native import Decoder, Mailbox, Record, Server, ServerCall
-from agentese.dialogs import refuse_misspelt
+from agentese.dialogs import reject_misspelt
 from agentese.members import encode
 from agentese.reactor import Reactor
 
@@ -18,7 +18,7 @@ _ANY = Decoder("any")
 G = TypeVar("G", contravariant=True)
 
 
-class Refusal(Exception):
+class CommandError(Exception):
     """Exception that rejects a command, with its message as the error of the response."""
 
     def __init__(self, message: str, *, code: int | None = None, data: Any = None) -> None:
@@ -31,7 +31,7 @@ class Refusal(Exception):
         """Additional data in JSON-RPC responses."""
 
     @classmethod
-    def not_available(cls, command: str) -> "Refusal":
+    def not_available(cls, command: str) -> "CommandError":
         """Returns the rejection of a command that this agent does not implement."""
         return cls(f"`{command}` is not available in this server")
 
@@ -57,7 +57,7 @@ class Call(Generic[G]):
         Raises `EncodeError` if the event does not fit its declaration.
         """
         body = event.raw if isinstance(event, Record) else encode(event)
-        await self._wait(lambda mailbox, ticket: self._call.emit(body, mailbox, ticket))
+        await self._wait(lambda mailbox, token: self._call.emit(body, mailbox, token))
 
     async def ask(self, method: str, params: Mapping[str, Any], *, timeout: float | None = None) -> Any:
         """Opens a dialog and returns the members of its answer. Returns `None` for a notice, and without an
@@ -66,14 +66,14 @@ class Call(Generic[G]):
         Raises `EncodeError` if the dialog does not fit its declaration.
         """
         return await self._wait(
-            lambda mailbox, ticket: self._call.ask(method, encode(params), timeout, mailbox, ticket), _ANY
+            lambda mailbox, token: self._call.ask(method, encode(params), timeout, mailbox, token), _ANY
         )
 
     async def _wait(self, start: Any, decoder: Decoder | None = None) -> Any:
-        ticket = self._reactor.ticket()
+        token = self._reactor.token()
         mailbox: Mailbox = self._reactor.mailbox
-        pending = start(mailbox, ticket)
-        await self._reactor.wait(ticket, pending)
+        pending = start(mailbox, token)
+        await self._reactor.wait(token, pending)
         return pending.take(decoder)
 
 
@@ -87,15 +87,15 @@ class ServiceBase:
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        refuse_misspelt(cls, frozenset(method for method, _ in cls._methods.values()), "command", "call")
+        reject_misspelt(cls, frozenset(method for method, _ in cls._methods.values()), "command", "call")
 
 
-Failed: TypeAlias = Callable[[Exception], object]
+FailureCallback: TypeAlias = Callable[[Exception], object]
 """Callback that receives the exception of a handler."""
 
 
 async def serve_async(
-    service: ServiceBase, socket: sockets.socket | None = None, *, on_failure: Failed | None = None
+    service: ServiceBase, socket: sockets.socket | None = None, *, on_failure: FailureCallback | None = None
 ) -> None:
     """Serves stdin and stdout, or a connected Unix socket, until the client disconnects. For asyncio.
 
@@ -105,12 +105,12 @@ async def serve_async(
     loop = asyncio.get_running_loop()
     reactor = Reactor(backends.Asyncio())
     tasks: set[asyncio.Task[None]] = set()
-    calls, ended = reactor.ticket(), reactor.ticket()
+    calls, ended = reactor.token(), reactor.token()
     server, end = Server.start(
         service.dialect, reactor.mailbox, calls, ended, None if socket is None else socket.fileno()
     )
 
-    def look() -> None:
+    def accept_calls() -> None:
         found, stopping = server.calls()
         for call in found:
             task = loop.create_task(_handle(service, call, reactor, on_failure))
@@ -120,8 +120,8 @@ async def serve_async(
             for task in tasks:
                 task.cancel()
 
-    reactor.stand(calls, look)
-    look()
+    reactor.on_token(calls, accept_calls)
+    accept_calls()
     try:
         await reactor.wait(ended, end)
         end.take()
@@ -137,20 +137,20 @@ def serve(service: ServiceBase) -> None:
     asyncio.run(serve_async(service))
 
 
-async def _handle(service: ServiceBase, call: ServerCall, reactor: Reactor, on_failure: Failed | None) -> None:
+async def _handle(service: ServiceBase, call: ServerCall, reactor: Reactor, on_failure: FailureCallback | None) -> None:
     method, params = service._methods[call.command]
     try:
         given: Call[Any] = Call(call, reactor)
         work = getattr(service, method)
         data = await (work(given) if params is None else work(call.params(params), given))
         call.finish(None if data is None else encode(data))
-    except Refusal as refusal:
-        call.refuse(refusal.message, refusal.code, None if refusal.data is None else encode(refusal.data))
+    except CommandError as error:
+        call.reject(error.message, error.code, None if error.data is None else encode(error.data))
     except asyncio.CancelledError:
-        call.refuse(f"`{call.command}` was stopped")
+        call.reject(f"`{call.command}` was stopped")
         raise
     except Exception as error:
         logger.exception("the handler of %s failed", call.command)
-        call.refuse(f"`{call.command}` failed inside the server")
+        call.reject(f"`{call.command}` failed inside the server")
         if on_failure is not None:
             on_failure(error)

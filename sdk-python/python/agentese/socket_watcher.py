@@ -10,17 +10,17 @@ PATIENCE = 10.0
 """Interval in seconds between checks that the loop is still open."""
 
 
-class Watch:
+class SocketWatcher:
     """Calls a function on the loop whenever a socket is readable, until `stop` or the end of the loop.
 
     A thread waits for the socket. It waits again after the callback, which reads the available data.
     """
 
-    __slots__ = ("_call", "_loop", "_looked", "_stopped", "_thread", "_wake")
+    __slots__ = ("_call", "_loop", "_dispatched", "_stopped", "_thread", "_wake")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, descriptor: int, call: Callable[[], None]) -> None:
         self._loop, self._call = loop, call
-        self._looked, self._stopped = threading.Event(), False
+        self._dispatched, self._stopped = threading.Event(), False
         # Wakes the thread while it waits for the other socket.
         self._wake, woken = socket.socketpair()
         self._thread = threading.Thread(target=self._run, args=(descriptor, woken), name="agentese-watch", daemon=True)
@@ -29,7 +29,7 @@ class Watch:
     def stop(self) -> None:
         """Stops the thread and waits for it. Afterwards the caller may close the socket."""
         self._stopped = True
-        self._looked.set()
+        self._dispatched.set()
         self._wake.close()
         self._thread.join()
 
@@ -38,19 +38,19 @@ class Watch:
         with woken:
             while not self._stopped and not self._loop.is_closed():
                 # Cleared before the check of `_stopped`, because `stop` sets both in the opposite order.
-                self._looked.clear()
+                self._dispatched.clear()
                 if descriptor not in select.select(sockets, [], [], PATIENCE)[0] or self._stopped:
                     continue
                 try:
-                    self._loop.call_soon_threadsafe(self._look)
+                    self._loop.call_soon_threadsafe(self._dispatch)
                 except RuntimeError:
                     return  # The loop is closed.
-                while not self._looked.wait(PATIENCE) and not self._loop.is_closed():
+                while not self._dispatched.wait(PATIENCE) and not self._loop.is_closed():
                     pass
 
-    def _look(self) -> None:
+    def _dispatch(self) -> None:
         try:
             if not self._stopped:
                 self._call()
         finally:
-            self._looked.set()
+            self._dispatched.set()

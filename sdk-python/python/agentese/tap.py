@@ -41,7 +41,7 @@ class Tap:
     def __bool__(self) -> bool:
         return any(self.wants.values())
 
-    def show(self, connection: Connection, seen: Iterable[tuple[Any, str]]) -> bool:
+    def deliver(self, connection: Connection, seen: Iterable[tuple[Any, str]]) -> bool:
         """Passes frames to the observers in order. Returns `False` if no observer wants more."""
         for kind, text in seen:
             if self._log:
@@ -57,7 +57,7 @@ class Tap:
     def serve(self, connection: Connection) -> None:
         """Passes frames to the observers on this thread until the end of the connection."""
         while (seen := connection.next_frames()) is not None:
-            if not self.show(connection, seen):
+            if not self.deliver(connection, seen):
                 return
 
 

@@ -42,7 +42,7 @@ def memory_agent(service: ServiceBase) -> Iterator[sockets.socket]:
         if failures:
             raise failures[0]
 
-    with _played(play) as end:
+    with _run_agent(play) as end:
         yield end
 
 
@@ -60,12 +60,12 @@ def replay(dialect: ModuleType, transcript: "str | os.PathLike[str] | Iterable[s
     else:
         lines = transcript
     records = [record for record in map(json.loads, lines) if "dir" in record]
-    with _played(lambda end: Player(end, dialect.DIALECT).play(records)) as end:
+    with _run_agent(lambda end: Player(end, dialect.DIALECT).play(records)) as end:
         yield end
 
 
 @contextmanager
-def _played(play: Callable[[sockets.socket], object]) -> Iterator[sockets.socket]:
+def _run_agent(play: Callable[[sockets.socket], object]) -> Iterator[sockets.socket]:
     ours, theirs = sockets.socketpair()
     failures: list[BaseException] = []
 
@@ -137,24 +137,24 @@ class Player:
                             return
                         break
                     case "c2s":
-                        self._hear(line_of(record))
+                        self._expect_command(line_of(record))
                     case "s2c":
-                        self._say(line_of(record))
+                        self._send_recorded(line_of(record))
             while line := self._reader.readline():
-                self._improvise(frame_of(line.decode()))
+                self._answer_unrecorded(frame_of(line.decode()))
 
-    def _hear(self, expected: str) -> None:
+    def _expect_command(self, expected: str) -> None:
         frame = frame_of(expected)
         name = frame.get(self._name)
         while line := self._reader.readline():
-            said = frame_of(line.decode())
-            if said.get(self._name) == name:
+            sent = frame_of(line.decode())
+            if sent.get(self._name) == name:
                 if frame.get("id") is not None:
-                    self._ids[json.dumps(frame["id"])] = (said.get("id"), str(name))
+                    self._ids[json.dumps(frame["id"])] = (sent.get("id"), str(name))
                 elif name is not None:
-                    self._anonymous.append((name, said.get("id")))
+                    self._anonymous.append((name, sent.get("id")))
                 return
-            self._improvise(said, name)
+            self._answer_unrecorded(sent, name)
         raise AssertionError(f"the client ended before the transcript; the next command is {expected[:200]}")
 
     def _is_answer(self, frame: dict[str, Any]) -> bool:
@@ -162,7 +162,7 @@ class Player:
             return "result" in frame or "error" in frame
         return frame.get("type") == "response"
 
-    def _say(self, line: str) -> None:
+    def _send_recorded(self, line: str) -> None:
         frame = frame_of(line)
         if not self._is_answer(frame):
             return self._write(line)
@@ -177,15 +177,15 @@ class Player:
             return self._write(json.dumps({"id": self._anonymous.pop(at)[1], **frame}))
         return self._write(line)
 
-    def _improvise(self, said: dict[str, Any], expected: object = None) -> None:
+    def _answer_unrecorded(self, sent: dict[str, Any], expected: object = None) -> None:
         """Answers a command that the transcript does not have here; the transcript has `expected` instead."""
-        name = said.get(self._name)
+        name = sent.get(self._name)
         # Answers to dialogs receive no response.
-        if name is None or name == self._dialog_answer or "id" not in said:
+        if name is None or name == self._dialog_answer or "id" not in sent:
             return
         answer = self._last.get(name)
         if answer is not None:
-            answer = {**answer, "id": said["id"]}
+            answer = {**answer, "id": sent["id"]}
             if self._barrier is not None and name == self._barrier[0] and isinstance(answer.get("data"), dict):
                 # No run is in progress between the recorded commands.
                 answer["data"] = {**answer["data"], self._barrier[1]: False}
@@ -194,9 +194,9 @@ class Player:
             if expected is not None:
                 text += f" here; its next command is `{expected}`"
             if self._json_rpc:
-                answer = {"jsonrpc": "2.0", "id": said["id"], "error": {"code": -32601, "message": text}}
+                answer = {"jsonrpc": "2.0", "id": sent["id"], "error": {"code": -32601, "message": text}}
             else:
-                answer = {"id": said["id"], "type": "response", "command": name, "success": False, "error": text}
+                answer = {"id": sent["id"], "type": "response", "command": name, "success": False, "error": text}
         self._write(json.dumps(answer))
 
     def _write(self, line: str) -> None:

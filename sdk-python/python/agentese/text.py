@@ -38,12 +38,12 @@ class LastText:
     table: TextTable
     _pieces: list[str] = field(default_factory=list)
     _begins: bool = False
-    has_seen: bool = False
+    has_events: bool = False
     """`True` after the first event."""
 
-    def see(self, event: Any) -> None:
+    def observe(self, event: Any) -> None:
         """Processes the next event of the run."""
-        self.has_seen = True
+        self.has_events = True
         if event.type == self.table.begins:
             self._begins = True
         for piece in self.table.pieces(event):

@@ -5,7 +5,7 @@ from typing import Literal
 from agentese._native import Member, Record
 
 
-class Unknown(Record):
+class UnknownVariant(Record):
     """Record with an undeclared tag.
 
     Its `type` and `role` are a literal that no agent sends, so that a comparison narrows the type; `tag` is
@@ -19,11 +19,11 @@ class Unknown(Record):
     @property
     def tag(self) -> str | None:
         """Original `type` or `role`."""
-        sent: str | None = _TYPE.__get__(self, Unknown) or _ROLE.__get__(self, Unknown)
+        sent: str | None = _TYPE.__get__(self, UnknownVariant) or _ROLE.__get__(self, UnknownVariant)
         return sent
 
 
-class UnknownEvent(Unknown):
+class UnknownEvent(UnknownVariant):
     """Undeclared event."""
 
     __slots__ = ()

@@ -24,44 +24,44 @@ from typing import Any
 
 logger = logging.getLogger("agentese")
 
-PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0)
+RECONNECT_DELAYS = (0.2, 0.5, 1.0, 2.0, 4.0)
 """Pauses between reconnection attempts in seconds."""
-MARK = '{"agentese":'
+SERVER_MESSAGE_PREFIX = '{"agentese":'
 """Prefix of every message of a server of `agentese web` that is not a frame of the agent."""
-ANSWER = "answer "
+ANSWER_PREFIX = "answer "
 """Prefix of the keys of answers among the unsettled lines."""
 
-QUESTIONS = 1024
+MAX_QUESTIONS = 1024
 """Number of stored questions: lines with the id of one of them are answers."""
 
 
 @contextmanager
-def connect(address: str, *, patience: float = 60.0, timeout: float = 10.0) -> Iterator[socket.socket]:
+def connect(address: str, *, reconnect_timeout: float = 60.0, timeout: float = 10.0) -> Iterator[socket.socket]:
     """Connects to an agent behind a WebSocket, and returns the socket for a client of its dialect.
 
-    Writes wait while the network is slow. `patience`: time limit for reconnecting in seconds. Raises
+    Writes wait while the network is slow. `reconnect_timeout`: time limit for reconnecting in seconds. Raises
     `ImportError` without the package `websockets`. Raises `OSError` or an error of that package if the
     connection is impossible within `timeout` seconds.
     """
     ours, theirs = socket.socketpair()
-    link = _Link(address, theirs, patience, timeout)
+    connection = _ReconnectingSocket(address, theirs, reconnect_timeout, timeout)
     with ours, theirs:
-        link.open()
-        threads = [threading.Thread(target=act, daemon=True) for act in (link.receive, link.send)]
+        connection.open()
+        threads = [threading.Thread(target=act, daemon=True) for act in (connection.receive, connection.send)]
         for thread in threads:
             thread.start()
         try:
             yield ours
         finally:
-            link.close()
+            connection.close()
             for thread in threads:
                 thread.join(timeout)
 
 
-class _Link:
+class _ReconnectingSocket:
     """Connection that outlives its WebSockets: one thread receives, another sends."""
 
-    def __init__(self, address: str, end: socket.socket, patience: float, timeout: float) -> None:
+    def __init__(self, address: str, end: socket.socket, reconnect_timeout: float, timeout: float) -> None:
         try:
             from websockets.sync.client import connect as dial
         except ImportError as missing:
@@ -69,24 +69,24 @@ class _Link:
         self._dial: Any = dial
         self._address = urllib.parse.urlsplit(address)
         self._end = end
-        self._patience = patience
+        self._reconnect_timeout = reconnect_timeout
         self._timeout = timeout
         self._name = uuid.uuid4().hex[:24]
-        self._have: int | None = None
+        self._received_count: int | None = None
         self._unsettled: dict[str, str] = {}
         """Lines that may be lost, in the order of sending. Commands are stored by their ids as JSON until the
-        response. Answers are stored by `ANSWER` and the question's id until the response to a later command.
+        response. Answers are stored by `ANSWER_PREFIX` and the question's id until the response to a later command.
         """
         self._questions: dict[str, None] = {}
         """Ids of the agent's own questions, newest last."""
         self._changed = threading.Condition()
         self._socket: Any = None
-        self._is_over = False
+        self._is_ended = False
 
     def open(self) -> None:
         """Opens a WebSocket."""
-        asked = {"tab": self._name} | ({} if self._have is None else {"have": str(self._have)})
-        query = "&".join(filter(None, [self._address.query, urllib.parse.urlencode(asked)]))
+        query_params = {"tab": self._name} | ({} if self._received_count is None else {"have": str(self._received_count)})
+        query = "&".join(filter(None, [self._address.query, urllib.parse.urlencode(query_params)]))
         address = urllib.parse.urlunsplit(self._address._replace(query=query))
         made = self._dial(address, open_timeout=self._timeout, close_timeout=1, max_size=None, compression=None)
         with self._changed:
@@ -96,7 +96,7 @@ class _Link:
     def close(self) -> None:
         """Ends the connection and both threads."""
         with self._changed:
-            self._is_over = True
+            self._is_ended = True
             made = self._socket
             self._changed.notify_all()
         with suppress(OSError):
@@ -109,37 +109,37 @@ class _Link:
         from websockets.exceptions import WebSocketException
 
         is_first = True
-        while not self._is_over:
+        while not self._is_ended:
             try:
                 message = self._socket.recv()
             except (WebSocketException, OSError):
-                if self._have is None or not self._again():
+                if self._received_count is None or not self._reconnect():
                     break
                 is_first = True
                 continue
             if not isinstance(message, str):
                 continue
             try:
-                hello = _greeting(message) if is_first else None
-                is_first, goes_on = False, not is_first or self._have is None
-                if hello is None and not goes_on:
-                    self._missed()
+                hello = _parse_greeting(message) if is_first else None
+                is_first, is_continued = False, not is_first or self._received_count is None
+                if hello is None and not is_continued:
+                    self._log_missed()
                     break
-                if not (self._heard(message) if hello is None else self._greeted(hello)):
+                if not (self._handle_message(message) if hello is None else self._handle_greeting(hello)):
                     break
             except OSError:
                 break
         self.close()
 
-    def _again(self) -> bool:
+    def _reconnect(self) -> bool:
         """Resumes the connection. Returns `False` after the time limit."""
         from websockets.exceptions import WebSocketException
 
-        until = time.monotonic() + self._patience
+        until = time.monotonic() + self._reconnect_timeout
         attempt = 0
         while time.monotonic() < until:
             with self._changed:
-                if self._changed.wait_for(lambda: self._is_over, PAUSES[min(attempt, len(PAUSES) - 1)]):
+                if self._changed.wait_for(lambda: self._is_ended, RECONNECT_DELAYS[min(attempt, len(RECONNECT_DELAYS) - 1)]):
                     return False
             attempt += 1
             try:
@@ -150,10 +150,10 @@ class _Link:
         logger.warning("the connection to %s was lost", self._address.netloc)
         return False
 
-    def _missed(self) -> None:
+    def _log_missed(self) -> None:
         logger.warning("%s no longer has what was missed", self._address.netloc)
 
-    def _greeted(self, hello: dict[str, Any]) -> bool:
+    def _handle_greeting(self, hello: dict[str, Any]) -> bool:
         """Processes the greeting of a server of `agentese web`. Returns `False` if missed messages are lost."""
         from websockets.exceptions import WebSocketException
 
@@ -164,19 +164,19 @@ class _Link:
                 for line in list(self._unsettled.values()):
                     self._socket.send(line)
             return True
-        if hello.get("lost") is True or self._have is not None:
-            self._missed()
+        if hello.get("lost") is True or self._received_count is not None:
+            self._log_missed()
             return False
-        self._have = 0
+        self._received_count = 0
         for line in [*hello.get("begun", []), *(question["line"] for question in hello.get("questions", []))]:
             self._frame(line)
         return True
 
-    def _heard(self, message: str) -> bool:
+    def _handle_message(self, message: str) -> bool:
         """Processes a message. Returns `False` for the last one."""
-        if self._have is not None:
-            self._have += 1
-            if message.startswith(MARK):
+        if self._received_count is not None:
+            self._received_count += 1
+            if message.startswith(SERVER_MESSAGE_PREFIX):
                 return json.loads(message)["agentese"] not in ("reload", "ended")
         self._frame(message)
         return True
@@ -184,21 +184,21 @@ class _Link:
     def _frame(self, line: str) -> None:
         id, method, _ = _id(line)
         # In JSON-RPC each side numbers its own requests.
-        if id is not None and (method or not self._settled(id)):
+        if id is not None and (method or not self._settle_command(id)):
             self._questions.pop(id, None)
             self._questions[id] = None
-            if len(self._questions) > QUESTIONS:
+            if len(self._questions) > MAX_QUESTIONS:
                 del self._questions[next(iter(self._questions))]
         self._end.sendall(line.encode() + b"\n")
 
-    def _settled(self, id: str) -> bool:
+    def _settle_command(self, id: str) -> bool:
         """Returns `True` if a frame with that id answers a command. All lines before that command have arrived
         too."""
         keys = list(self._unsettled)
         if id not in keys:
             return False
         for key in keys[: keys.index(id)]:
-            if key.startswith(ANSWER):
+            if key.startswith(ANSWER_PREFIX):
                 del self._unsettled[key]
         del self._unsettled[id]
         return True
@@ -207,11 +207,11 @@ class _Link:
         """Sends the client's lines until the end of the connection."""
         with self._end.makefile("rb") as lines, suppress(OSError):
             for line in lines:
-                if not line.endswith(b"\n") or not self._sent(line[:-1].decode()):
+                if not line.endswith(b"\n") or not self._send_line(line[:-1].decode()):
                     break
         self.close()
 
-    def _sent(self, line: str) -> bool:
+    def _send_line(self, line: str) -> bool:
         """Sends a line, on the next WebSocket if this one is lost. Returns `False` after the end of the
         connection."""
         from websockets.exceptions import WebSocketException
@@ -219,14 +219,14 @@ class _Link:
         id, method, is_rpc = _id(line)
         is_answer = not method if is_rpc else id in self._questions
         if id is not None:
-            self._unsettled[f"{ANSWER}{id}" if is_answer else id] = line
-        while not self._is_over:
+            self._unsettled[f"{ANSWER_PREFIX}{id}" if is_answer else id] = line
+        while not self._is_ended:
             made = self._socket
             try:
                 made.send(line)
             except (WebSocketException, OSError):
                 with self._changed:
-                    self._changed.wait_for(lambda: self._is_over or self._socket is not made)
+                    self._changed.wait_for(lambda: self._is_ended or self._socket is not made)
                 continue
             return True
         return False
@@ -243,9 +243,9 @@ def _id(line: str) -> tuple[str | None, bool, bool]:
     return json.dumps(frame["id"]), "method" in frame, "jsonrpc" in frame
 
 
-def _greeting(message: str) -> dict[str, Any] | None:
+def _parse_greeting(message: str) -> dict[str, Any] | None:
     """Returns the greeting of a server of `agentese web`; `None` for any other message."""
-    if not message.startswith(MARK):
+    if not message.startswith(SERVER_MESSAGE_PREFIX):
         return None
     with suppress(ValueError, RecursionError):
         hello = json.loads(message)

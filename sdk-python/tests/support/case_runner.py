@@ -17,7 +17,7 @@ from typing import Any
 
 from support.driver import DIALECTS, LIMIT
 
-from agentese import AgenteseError, DecodeError, NotInRevisionError, OtherDialectError, RefusedError, RunFailedError, SpawnError, TerminatedError, TimedOutError, withdrawn
+from agentese import AgenteseError, DecodeError, NotInRevisionError, OtherDialectError, RefusedError, RunFailedError, SpawnError, TerminatedError, TimedOutError, is_withdrawn
 from agentese.unknown import UnknownEvent
 
 KINDS = {
@@ -27,7 +27,7 @@ KINDS = {
 OPTIONS = {"max_line": ("max_line", 1), "queue_bytes": ("queue_bytes", 1), "eof_grace_ms": ("eof_grace", 1000), "term_grace_ms": ("term_grace", 1000), "timeout_ms": ("timeout", 1000)}
 
 
-class Held:
+class HeldQuestion:
     """A question that a handler holds until a step answers it, even if no caller waits any more."""
 
     def __init__(self) -> None:
@@ -36,28 +36,28 @@ class Held:
         self.value: Any = None
 
 
-class Holds:
+class HeldQuestions:
     """The questions that a handler holds."""
 
     def __init__(self) -> None:
-        self.all: list[Held] = []
+        self.all: list[HeldQuestion] = []
 
-    def new(self) -> Held:
-        held = Held()
+    def new(self) -> HeldQuestion:
+        held = HeldQuestion()
         self.all.append(held)
         return held
 
     def wait(self) -> Any:
-        """Holds a question of a handler for threads."""
+        """HeldQuestions a question of a handler for threads."""
         held = self.new()
         end = time.monotonic() + LIMIT
         while not held.answered.wait(0.005) and time.monotonic() < end:
-            if withdrawn():
+            if is_withdrawn():
                 held.withdrawn.set()
         return held.value
 
     async def wait_async(self) -> Any:
-        """Holds a question of a handler for asyncio, which may be cancelled."""
+        """HeldQuestions a question of a handler for asyncio, which may be cancelled."""
         held = self.new()
         try:
             await asyncio.to_thread(held.answered.wait, LIMIT)
@@ -76,10 +76,10 @@ class Threads:
     def make(self, dialect: Any, how: str, target: Any, options: dict[str, Any]) -> Any:
         return getattr(dialect.Client, how)(target, **options)
 
-    def dialogs(self, dialect: Any, answer: "Callable[[], None] | Holds") -> Any:
+    def dialogs(self, dialect: Any, answer: "Callable[[], None] | HeldQuestions") -> Any:
         class Handler(dialect.Dialogs):  # type: ignore[misc]
             def confirm(self, dialog: Any) -> Any:
-                return answer.wait() if isinstance(answer, Holds) else answer()
+                return answer.wait() if isinstance(answer, HeldQuestions) else answer()
 
         return Handler()
 
@@ -121,10 +121,10 @@ class Loop:
     def make(self, dialect: Any, how: str, target: Any, options: dict[str, Any]) -> Any:
         return self.now(lambda: getattr(dialect.AsyncClient, how)(target, **options))
 
-    def dialogs(self, dialect: Any, answer: "Callable[[], None] | Holds") -> Any:
+    def dialogs(self, dialect: Any, answer: "Callable[[], None] | HeldQuestions") -> Any:
         class Handler(dialect.AsyncDialogs):  # type: ignore[misc]
             async def confirm(self, dialog: Any) -> Any:
-                return await (answer.wait_async() if isinstance(answer, Holds) else asyncio.to_thread(answer))
+                return await (answer.wait_async() if isinstance(answer, HeldQuestions) else asyncio.to_thread(answer))
 
         return Handler()
 
@@ -173,7 +173,7 @@ class Loop:
         self.loop.close()
 
 
-class Stage:
+class CaseRunner:
     """One case that is being played: the client's side and, without a process, the agent's side."""
 
     def __init__(self, case: dict[str, Any], kind: type[Threads] | type[Loop]) -> None:
@@ -181,13 +181,13 @@ class Stage:
         self.kind = kind
         self.dialect = DIALECTS[case["dialect"]]
         self.json_rpc = case["dialect"] == "opal"
-        self.heard: list[dict[str, Any]] = []
+        self.received: list[dict[str, Any]] = []
         self.ids: dict[str, str] = {}
         self.calls: dict[str, Future[Any]] = {}
         self.runs: dict[str, Any] = {}
         self.gone = False
         self.never = threading.Event()
-        self.holds = Holds()
+        self.held_questions = HeldQuestions()
         self.earlier: list[Any] = []
 
     def play(self) -> None:
@@ -196,10 +196,10 @@ class Stage:
             self.driver = self.kind()
             stack.callback(self.driver.close)
             stack.callback(self.never.set)
-            stack.callback(lambda: [held.answered.set() for held in self.holds.all])
+            stack.callback(lambda: [held.answered.set() for held in self.held_questions.all])
             options = {OPTIONS[name][0]: value / OPTIONS[name][1] if OPTIONS[name][1] > 1 else value
                        for name, value in self.case.get("options", {}).items() if name in OPTIONS}
-            options |= self.odd_options()
+            options |= self.special_options()
             if "overflow" in self.case.get("options", {}):
                 options["overflow"] = self.case["options"]["overflow"]
             if "spawn" in self.case:
@@ -211,7 +211,7 @@ class Stage:
                 self.connect(options)
             self.options = options
             self.process = self.client.process_id
-            stack.callback(self.let_go)
+            stack.callback(self.close_clients)
             for step in self.case["steps"]:
                 what, given = next(iter(step.items()))
                 getattr(self, f"do_{what}")(given, step)
@@ -224,7 +224,7 @@ class Stage:
         self.lines = self.stack.enter_context(self.agent.makefile("rb"))
         self.client = self.driver.make(self.dialect, "connect", ours, options)
 
-    def odd_options(self) -> dict[str, Any]:
+    def special_options(self) -> dict[str, Any]:
         """Returns a tap and a handler by the options of the case."""
         given, odd = self.case.get("options", {}), {}
 
@@ -235,12 +235,12 @@ class Stage:
             odd["on_frame"] = fail
         if "dialogs" in given:
             how = given["dialogs"]
-            answers = {"fails": fail, "never": self.never.wait, "held": self.holds}
+            answers = {"fails": fail, "never": self.never.wait, "held": self.held_questions}
             answer = (lambda: how["answers"]) if isinstance(how, dict) else answers[how]
             odd["dialogs"] = self.driver.dialogs(self.dialect, answer)
         return odd
 
-    def let_go(self) -> None:
+    def close_clients(self) -> None:
         if not self.gone:
             self.gone = True
             for client in [self.client, *self.earlier]:
@@ -256,11 +256,11 @@ class Stage:
 
     def do_call_many(self, command: str, step: dict[str, Any]) -> None:
         calls = [self.driver.start(lambda: self.client.request(command, step["params"])) for _ in range(step["n"])]
-        lines = [self.hear(lambda line: line["type"] == command) for _ in calls]
+        lines = [self.receive(lambda line: line["type"] == command) for _ in calls]
         assert all(line.items() >= step["params"].items() for line in lines), "a line was torn"
         assert len({line["id"] for line in lines}) == len(calls), "every call has an id of its own"
         for line in reversed(lines):
-            self.say(json.dumps({"id": line["id"], "type": "response", "command": command, "success": True}))
+            self.send(json.dumps({"id": line["id"], "type": "response", "command": command, "success": True}))
         for call in calls:
             call.result(LIMIT)
 
@@ -322,7 +322,7 @@ class Stage:
 
     def do_again(self, _: Any, step: dict[str, Any]) -> None:
         self.earlier.append(self.client)
-        self.heard.clear()
+        self.received.clear()
         if "spawn" in self.case:
             self.client = self.driver.now(self.client.respawn)
         else:
@@ -330,19 +330,19 @@ class Stage:
         self.process = self.client.process_id
 
     def do_asked(self, count: int, step: dict[str, Any]) -> None:
-        eventually(lambda: len(self.holds.all) >= count, "a question")
+        eventually(lambda: len(self.held_questions.all) >= count, "a question")
 
     def do_withdrawn(self, number: int, step: dict[str, Any]) -> None:
-        assert self.holds.all[number].withdrawn.wait(LIMIT), "the handler was not told"
+        assert self.held_questions.all[number].withdrawn.wait(LIMIT), "the handler was not told"
 
     def do_answer_held(self, number: int, step: dict[str, Any]) -> None:
-        held = self.holds.all[number]
+        held = self.held_questions.all[number]
         [held.value] = step["members"].values()
         held.answered.set()
 
     def do_unheard(self, _: Any, step: dict[str, Any]) -> None:
         self.round_trip()
-        assert self.heard == []
+        assert self.received == []
 
     def do_over(self, code: int, step: dict[str, Any]) -> None:
         eventually(lambda: self.client.termination is not None, "the end")
@@ -361,15 +361,15 @@ class Stage:
     def round_trip(self) -> None:
         # A call with an answer: the client has then processed all earlier lines.
         call = self.driver.start(lambda: self.client.request("are_you_there"))
-        line = self.hear(lambda line: line[self.name] == "are_you_there")
+        line = self.receive(lambda line: line[self.name] == "are_you_there")
         if self.json_rpc:
-            self.say(json.dumps({"jsonrpc": "2.0", "id": line["id"], "result": {}}))
+            self.send(json.dumps({"jsonrpc": "2.0", "id": line["id"], "result": {}}))
         else:
-            self.say(json.dumps({"id": line["id"], "type": "response", "command": "are_you_there", "success": True}))
+            self.send(json.dumps({"id": line["id"], "type": "response", "command": "are_you_there", "success": True}))
         call.result(LIMIT)
 
     def do_let_go(self, _: Any, step: dict[str, Any]) -> None:
-        self.let_go()
+        self.close_clients()
 
     def do_kill_left(self, _: Any, step: dict[str, Any]) -> None:
         assert alive_in_group(self.process), "a process of the agent's group is left"
@@ -384,33 +384,33 @@ class Stage:
     def name(self) -> str:
         return "method" if self.json_rpc else "type"
 
-    def hear(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    def receive(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
         """Returns the next wanted line of the client; keeps the other lines for later calls."""
         while True:
-            for at, line in enumerate(self.heard):
+            for at, line in enumerate(self.received):
                 if wanted(line):
-                    return self.heard.pop(at)
-            self.heard.append(json.loads(self.lines.readline()))
+                    return self.received.pop(at)
+            self.received.append(json.loads(self.lines.readline()))
 
     def write(self, data: bytes) -> None:
         # The client reads during the write, so more than the socket's buffer gets through.
         self.agent.sendall(data)
 
-    def say(self, line: str) -> None:
+    def send(self, line: str) -> None:
         self.write(self.with_ids(line).encode() + b"\n")
 
     def with_ids(self, text: str) -> str:
         return re.sub(r"\$([a-z])\b", lambda found: self.ids.get(found[1], found[0]), text)
 
     def do_hear(self, command: str, step: dict[str, Any]) -> None:
-        self.ids[step["as"]] = json.dumps(self.hear(lambda line: line.get(self.name) == command)["id"])
+        self.ids[step["as"]] = json.dumps(self.receive(lambda line: line.get(self.name) == command)["id"])
 
     def do_heard(self, frame: dict[str, Any], step: dict[str, Any]) -> None:
-        self.hear(lambda line: line == frame)
+        self.receive(lambda line: line == frame)
 
     def do_say(self, lines: list[str], step: dict[str, Any]) -> None:
         for line in lines:
-            self.say(line)
+            self.send(line)
 
     def do_say_many(self, line: str, step: dict[str, Any]) -> None:
         self.write((self.with_ids(line) + "\n").encode() * step["n"])

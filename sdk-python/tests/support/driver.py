@@ -13,18 +13,18 @@ LIMIT = 60.0
 """Time limit of every wait in these tests, in seconds: long enough for any busy machine."""
 
 
-class Sync:
+class ThreadsDriver:
     """The client for threads."""
 
     name = "threads"
 
     @contextlib.contextmanager
-    def spawn(self, dialect: Any, command: list[str], **options: Any) -> Iterator["Sync"]:
+    def spawn(self, dialect: Any, command: list[str], **options: Any) -> Iterator["ThreadsDriver"]:
         with dialect.Client.spawn(command, **options) as self.client:
             yield self
 
     @contextlib.contextmanager
-    def connect(self, dialect: Any, end: socket.socket, **options: Any) -> Iterator["Sync"]:
+    def connect(self, dialect: Any, end: socket.socket, **options: Any) -> Iterator["ThreadsDriver"]:
         with dialect.Client.connect(end, **options) as self.client:
             yield self
 
@@ -44,13 +44,13 @@ class Sync:
         return run.wait(timeout=LIMIT)
 
 
-class Async:
+class AsyncioDriver:
     """The client for asyncio, on a loop of its own."""
 
     name = "asyncio"
 
     @contextlib.contextmanager
-    def _use(self, make: Callable[[], Any]) -> Iterator["Async"]:
+    def _use(self, make: Callable[[], Any]) -> Iterator["AsyncioDriver"]:
         async def made() -> Any:
             return make()
 
@@ -99,4 +99,4 @@ class Async:
         return self.run(run.wait())
 
 
-BOTH = [Sync, Async]
+BOTH = [ThreadsDriver, AsyncioDriver]

@@ -18,29 +18,29 @@ class Peer:
         end.settimeout(LIMIT)
         self._reader = end.makefile("rb")
 
-    def hear(self) -> dict[str, Any]:
+    def receive(self) -> dict[str, Any]:
         line = self._reader.readline()
         if not line:
             raise EOFError("the client closed its end")
         frame: dict[str, Any] = json.loads(line)
         return frame
 
-    def say(self, *frames: Any) -> None:
+    def send(self, *frames: Any) -> None:
         for frame in frames:
             data = frame if isinstance(frame, bytes) else (frame if isinstance(frame, str) else json.dumps(frame)).encode() + b"\n"
             self.socket.sendall(data)
 
     def answer(self, call: dict[str, Any], **more: Any) -> None:
-        self.say({"id": call["id"], "type": "response", "command": call["type"], "success": True, **more})
+        self.send({"id": call["id"], "type": "response", "command": call["type"], "success": True, **more})
 
-    def refuse(self, call: dict[str, Any], error: str) -> None:
-        self.say({"id": call["id"], "type": "response", "command": call["type"], "success": False, "error": error})
+    def reject(self, call: dict[str, Any], error: str) -> None:
+        self.send({"id": call["id"], "type": "response", "command": call["type"], "success": False, "error": error})
 
-    def rest(self) -> None:
+    def serve_until_closed(self) -> None:
         """Answers requests for the state until the client disconnects."""
         try:
             while True:
-                call = self.hear()
+                call = self.receive()
                 if call["type"] == "get_state":
                     self.answer(call, data=STATE)
                 elif call["type"] != "extension_ui_response":

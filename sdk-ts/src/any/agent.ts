@@ -12,14 +12,14 @@ import type { Transport } from "../transport.js";
 import { type Conversation, type OpenQuestion, View } from "../ui.js";
 import { holds, readAll } from "../ui/read.js";
 import { Channel } from "./channel.js";
-import { Commands, given } from "./commands.js";
+import { Commands, inputParams } from "./commands.js";
 import { detect } from "./detect.js";
-import { differences } from "./differ.js";
+import { differences } from "./diff.js";
 import { NotInDialectError } from "./errors.js";
 import { type AnyEvent, size } from "./event.js";
-import type { Results, Words } from "./results.js";
+import type { Results, UserInput } from "./results.js";
 import { AnyRun } from "./run.js";
-import { type Carrier, type Intent, Table, members, untaken } from "./table.js";
+import { type CommandMapping, type Intent, IntentTable, commandParams, unsupportedParam } from "./table.js";
 
 /** Open question of the agent, in the form in which the conversation holds it. */
 export type Question = Omit<OpenQuestion, "key" | "id" | "at">;
@@ -32,7 +32,7 @@ export interface AgentOptions {
   /** Dialect as `NAME` or `NAME@REVISION`; detected by default. */
   readonly dialect?: string | undefined;
   /** Handler of the agent's questions. Without a handler, the declared policy dismisses them. */
-  readonly asked?: ((question: Question, open: { readonly signal: AbortSignal }) => Answer | Promise<Answer>) | undefined;
+  readonly onQuestion?: ((question: Question, open: { readonly signal: AbortSignal }) => Answer | Promise<Answer>) | undefined;
   /** Time limit of every call in milliseconds, in place of the limits of the commands. */
   readonly timeout?: number | undefined;
   /** Receives every frame, with keys redacted. */
@@ -50,11 +50,11 @@ export interface PromptOptions {
   readonly limits?: RunLimits | undefined;
 }
 
-type Make = new (transport: Transport, options?: ClientOptions<AnyTypes>) => RpcClient<AnyTypes>;
+type ClientConstructor = new (transport: Transport, options?: ClientOptions<AnyTypes>) => RpcClient<AnyTypes>;
 
 const DIALECTS = [pi, omp, pisces, operator, opal].map(({ spec, Client }) => ({
   spec: spec as Spec,
-  make: Client as unknown as Make,
+  make: Client as unknown as ClientConstructor,
 }));
 
 /**
@@ -83,24 +83,24 @@ export async function connect(transport: Transport, options: AgentOptions = {}):
 export class Agent extends Commands implements AsyncDisposable {
   /** Typed client of the dialect, on the same connection. */
   readonly client: RpcClient<AnyTypes>;
-  readonly #table: Table;
+  readonly #table: IntentTable;
   readonly #listeners = new Set<Channel<AnyEvent>>();
   #view: View;
   /** Opening of the first session, in dialects with several sessions per connection. */
-  #beginning: Promise<unknown> | undefined;
+  #firstSession: Promise<unknown> | undefined;
   /** Commands of the calls that wait for the opening of a session. */
-  readonly #opening: string[] = [];
+  readonly #openingCommands: string[] = [];
   /** Ids, as JSON, of these commands. The agent follows the session that a response to one of them names. */
-  readonly #asked = new Set<string>();
+  readonly #openingIds = new Set<string>();
   /** Termination of the connection; `undefined` before it. */
   #end: Termination | undefined;
 
-  constructor(spec: Spec, make: Make, transport: Transport, { asked, timeout, tap }: AgentOptions, revision?: string) {
+  constructor(spec: Spec, make: ClientConstructor, transport: Transport, { onQuestion, timeout, tap }: AgentOptions, revision?: string) {
     super();
-    this.#table = new Table(spec.name);
+    this.#table = new IntentTable(spec.name);
     this.#view = View.open(spec.name);
-    const dialogs = asked === undefined ? undefined : this.#dialogs(spec, asked);
-    const watch = (direction: Direction, line: string) => this.#take(direction, line);
+    const dialogs = onQuestion === undefined ? undefined : this.#dialogs(spec, onQuestion);
+    const watch = (direction: Direction, line: string) => this.#fold(direction, line);
     this.client = new make(transport, { revision, dialogs, timeout, tap, watch } as ClientOptions<AnyTypes>);
     void this.client.terminated.then((end) => {
       this.#finish(end);
@@ -131,8 +131,8 @@ export class Agent extends Commands implements AsyncDisposable {
    * Returns `true` if the dialect has a command for the intent: in the agent's revision, or in any revision
    * while that is unknown.
    */
-  can(intent: Intent): boolean {
-    return this.#table.carrier(this.client.spec as Spec, this.client.revision, intent) !== undefined;
+  supports(intent: Intent): boolean {
+    return this.#table.mapping(this.client.spec as Spec, this.client.revision, intent) !== undefined;
   }
 
   /**
@@ -150,21 +150,21 @@ export class Agent extends Commands implements AsyncDisposable {
    * parameter. While the revision is unknown, all revisions are searched. Nothing was sent.
    */
   override async call(intent: Intent, given: Readonly<Record<string, unknown>> = {}): Promise<Results> {
-    const carrier = this.#carrier(intent, given);
-    const params = await this.#params(carrier, given);
-    const opens = this.client.spec.session !== undefined && carrier.gives["session.id"] !== undefined && carrier.session === undefined;
-    const data = opens ? this.#open(carrier.command, params) : this.client.request(carrier.command, params);
-    return this.#results(carrier, params, await data);
+    const mapping = this.#mapping(intent, given);
+    const params = await this.#params(mapping, given);
+    const opens = this.client.spec.session !== undefined && mapping.gives["session.id"] !== undefined && mapping.session === undefined;
+    const data = opens ? this.#open(mapping.command, params) : this.client.request(mapping.command, params);
+    return this.#results(mapping, params, await data);
   }
 
   /** Sends user input that starts a run. Resolves when the agent has accepted the input. */
-  prompt(words: Words, options: PromptOptions = {}): Promise<AnyRun> {
-    return this.#start("prompt", words, options);
+  prompt(input: UserInput, options: PromptOptions = {}): Promise<AnyRun> {
+    return this.#start("prompt", input, options);
   }
 
   /** Aborts the current run and starts a new one with this user input. */
-  abortAndPrompt(words: Words, options: PromptOptions = {}): Promise<AnyRun> {
-    return this.#start("abortAndPrompt", words, options);
+  abortAndPrompt(input: UserInput, options: PromptOptions = {}): Promise<AnyRun> {
+    return this.#start("abortAndPrompt", input, options);
   }
 
   /** Shuts the agent down and waits for its termination. */
@@ -184,14 +184,14 @@ export class Agent extends Commands implements AsyncDisposable {
     return channel;
   }
 
-  async #start(intent: Intent, words: Words, { limits }: PromptOptions): Promise<AnyRun> {
-    const said = given(words);
-    const carrier = this.#carrier(intent, said);
-    const params = await this.#params(carrier, said);
+  async #start(intent: Intent, input: UserInput, { limits }: PromptOptions): Promise<AnyRun> {
+    const neutralParams = inputParams(input);
+    const mapping = this.#mapping(intent, neutralParams);
+    const params = await this.#params(mapping, neutralParams);
     const channel = this.#listen();
     try {
-      const run = await this.client["start"](Run<AnyTypes>, carrier.command, params, { limits });
-      const { outcome } = this.#results(carrier, params, run.answer);
+      const run = await this.client["start"](Run<AnyTypes>, mapping.command, params, { limits });
+      const { outcome } = this.#results(mapping, params, run.answer);
       return new AnyRun(run, channel, outcome, () => this.conversation);
     } catch (error) {
       void channel.return();
@@ -200,58 +200,58 @@ export class Agent extends Commands implements AsyncDisposable {
   }
 
   /** Returns the command for an intent. Fails if no command takes these parameters. */
-  #carrier(intent: Intent, given: Readonly<Record<string, unknown>>): Carrier {
+  #mapping(intent: Intent, given: Readonly<Record<string, unknown>>): CommandMapping {
     const { spec, revision } = this.client;
-    const carrier = this.#table.carrier(spec as Spec, revision, intent);
-    const param = carrier && untaken(intent, carrier, revision, given);
-    if (carrier === undefined || param !== undefined) throw new NotInDialectError(intent, revision ?? spec.name, param);
-    return carrier;
+    const mapping = this.#table.mapping(spec as Spec, revision, intent);
+    const param = mapping && unsupportedParam(intent, mapping, revision, given);
+    if (mapping === undefined || param !== undefined) throw new NotInDialectError(intent, revision ?? spec.name, param);
+    return mapping;
   }
 
   /** Returns the parameters of a command, with the current session if the command needs one. */
-  async #params(carrier: Carrier, given: Readonly<Record<string, unknown>>): Promise<JsonObject> {
-    const params = members(carrier, given);
-    if (carrier.session === undefined || params[carrier.session] !== undefined) return params;
-    if (this.conversation.session.id === undefined) await (this.#beginning ??= this.#begin());
+  async #params(mapping: CommandMapping, given: Readonly<Record<string, unknown>>): Promise<JsonObject> {
+    const params = commandParams(mapping, given);
+    if (mapping.session === undefined || params[mapping.session] !== undefined) return params;
+    if (this.conversation.session.id === undefined) await (this.#firstSession ??= this.#openFirstSession());
     // The conversation follows the session with the last response, if several are opened at once.
-    return { ...params, [carrier.session]: this.conversation.session.id ?? "" };
+    return { ...params, [mapping.session]: this.conversation.session.id ?? "" };
   }
 
   /** Opens the first session. */
-  async #begin(): Promise<void> {
-    const { opens } = this.#table.carriers;
-    const carrier = row(this.#table.carriers.carriers, "newSession")?.find(({ command }) => command === opens);
+  async #openFirstSession(): Promise<void> {
+    const { opens } = this.#table.mappings;
+    const mapping = row(this.#table.mappings.carriers, "newSession")?.find(({ command }) => command === opens);
     try {
-      await this.#open(opens ?? "", carrier === undefined ? {} : members(carrier, {}));
+      await this.#open(opens ?? "", mapping === undefined ? {} : commandParams(mapping, {}));
     } finally {
-      this.#beginning = undefined;
+      this.#firstSession = undefined;
     }
   }
 
   /** Sends a command that opens a session. The conversation then follows the session in its response. */
   async #open(command: string, params: JsonObject): Promise<unknown> {
-    this.#opening.push(command);
+    this.#openingCommands.push(command);
     try {
       return await this.client.request(command, params);
     } finally {
-      this.#opening.splice(this.#opening.indexOf(command), 1);
+      this.#openingCommands.splice(this.#openingCommands.indexOf(command), 1);
       // A response without a waiting call changes nothing.
-      if (this.#opening.length === 0) this.#asked.clear();
+      if (this.#openingCommands.length === 0) this.#openingIds.clear();
     }
   }
 
-  #results(carrier: Carrier, params: JsonObject, data: unknown): Results {
-    return this.#table.results(carrier, params, data as JsonValue | undefined) as Results;
+  #results(mapping: CommandMapping, params: JsonObject, data: unknown): Results {
+    return this.#table.results(mapping, params, data as JsonValue | undefined) as Results;
   }
 
   /** Returns a handler for each dialog that is a question. */
-  #dialogs(spec: Spec, asked: NonNullable<AgentOptions["asked"]>): object {
-    const { meaning, carriers } = this.#table;
-    const handlers = Object.keys(carriers.answers).map((method) => {
+  #dialogs(spec: Spec, onQuestion: NonNullable<AgentOptions["onQuestion"]>): object {
+    const { meaning, mappings } = this.#table;
+    const handlers = Object.keys(mappings.answers).map((method) => {
       const handler = (params: JsonObject, open: { readonly signal: AbortSignal }) => {
         const rule = row(meaning.dialogs, method)?.find(({ act, when }) => act === "ask" && holds(when, params));
         if (rule === undefined) return undefined;
-        return asked({ method, title: "", ...readAll(meaning, rule.slots, params) } as unknown as Question, open);
+        return onQuestion({ method, title: "", ...readAll(meaning, rule.slots, params) } as unknown as Question, open);
       };
       return [spec.dialogs[method]?.name ?? method, handler] as const;
     });
@@ -263,18 +263,18 @@ export class Agent extends Commands implements AsyncDisposable {
     if (this.#end !== undefined) return;
     this.#end = end;
     const before = this.#view.conversation;
-    this.#tell(before, this.#view.close(end.message));
+    this.#emit(before, this.#view.close(end.message));
   }
 
   /** Folds a frame into the conversation. */
-  #take(direction: Direction, line: string): void {
+  #fold(direction: Direction, line: string): void {
     const before = this.#view.conversation;
-    if (direction === "received" ? this.#asked.size > 0 : this.#opening.length > 0) this.#look(direction, line, before);
-    this.#tell(before, this.#view[direction](line, Date.now()));
+    if (direction === "received" ? this.#openingIds.size > 0 : this.#openingCommands.length > 0) this.#trackSession(direction, line, before);
+    this.#emit(before, this.#view[direction](line, Date.now()));
   }
 
   /** Emits an event for each difference between two conversations. */
-  #tell(before: Conversation, now: Conversation): void {
+  #emit(before: Conversation, now: Conversation): void {
     if (this.#listeners.size === 0) return;
     for (const event of differences(before, now)) {
       const bytes = size(event);
@@ -286,7 +286,7 @@ export class Agent extends Commands implements AsyncDisposable {
    * Records the id of a command that opens a session, and switches to the session that its response names.
    * The first session inherits all earlier content of the conversation.
    */
-  #look(direction: Direction, line: string, before: Conversation): void {
+  #trackSession(direction: Direction, line: string, before: Conversation): void {
     const { session: member, framing, name } = this.client.spec;
     let frame: { id?: JsonValue; method?: JsonValue; type?: JsonValue; result?: JsonObject; data?: JsonObject };
     try {
@@ -298,15 +298,15 @@ export class Agent extends Commands implements AsyncDisposable {
     const isRpc = framing === "json-rpc";
     const id = JSON.stringify(frame.id);
     if (direction === "sent") {
-      if (this.#opening.includes(String(isRpc ? frame.method : frame.type))) this.#asked.add(id);
+      if (this.#openingCommands.includes(String(isRpc ? frame.method : frame.type))) this.#openingIds.add(id);
       return;
     }
-    if (frame.method !== undefined || !this.#asked.delete(id)) return;
+    if (frame.method !== undefined || !this.#openingIds.delete(id)) return;
     const session = (isRpc ? frame.result : frame.data)?.[member ?? ""];
     if (typeof session !== "string" || before.session.id === undefined || before.session.id === session) return;
     const { conversation } = View.open(name);
     const { sent } = before.internal;
-    const kept = { ...conversation, session: { id: session }, internal: { ...conversation.internal, sent } };
-    this.#view = View.open(name, { kept });
+    const stored = { ...conversation, session: { id: session }, internal: { ...conversation.internal, sent } };
+    this.#view = View.open(name, { stored });
   }
 }

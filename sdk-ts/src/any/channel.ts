@@ -1,21 +1,21 @@
 /** Queue of events for one reader. */
 
 /** Limit of queued events in UTF-16 units. Beyond it, the reader fails. */
-const MOST = 64 << 20;
+const MAX_QUEUED = 64 << 20;
 
 /** Queue with one reader, as an asynchronous iterator. */
 export class Channel<E> implements AsyncIterableIterator<E> {
   #waiting: { readonly event: E; readonly size: number }[] = [];
   #size = 0;
-  #taken = 0;
+  #head = 0;
   #wake: (() => void) | undefined;
-  #isOver = false;
+  #isEnded = false;
   #failure: { readonly error: unknown } | undefined;
-  readonly #left: () => void;
+  readonly #onClose: () => void;
 
-  /** Creates an empty queue. `left` is called when the reader stops. */
-  constructor(left: () => void) {
-    this.#left = left;
+  /** Creates an empty queue. `onClose` is called when the reader stops. */
+  constructor(onClose: () => void) {
+    this.#onClose = onClose;
   }
 
   /**
@@ -23,9 +23,9 @@ export class Channel<E> implements AsyncIterableIterator<E> {
    * UTF-16 units.
    */
   push(event: E, size: number): boolean {
-    if (this.#isOver) return false;
-    if (this.#size > MOST) {
-      this.end({ error: new RangeError(`${MOST >> 20} Mi characters of events were not read`) });
+    if (this.#isEnded) return false;
+    if (this.#size > MAX_QUEUED) {
+      this.end({ error: new RangeError(`${MAX_QUEUED >> 20} Mi characters of events were not read`) });
       return false;
     }
     this.#waiting.push({ event, size });
@@ -36,15 +36,15 @@ export class Channel<E> implements AsyncIterableIterator<E> {
 
   /** Ends the queue after the queued events. Then the reader throws `failure` once, if given. */
   end(failure?: { readonly error: unknown }): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     this.#failure = failure;
     this.#wake?.();
   }
 
   async next(): Promise<IteratorResult<E, undefined>> {
-    while (this.#taken === this.#waiting.length) {
-      if (this.#isOver) {
+    while (this.#head === this.#waiting.length) {
+      if (this.#isEnded) {
         const failure = this.#failure;
         this.#failure = undefined;
         if (failure !== undefined) throw failure.error;
@@ -52,11 +52,11 @@ export class Channel<E> implements AsyncIterableIterator<E> {
       }
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
-    const { event, size } = this.#waiting[this.#taken++] as { event: E; size: number };
+    const { event, size } = this.#waiting[this.#head++] as { event: E; size: number };
     this.#size -= size;
-    if (this.#taken === this.#waiting.length) {
+    if (this.#head === this.#waiting.length) {
       this.#waiting = [];
-      this.#taken = 0;
+      this.#head = 0;
     }
     return { done: false, value: event };
   }
@@ -64,8 +64,8 @@ export class Channel<E> implements AsyncIterableIterator<E> {
   return(): Promise<IteratorResult<E, undefined>> {
     this.end();
     this.#waiting = [];
-    this.#taken = this.#size = 0;
-    this.#left();
+    this.#head = this.#size = 0;
+    this.#onClose();
     return Promise.resolve({ done: true, value: undefined });
   }
 

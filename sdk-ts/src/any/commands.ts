@@ -1,7 +1,7 @@
 /** Neutral commands as methods. */
 
 import type { Message, Model, SlashCommand } from "../ui.js";
-import type { Forked, Intent, KeptSession, Results, ShellResult, State, Stats, Words } from "./results.js";
+import type { ForkResult, Intent, Results, ShellResult, State, Stats, StoredSession, UserInput } from "./results.js";
 
 /**
  * Commands for an agent of any dialect. If the dialect has no command for it, a method fails with a
@@ -12,13 +12,13 @@ export abstract class Commands {
   abstract call(intent: Intent, given?: Readonly<Record<string, unknown>>): Promise<Results>;
 
   /** Sends user input to the current run. */
-  async steer(words: Words): Promise<Results["outcome"]> {
-    return (await this.call("steer", given(words))).outcome;
+  async steer(input: UserInput): Promise<Results["outcome"]> {
+    return (await this.call("steer", inputParams(input))).outcome;
   }
 
   /** Queues user input that the agent reads when it would otherwise stop. */
-  async followUp(words: Words): Promise<Results["outcome"]> {
-    return (await this.call("followUp", given(words))).outcome;
+  async followUp(input: UserInput): Promise<Results["outcome"]> {
+    return (await this.call("followUp", inputParams(input))).outcome;
   }
 
   /** Aborts the current run. */
@@ -46,7 +46,7 @@ export abstract class Commands {
   }
 
   /** Returns the stored sessions. */
-  async listSessions(): Promise<readonly KeptSession[]> {
+  async listSessions(): Promise<readonly StoredSession[]> {
     return (await this.call("listSessions")).sessions ?? [];
   }
 
@@ -61,7 +61,7 @@ export abstract class Commands {
   }
 
   /** Continues from an earlier entry of the conversation. */
-  fork(entry: string): Promise<Forked> {
+  fork(entry: string): Promise<ForkResult> {
     return this.call("fork", { entry });
   }
 
@@ -187,8 +187,8 @@ export abstract class Commands {
 }
 
 /** Converts user input into neutral parameters. */
-export function given(words: Words): Record<string, unknown> {
-  if (typeof words === "string") return { text: words };
-  const { images, ...rest } = words;
+export function inputParams(input: UserInput): Record<string, unknown> {
+  if (typeof input === "string") return { text: input };
+  const { images, ...rest } = input;
   return images === undefined ? rest : { ...rest, images: images.map((image) => ({ type: "image", ...image })) };
 }

@@ -10,22 +10,22 @@ import type { JsonObject, JsonValue } from "../generated/types.js";
 import { redact, redactText } from "../redact.js";
 import type { Spec } from "../spec.js";
 import { later } from "../timer.js";
-import { exited, oneLine } from "../termination.js";
+import { describeExit, oneLine } from "../termination.js";
 import type { Exit, Transport } from "../transport.js";
 import { isObject } from "../ui/read.js";
 import { NotRecognisedError } from "./errors.js";
-import { Table } from "./table.js";
+import { IntentTable } from "./table.js";
 
 /** Prefix of the ids of these commands. */
-const ASKED = "agentese-detect-";
+const PROBE_ID_PREFIX = "agentese-detect-";
 
 /** Time limit of the other responses after the first successful one, in milliseconds. */
-const REST = 300;
+const REMAINING_WAIT = 300;
 
 /** Maximum number of inspected lines. */
-const LINES = 300;
+const MAX_LINES = 300;
 
-interface Question {
+interface ProbeRequest {
   readonly id: string;
   readonly command: string;
   readonly isRpc: boolean;
@@ -36,10 +36,10 @@ interface Question {
  * except the responses.
  */
 export async function detect(transport: Transport, specs: readonly Spec[], within: number): Promise<{ spec: Spec; transport: Transport }> {
-  const questions = ask(specs);
+  const probes = probesFor(specs);
   const encoder = new TextEncoder();
   const writer = transport.writable.getWriter();
-  const lines = questions.map(({ id, command, isRpc }) =>
+  const lines = probes.map(({ id, command, isRpc }) =>
     JSON.stringify(isRpc ? { jsonrpc: "2.0", id, method: command, params: {} } : { id, type: command }),
   );
   // The output of a program that has already ended is still read.
@@ -50,7 +50,7 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   );
   writer.releaseLock();
   const reader = transport.readable.getReader();
-  const heard: JsonObject[] = [];
+  const received: JsonObject[] = [];
   const others: string[] = [];
   const framer = new Framer();
   // The returned transport repeats the start of an unfinished line.
@@ -58,58 +58,58 @@ export async function detect(transport: Transport, specs: readonly Spec[], withi
   let hasEnded = false;
   let hasBroken = false;
   const until = Date.now() + within;
-  while (heard.length < LINES && !isClear(heard, questions)) {
-    const limit = heard.some(isSuccess) ? Math.min(until, Date.now() + REST) : until;
-    const next = pending(reader).catch(() => "broken" as const);
-    const read = await unlessLate(next, limit - Date.now());
+  while (received.length < MAX_LINES && !isDecided(received, probes)) {
+    const limit = received.some(isSuccess) ? Math.min(until, Date.now() + REMAINING_WAIT) : until;
+    const next = pendingRead(reader).catch(() => "broken" as const);
+    const read = await withTimeout(next, limit - Date.now());
     if (read === undefined) break;
     if (read === "broken") {
       // The read fails again for the next reader.
       hasBroken = true;
       break;
     }
-    unread.delete(reader);
+    pendingReads.delete(reader);
     hasEnded = read.done;
     if (read.done) break;
-    const bytes = joined(rest, read.value);
+    const bytes = concatBytes(rest, read.value);
     const end = bytes.lastIndexOf(0x0a) + 1;
     rest = bytes.slice(end);
     framer.push(bytes.slice(0, end), {
       line(text) {
         const frame = parse(text);
-        if (frame !== undefined) heard.push(frame);
-        if (frame === undefined || !isAnswer(frame)) others.push(text);
+        if (frame !== undefined) received.push(frame);
+        if (frame === undefined || !isProbeResponse(frame)) others.push(text);
       },
-      fault: () => undefined,
+      error: () => undefined,
     });
   }
-  const spec = weigh(specs, heard, questions);
+  const spec = bestMatch(specs, received, probes);
   if (spec === undefined) {
     const exit = await transport.child?.shutdown();
-    if (exit === undefined) leave(reader, transport.writable, isWritten);
-    const shown = heard[0] === undefined ? undefined : redact(JSON.stringify(heard[0])).slice(0, 80);
+    if (exit === undefined) releaseStreams(reader, transport.writable, isWritten);
+    const shown = received[0] === undefined ? undefined : redact(JSON.stringify(received[0])).slice(0, 80);
     throw new NotRecognisedError(
       shown !== undefined
         ? `it says \`${shown}\``
         : hasBroken
           ? "reading from it failed"
           : hasEnded
-            ? `it ended before it said anything${exit === undefined ? "" : ` (${exited(exit)})${lastWords(exit)}`}`
+            ? `it ended before it said anything${exit === undefined ? "" : ` (${describeExit(exit)})${lastStderrLine(exit)}`}`
             : `it said nothing within ${within} ms`,
     );
   }
   const again = encoder.encode(others.map((text) => `${text}\n`).join(""));
-  return { spec, transport: { ...transport, readable: behind(joined(again, rest), reader, hasEnded) } };
+  return { spec, transport: { ...transport, readable: prependBytes(concatBytes(again, rest), reader, hasEnded) } };
 }
 
 /** Returns the last line of the agent's stderr as the end of a sentence. */
-function lastWords({ stderrTail }: Exit): string {
+function lastStderrLine({ stderrTail }: Exit): string {
   const last = stderrTail.trim().split("\n").at(-1)?.trim() ?? "";
   return last === "" ? "" : `: ${oneLine(redactText(last))}`;
 }
 
 /** Releases the streams of an agent that stays unused. Unwritten commands are dropped. */
-function leave(reader: ReadableStreamDefaultReader<Uint8Array>, writable: WritableStream<Uint8Array>, isWritten: boolean): void {
+function releaseStreams(reader: ReadableStreamDefaultReader<Uint8Array>, writable: WritableStream<Uint8Array>, isWritten: boolean): void {
   const ignore = (): void => undefined;
   reader.cancel().catch(ignore);
   reader.releaseLock();
@@ -117,24 +117,24 @@ function leave(reader: ReadableStreamDefaultReader<Uint8Array>, writable: Writab
 }
 
 /** Reads in progress, by reader. */
-const unread = new WeakMap<object, Promise<ReadableStreamReadResult<Uint8Array>>>();
+const pendingReads = new WeakMap<object, Promise<ReadableStreamReadResult<Uint8Array>>>();
 
-function pending(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<ReadableStreamReadResult<Uint8Array>> {
-  const known = unread.get(reader) ?? reader.read();
-  unread.set(reader, known);
+function pendingRead(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<ReadableStreamReadResult<Uint8Array>> {
+  const known = pendingReads.get(reader) ?? reader.read();
+  pendingReads.set(reader, known);
   return known;
 }
 
 /** Returns a stream of the given bytes, followed by all bytes of the reader. */
-function behind(first: Uint8Array, reader: ReadableStreamDefaultReader<Uint8Array>, hasEnded: boolean): ReadableStream<Uint8Array> {
+function prependBytes(first: Uint8Array, reader: ReadableStreamDefaultReader<Uint8Array>, hasEnded: boolean): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(controller) {
       if (first.length > 0) controller.enqueue(first);
       if (hasEnded) controller.close();
     },
     async pull(controller) {
-      const { done, value } = await pending(reader);
-      unread.delete(reader);
+      const { done, value } = await pendingRead(reader);
+      pendingReads.delete(reader);
       if (done) controller.close();
       else controller.enqueue(value);
     },
@@ -142,7 +142,7 @@ function behind(first: Uint8Array, reader: ReadableStreamDefaultReader<Uint8Arra
   });
 }
 
-function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
+function concatBytes(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
   const both = new Uint8Array(one.length + other.length);
   both.set(one);
   both.set(other, one.length);
@@ -150,7 +150,7 @@ function joined(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /** Returns the awaited value, or `undefined` after the time limit. */
-async function unlessLate<R>(awaited: Promise<R>, milliseconds: number): Promise<R | undefined> {
+async function withTimeout<R>(awaited: Promise<R>, milliseconds: number): Promise<R | undefined> {
   let timer: ReturnType<typeof later>;
   const late = new Promise<undefined>((resolve) => (timer = later(Math.max(1, milliseconds), () => resolve(undefined))));
   const first = await Promise.race([awaited, late]);
@@ -158,15 +158,15 @@ async function unlessLate<R>(awaited: Promise<R>, milliseconds: number): Promise
   return first;
 }
 
-function ask(specs: readonly Spec[]): Question[] {
-  const asked: Question[] = [];
+function probesFor(specs: readonly Spec[]): ProbeRequest[] {
+  const probes: ProbeRequest[] = [];
   for (const spec of specs) {
-    const { probe } = new Table(spec.name).carriers;
+    const { probe } = new IntentTable(spec.name).mappings;
     const isRpc = spec.framing === "json-rpc";
-    if (asked.some((known) => known.command === probe && known.isRpc === isRpc)) continue;
-    asked.push({ id: `${ASKED}${asked.length}`, command: probe, isRpc });
+    if (probes.some((known) => known.command === probe && known.isRpc === isRpc)) continue;
+    probes.push({ id: `${PROBE_ID_PREFIX}${probes.length}`, command: probe, isRpc });
   }
-  return asked;
+  return probes;
 }
 
 function parse(text: string): JsonObject | undefined {
@@ -181,11 +181,11 @@ function parse(text: string): JsonObject | undefined {
 /**
  * Returns `true` if a frame responds to one of these commands. Agents reject unknown commands without an id.
  */
-function isAnswer(frame: JsonObject): boolean {
+function isProbeResponse(frame: JsonObject): boolean {
   const { id, success, error } = frame;
   // Events may have an `error` too.
   const fails = success === false || (error ?? null) !== null;
-  return String(id).startsWith(ASKED) || ((id ?? null) === null && fails && isResponse(frame));
+  return String(id).startsWith(PROBE_ID_PREFIX) || ((id ?? null) === null && fails && isResponse(frame));
 }
 
 /** Returns `true` if a frame is the response to a command, in its framing. */
@@ -197,28 +197,28 @@ function isSuccess({ success, result }: JsonObject): boolean {
   return success === true || (result ?? null) !== null;
 }
 
-function isClear(heard: readonly JsonObject[], questions: readonly Question[]): boolean {
-  return heard.some(isSuccess) && heard.filter(isResponse).length >= questions.length;
+function isDecided(received: readonly JsonObject[], probes: readonly ProbeRequest[]): boolean {
+  return received.some(isSuccess) && received.filter(isResponse).length >= probes.length;
 }
 
 /**
  * Returns the dialect with the highest score. If a dialect and its extension score alike, returns the base
  * dialect.
  */
-function weigh(specs: readonly Spec[], heard: readonly JsonObject[], questions: readonly Question[]): Spec | undefined {
+function bestMatch(specs: readonly Spec[], received: readonly JsonObject[], probes: readonly ProbeRequest[]): Spec | undefined {
   let best: { spec: Spec; score: number } | undefined;
   for (const spec of specs) {
-    const score = heard.reduce((sum, frame) => sum + scoreOf(spec, frame, questions), 0);
+    const score = received.reduce((sum, frame) => sum + scoreOf(spec, frame, probes), 0);
     if (score > 0 && (best === undefined || score > best.score)) best = { spec, score };
   }
   return best?.spec;
 }
 
-function scoreOf(spec: Spec, frame: JsonObject, questions: readonly Question[]): number {
+function scoreOf(spec: Spec, frame: JsonObject, probes: readonly ProbeRequest[]): number {
   const isRpc = spec.framing === "json-rpc";
   if ((frame["jsonrpc"] === "2.0") !== isRpc) return -10;
   if (!isSuccess(frame)) return 0;
-  const command = questions.find(({ id }) => id === frame["id"])?.command;
+  const command = probes.find(({ id }) => id === frame["id"])?.command;
   if (command === undefined) return 0;
   const data: JsonValue | undefined = frame[isRpc ? "result" : "data"];
   if (spec.commands[command] === undefined || validate(spec, "answer", command, data) !== undefined) return -5;

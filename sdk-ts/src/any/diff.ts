@@ -3,10 +3,10 @@
 import type { Block, Conversation, Message, ToolBlock, Usage } from "../ui.js";
 import type { AnyEvent } from "./event.js";
 
-type Tell = (event: AnyEvent) => void;
+type Emit = (event: AnyEvent) => void;
 
 /** Members of the conversation whose change is reported by name alone. */
-const OTHERS = [
+const NAME_ONLY_MEMBERS = [
   "session", "model", "thinkingLevel", "settings", "commands", "models", "forkPoints", "todos", "tasks", "shells",
   "status", "widgets", "title", "draft",
 ] as const satisfies readonly (keyof Conversation)[];
@@ -15,32 +15,32 @@ const OTHERS = [
 export function differences(old: Conversation, now: Conversation): AnyEvent[] {
   if (old === now) return [];
   const events: AnyEvent[] = [];
-  const tell: Tell = (event) => void events.push(event);
+  const emit: Emit = (event) => void events.push(event);
   const begins = old.run.state === "idle";
-  if (begins) state(old, now, tell);
+  if (begins) emitState(old, now, emit);
   const { compaction } = now.run;
   if (compaction !== undefined && old.run.compaction === undefined) {
-    tell({ type: "compactionBegan", ...(compaction.reason !== undefined && { reason: compaction.reason }) });
+    emit({ type: "compactionBegan", ...(compaction.reason !== undefined && { reason: compaction.reason }) });
   }
-  messages(old, now, tell);
-  if (compaction === undefined && old.run.compaction !== undefined) tell({ type: "compactionEnded" });
-  if (!same(old.waiting, now.waiting)) tell({ type: "queue", waiting: now.waiting });
+  emitMessages(old, now, emit);
+  if (compaction === undefined && old.run.compaction !== undefined) emit({ type: "compactionEnded" });
+  if (!same(old.waiting, now.waiting)) emit({ type: "queue", waiting: now.waiting });
   const lacks = (all: readonly { readonly key: string }[], key: string) => all.every((one) => one.key !== key);
-  for (const { key } of old.dialogs) if (lacks(now.dialogs, key)) tell({ type: "answered", question: key });
-  for (const question of now.dialogs) if (lacks(old.dialogs, question.key)) tell({ type: "asked", question });
+  for (const { key } of old.dialogs) if (lacks(now.dialogs, key)) emit({ type: "answered", question: key });
+  for (const question of now.dialogs) if (lacks(old.dialogs, question.key)) emit({ type: "asked", question });
   // Keys grow, so each notice behind the last known key is new.
   const known = old.notices.at(-1)?.key;
   const first = now.notices.findIndex(({ key }) => key === known) + 1;
-  for (const notice of now.notices.slice(first)) tell({ type: "notice", notice });
-  if (!usedTheSame(old.usage, now.usage) || !same(old.context, now.context)) {
-    tell({ type: "usage", usage: now.usage, ...(now.context !== undefined && { context: now.context }) });
+  for (const notice of now.notices.slice(first)) emit({ type: "notice", notice });
+  if (!isSameUsage(old.usage, now.usage) || !same(old.context, now.context)) {
+    emit({ type: "usage", usage: now.usage, ...(now.context !== undefined && { context: now.context }) });
   }
   const { retry } = now.run;
-  if (retry === undefined && old.run.retry !== undefined) tell({ type: "retryEnded" });
-  if (retry !== undefined && !same(old.run.retry, retry)) tell({ type: "retryBegan", retry });
-  const members = OTHERS.filter((name) => !same(old[name], now[name]));
-  if (members.length > 0) tell({ type: "changed", members });
-  if (!begins) state(old, now, tell);
+  if (retry === undefined && old.run.retry !== undefined) emit({ type: "retryEnded" });
+  if (retry !== undefined && !same(old.run.retry, retry)) emit({ type: "retryBegan", retry });
+  const members = NAME_ONLY_MEMBERS.filter((name) => !same(old[name], now[name]));
+  if (members.length > 0) emit({ type: "changed", members });
+  if (!begins) emitState(old, now, emit);
   return events;
 }
 
@@ -48,59 +48,59 @@ export function differences(old: Conversation, now: Conversation): AnyEvent[] {
 const LEAST_COST = 1e-9;
 
 /** Returns `true` if the tokens are equal, and the costs are equal except for rounding. */
-function usedTheSame({ cost: old, ...before }: Usage, { cost: now, ...after }: Usage): boolean {
+function isSameUsage({ cost: old, ...before }: Usage, { cost: now, ...after }: Usage): boolean {
   const isSame = old === undefined || now === undefined ? old === now : Math.abs(old - now) < LEAST_COST;
   return isSame && same(before, after);
 }
 
-function state(old: Conversation, now: Conversation, tell: Tell): void {
+function emitState(old: Conversation, now: Conversation, emit: Emit): void {
   const { state, error } = now.run;
   if (old.run.state === state && old.run.error === error) return;
-  tell({ type: "state", state, ...(error !== undefined && { error }) });
+  emit({ type: "state", state, ...(error !== undefined && { error }) });
 }
 
-function messages(old: Conversation, now: Conversation, tell: Tell): void {
+function emitMessages(old: Conversation, now: Conversation, emit: Emit): void {
   if (old.messages === now.messages) return;
   const isKept = (message: Message, place: number) => now.messages[place]?.key === message.key;
-  if (!old.messages.every(isKept)) return tell({ type: "replaced", messages: now.messages });
+  if (!old.messages.every(isKept)) return emit({ type: "replaced", messages: now.messages });
   now.messages.forEach((message, place) => {
     const known = old.messages[place];
     if (known === message) return;
-    if (known !== undefined) return growth(known, message, tell);
-    tell({ type: "messageBegan", message: message.key, role: message.role });
-    const begun: Message = { key: message.key, role: message.role, state: "growing", blocks: [] };
-    if (message.state === "growing") return growth(begun, message, tell);
-    tools(begun, message, tell);
-    tell({ type: "messageEnded", message });
+    if (known !== undefined) return emitGrowth(known, message, emit);
+    emit({ type: "messageBegan", message: message.key, role: message.role });
+    const initial: Message = { key: message.key, role: message.role, state: "growing", blocks: [] };
+    if (message.state === "growing") return emitGrowth(initial, message, emit);
+    emitTools(initial, message, emit);
+    emit({ type: "messageEnded", message });
   });
 }
 
 /** Emits the growth of a message, the progress of its tools and its end. */
-function growth(old: Message, now: Message, tell: Tell): void {
+function emitGrowth(old: Message, now: Message, emit: Emit): void {
   // Messages of other roles arrive whole.
   if (old.state === "growing" && now.role === "assistant") {
-    now.blocks.forEach((block, place) => grown(now.key, place, old.blocks[place], block, tell));
+    now.blocks.forEach((block, place) => emitBlockGrowth(now.key, place, old.blocks[place], block, emit));
   }
-  tools(old, now, tell);
-  if (old.state === "growing" && now.state !== "growing") tell({ type: "messageEnded", message: now });
-  if (now.gone === true && old.gone !== true) tell({ type: "messageGone", message: now.key });
+  emitTools(old, now, emit);
+  if (old.state === "growing" && now.state !== "growing") emit({ type: "messageEnded", message: now });
+  if (now.gone === true && old.gone !== true) emit({ type: "messageGone", message: now.key });
 }
 
-function grown(message: string, block: number, old: Block | undefined, now: Block, tell: Tell): void {
+function emitBlockGrowth(message: string, block: number, old: Block | undefined, now: Block, emit: Emit): void {
   if (now === old) return;
-  if (now.type === "tool" && (old === undefined || old.type === "tool")) return written(message, block, old, now, tell);
+  if (now.type === "tool" && (old === undefined || old.type === "tool")) return emitArgumentGrowth(message, block, old, now, emit);
   if (now.type === "text" || now.type === "thinking") {
     const before = old === undefined ? "" : old.type === now.type ? old.text : undefined;
     if (before !== undefined && now.text.startsWith(before)) {
       const text = now.text.slice(before.length);
       if (text === "") return;
-      return tell({ type: now.type === "text" ? "textGrew" : "thinkingGrew", message, block, text });
+      return emit({ type: now.type === "text" ? "textGrew" : "thinkingGrew", message, block, text });
     }
   }
-  if (!same(old, now)) tell({ type: "blockChanged", message, block, value: now });
+  if (!same(old, now)) emit({ type: "blockChanged", message, block, value: now });
 }
 
-function written(message: string, block: number, old: ToolBlock | undefined, now: ToolBlock, tell: Tell): void {
+function emitArgumentGrowth(message: string, block: number, old: ToolBlock | undefined, now: ToolBlock, emit: Emit): void {
   const { callId, name } = now;
   const isNew = old?.name !== name || old.callId !== callId;
   const known = old?.argumentsText ?? "";
@@ -108,34 +108,34 @@ function written(message: string, block: number, old: ToolBlock | undefined, now
   const text = whole !== undefined && whole.length > known.length && whole.startsWith(known) ? whole.slice(known.length) : undefined;
   const given = now.arguments !== undefined && !same(old?.arguments, now.arguments) ? now.arguments : undefined;
   if (!isNew && text === undefined && given === undefined) return;
-  tell({
+  emit({
     type: "argumentsGrew", message, block, callId, name,
     ...(text !== undefined && { text }),
     ...(given !== undefined && { arguments: given }),
   });
 }
 
-const isOver = ({ state }: ToolBlock): boolean => state !== "coming" && state !== "running";
+const isEnded = ({ state }: ToolBlock): boolean => state !== "coming" && state !== "running";
 
-function tools(old: Message, now: Message, tell: Tell): void {
+function emitTools(old: Message, now: Message, emit: Emit): void {
   if (old.blocks === now.blocks) return;
   for (const tool of now.blocks) {
     if (tool.type !== "tool") continue;
     const known = old.blocks.find((block) => block.type === "tool" && block.callId === tool.callId);
-    if (known !== tool) ran(known as ToolBlock | undefined, tool, tell);
+    if (known !== tool) emitToolProgress(known as ToolBlock | undefined, tool, emit);
   }
 }
 
-function ran(old: ToolBlock | undefined, now: ToolBlock, tell: Tell): void {
+function emitToolProgress(old: ToolBlock | undefined, now: ToolBlock, emit: Emit): void {
   const { callId, name, state, output, result } = now;
   const details = now.details === undefined ? {} : { details: now.details };
   if ((old === undefined || old.state === "coming") && state === "running") {
-    tell({ type: "toolStarted", callId, name, ...(now.arguments !== undefined && { arguments: now.arguments }) });
+    emit({ type: "toolStarted", callId, name, ...(now.arguments !== undefined && { arguments: now.arguments }) });
   }
   const isShown = old !== undefined && same(old.output, output) && same(old.details, now.details);
-  if (state === "running" && output !== undefined && !isShown) tell({ type: "toolUpdated", callId, output, ...details });
-  if ((old === undefined || !isOver(old)) && isOver(now)) {
-    tell({ type: "toolEnded", callId, name, state, result: result ?? [], ...details });
+  if (state === "running" && output !== undefined && !isShown) emit({ type: "toolUpdated", callId, output, ...details });
+  if ((old === undefined || !isEnded(old)) && isEnded(now)) {
+    emit({ type: "toolEnded", callId, name, state, result: result ?? [], ...details });
   }
 }
 

@@ -1,7 +1,7 @@
 /** Events that are independent of the dialect. */
 
 import type { JsonValue } from "../generated/types.js";
-import type { Block, Conversation, Message, Notice, OpenQuestion, ToolBlock, Usage, Waiting } from "../ui.js";
+import type { Block, Conversation, Message, Notice, OpenQuestion, PendingInput, ToolBlock, Usage } from "../ui.js";
 
 /** Difference between the conversations before and after a frame. Events name messages by their keys. */
 export type AnyEvent =
@@ -44,7 +44,7 @@ export type AnyEvent =
   /** The conversation was replaced by another session or by its history. Earlier messages no longer apply. */
   | { readonly type: "replaced"; readonly messages: readonly Message[] }
   /** All user input that waits to enter the conversation. */
-  | { readonly type: "queue"; readonly waiting: readonly Waiting[] }
+  | { readonly type: "queue"; readonly waiting: readonly PendingInput[] }
   | { readonly type: "asked"; readonly question: OpenQuestion }
   /** The question with that key was answered, withdrawn, or has timed out. */
   | { readonly type: "answered"; readonly question: string }
@@ -60,7 +60,7 @@ export type AnyEvent =
   | { readonly type: "changed"; readonly members: readonly string[] };
 
 /** Fixed cost of an event, or of a value in it, besides its text. */
-const ONE = 128;
+const EVENT_OVERHEAD = 128;
 
 /**
  * Returns the approximate memory of an event in UTF-16 units. Messages are not included, because the
@@ -70,20 +70,20 @@ export function size(event: AnyEvent): number {
   switch (event.type) {
     case "textGrew":
     case "thinkingGrew":
-      return ONE + event.text.length;
+      return EVENT_OVERHEAD + event.text.length;
     case "argumentsGrew":
-      return ONE + (event.text?.length ?? 0) + weight(event.arguments);
+      return EVENT_OVERHEAD + (event.text?.length ?? 0) + weight(event.arguments);
     case "toolUpdated":
-      return ONE + weight(event.output) + weight(event.details);
+      return EVENT_OVERHEAD + weight(event.output) + weight(event.details);
     case "blockChanged":
-      return ONE + weight(event.value);
+      return EVENT_OVERHEAD + weight(event.value);
     default:
-      return ONE;
+      return EVENT_OVERHEAD;
   }
 }
 
 function weight(value: unknown): number {
-  if (typeof value === "string") return ONE + value.length;
-  if (typeof value !== "object" || value === null) return ONE;
-  return Object.values(value).reduce<number>((sum, member) => sum + weight(member), ONE);
+  if (typeof value === "string") return EVENT_OVERHEAD + value.length;
+  if (typeof value !== "object" || value === null) return EVENT_OVERHEAD;
+  return Object.values(value).reduce<number>((sum, member) => sum + weight(member), EVENT_OVERHEAD);
 }

@@ -13,7 +13,7 @@ export interface Image {
 }
 
 /** User input: a text, alone or with images. */
-export type Words =
+export type UserInput =
   | string
   | {
       readonly text: string;
@@ -47,7 +47,7 @@ export interface Stats {
 }
 
 /** Stored session. */
-export interface KeptSession {
+export interface StoredSession {
   /** Path or id for `openSession`. */
   readonly session: string;
   readonly name?: string;
@@ -55,7 +55,7 @@ export interface KeptSession {
 }
 
 /** Result of a fork. */
-export interface Forked {
+export interface ForkResult {
   /** `true` if an extension of the agent prevented the fork. */
   readonly cancelled?: boolean;
   /** Text of the user message before which the session was forked. */
@@ -72,11 +72,11 @@ export interface ShellResult {
 }
 
 /** Results of all intents, as far as the dialect provides them. */
-export interface Results extends Forked, Omit<ShellResult, "cancelled"> {
+export interface Results extends ForkResult, Omit<ShellResult, "cancelled"> {
   readonly outcome?: "started" | "queued" | "handled";
   readonly steering?: readonly string[];
   readonly followUp?: readonly string[];
-  readonly sessions?: readonly KeptSession[];
+  readonly sessions?: readonly StoredSession[];
   readonly points?: readonly { readonly id: string; readonly text: string }[];
   readonly messages?: readonly Message[];
   readonly message?: Message;

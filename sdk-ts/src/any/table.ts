@@ -11,15 +11,15 @@ import { readAll } from "../ui/read.js";
 export type Intent = keyof typeof neutral;
 
 /** Source of a command's parameter: a neutral parameter, a constant, or several joined texts. */
-export type Send =
+export type ParamSource =
   | string
   | { readonly is: string | number | boolean }
   | { readonly join: readonly string[]; readonly with: string };
 
 /** Command for an intent. */
-export interface Carrier {
+export interface CommandMapping {
   readonly command: string;
-  readonly sends: Readonly<Record<string, Send>>;
+  readonly sends: Readonly<Record<string, ParamSource>>;
   readonly gives: Sources;
   /** Parameter that names the session, if the command needs one. */
   readonly session?: string;
@@ -28,7 +28,7 @@ export interface Carrier {
 }
 
 /** Mapping between the intents and the commands of a dialect. */
-export interface Carriers {
+export interface IntentMappings {
   readonly dialect: string;
   readonly readers: Readonly<Record<string, Reader>>;
   /** Command without parameters that the agent answers at any time. */
@@ -37,41 +37,41 @@ export interface Carriers {
    * Command that opens a session without further knowledge, in dialects with several sessions per connection.
    */
   readonly opens: string | null;
-  readonly carriers: Readonly<Record<string, readonly Carrier[]>>;
+  readonly carriers: Readonly<Record<string, readonly CommandMapping[]>>;
   readonly own: Readonly<Record<string, { readonly reason: string; readonly byFront: boolean }>>;
   readonly made: readonly string[];
   readonly answers: Readonly<Record<string, string>>;
 }
 
-const TABLES: Readonly<Record<string, Carriers>> = { pi, omp, pisces, operator, opal };
+const TABLES: Readonly<Record<string, IntentMappings>> = { pi, omp, pisces, operator, opal };
 
 /** Tables of a dialect: its commands by intent and the meaning of its frames. */
-export class Table {
-  readonly carriers: Carriers;
+export class IntentTable {
+  readonly mappings: IntentMappings;
   readonly meaning: Meaning;
 
   constructor(dialect: string) {
-    const carriers = row(TABLES, dialect);
-    if (carriers === undefined) throw new RangeError(`unknown dialect "${dialect}"`);
+    const mappings = row(TABLES, dialect);
+    if (mappings === undefined) throw new RangeError(`unknown dialect "${dialect}"`);
     const meaning = meaningOf(dialect);
-    this.carriers = carriers;
-    this.meaning = { ...meaning, readers: { ...meaning.readers, ...carriers.readers } };
+    this.mappings = mappings;
+    this.meaning = { ...meaning, readers: { ...meaning.readers, ...mappings.readers } };
   }
 
   /**
    * Returns the first command for an intent that the agent's revision has; `undefined` if there is no such
    * command.
    */
-  carrier(spec: Spec, revision: string | undefined, intent: Intent): Carrier | undefined {
+  mapping(spec: Spec, revision: string | undefined, intent: Intent): CommandMapping | undefined {
     const lacks = spec.revisions?.find(({ name }) => `${spec.name}@${name}` === revision)?.lacks ?? [];
-    return row(this.carriers.carriers, intent)?.find(({ command }) => !lacks.includes(command));
+    return row(this.mappings.carriers, intent)?.find(({ command }) => !lacks.includes(command));
   }
 
   /** Returns the neutral results in a response. A name with a dot denotes a member of an object. */
-  results(carrier: Carrier, params: JsonObject, data: JsonValue | undefined): JsonObject {
+  results(mapping: CommandMapping, params: JsonObject, data: JsonValue | undefined): JsonObject {
     const answer: JsonObject = data === undefined ? { params } : { params, data };
     const results: JsonObject = {};
-    for (const [name, value] of Object.entries(readAll(this.meaning, carrier.gives, answer))) {
+    for (const [name, value] of Object.entries(readAll(this.meaning, mapping.gives, answer))) {
       const [outer, inner] = name.split(".") as [string, string?];
       if (inner === undefined) results[outer] = value;
       else results[outer] = { ...(results[outer] as JsonObject | undefined), [inner]: value };
@@ -84,24 +84,24 @@ export class Table {
  * Returns the first neutral parameter that the command does not take in the revision. While the revision is
  * unknown, any revision is sufficient. Omitted parameters are skipped.
  */
-export function untaken(
+export function unsupportedParam(
   intent: Intent,
-  { sends, only }: Carrier,
+  { sends, only }: CommandMapping,
   revision: string | undefined,
   given: Readonly<Record<string, unknown>>,
 ): string | undefined {
   const params: readonly { readonly name: string; readonly hint?: boolean }[] = neutral[intent].params;
-  const taken = new Set(params.filter(({ hint }) => hint === true).map(({ name }) => name));
+  const supported = new Set(params.filter(({ hint }) => hint === true).map(({ name }) => name));
   for (const [name, send] of Object.entries(sends)) {
     if (only?.[name]?.includes(revision ?? "") === false) continue;
-    if (typeof send === "string") taken.add(send);
-    else if ("join" in send) for (const part of send.join) taken.add(part);
+    if (typeof send === "string") supported.add(send);
+    else if ("join" in send) for (const part of send.join) supported.add(part);
   }
-  return Object.keys(given).find((name) => given[name] !== undefined && given[name] !== null && !taken.has(name));
+  return Object.keys(given).find((name) => given[name] !== undefined && given[name] !== null && !supported.has(name));
 }
 
 /** Builds the parameters of a command from neutral ones. */
-export function members({ sends }: Carrier, given: Readonly<Record<string, unknown>>): JsonObject {
+export function commandParams({ sends }: CommandMapping, given: Readonly<Record<string, unknown>>): JsonObject {
   const all: JsonObject = {};
   for (const [name, send] of Object.entries(sends)) {
     const value = valueOf(send, given);
@@ -110,7 +110,7 @@ export function members({ sends }: Carrier, given: Readonly<Record<string, unkno
   return all;
 }
 
-function valueOf(send: Send, given: Readonly<Record<string, unknown>>): unknown {
+function valueOf(send: ParamSource, given: Readonly<Record<string, unknown>>): unknown {
   if (typeof send === "string") return given[send];
   if ("is" in send) return send.is;
   const parts = send.join.map((name) => given[name]).filter((part) => typeof part === "string");

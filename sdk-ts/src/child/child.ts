@@ -33,8 +33,8 @@ export interface ChildOptions {
  */
 const KILL_WAIT = 2000;
 /** First and longest pause between checks of a group without its leader, in milliseconds. */
-const FIRST_LOOK = 2;
-const LAST_LOOK = 50;
+const MIN_POLL = 2;
+const MAX_POLL = 50;
 
 /** Groups of children that have not ended. This process kills them when it exits. */
 const groups = new Set<number>();
@@ -111,7 +111,7 @@ class OwnedChild implements Child {
   readonly #process: ChildProcessWithoutNullStreams;
   readonly #eofGrace: number;
   readonly #termGrace: number;
-  #over: Promise<Exit> | undefined;
+  #ending: Promise<Exit> | undefined;
 
   constructor(process: ChildProcessWithoutNullStreams, options: ChildOptions) {
     this.id = process.pid ?? 0;
@@ -131,38 +131,38 @@ class OwnedChild implements Child {
   }
 
   shutdown(): Promise<Exit> {
-    this.#over ??= this.#end();
-    return this.#over;
+    this.#ending ??= this.#end();
+    return this.#ending;
   }
 
   async #end(): Promise<Exit> {
     this.#process.stdin.end();
-    if (!(await this.#settles(this.#eofGrace))) {
+    if (!(await this.#waitForExit(this.#eofGrace))) {
       signal(this.id, "SIGTERM");
-      if (IS_WINDOWS || !(await this.#settles(this.#termGrace))) {
+      if (IS_WINDOWS || !(await this.#waitForExit(this.#termGrace))) {
         signal(this.id, "SIGKILL");
-        await this.#settles(KILL_WAIT);
+        await this.#waitForExit(KILL_WAIT);
       }
     }
     groups.delete(this.id);
     // Children that left the group may hold the pipes open. They are not awaited.
     this.#process.stderr.destroy();
-    const known = await within(LAST_LOOK, this.exited);
+    const known = await within(MAX_POLL, this.exited);
     return known ? this.exited : { code: null, signal: null, stderrTail: "" };
   }
 
   /** Waits until the leader and the group have ended. Returns `false` after the time limit. */
-  async #settles(grace: number): Promise<boolean> {
+  async #waitForExit(grace: number): Promise<boolean> {
     const deadline = Date.now() + grace;
-    let look = FIRST_LOOK;
-    let led = this.#process.exitCode === null && this.#process.signalCode === null;
-    while (led || signal(this.id, 0)) {
+    let interval = MIN_POLL;
+    let isLeaderAlive = this.#process.exitCode === null && this.#process.signalCode === null;
+    while (isLeaderAlive || signal(this.id, 0)) {
       const left = deadline - Date.now();
       if (left <= 0) return false;
-      if (led) await within(left, this.exited);
-      else await pause(Math.min(look, left));
-      led = this.#process.exitCode === null && this.#process.signalCode === null;
-      look = Math.min(LAST_LOOK, look * 2);
+      if (isLeaderAlive) await within(left, this.exited);
+      else await pause(Math.min(interval, left));
+      isLeaderAlive = this.#process.exitCode === null && this.#process.signalCode === null;
+      interval = Math.min(MAX_POLL, interval * 2);
     }
     return true;
   }

@@ -6,7 +6,7 @@ import { resolve } from "node:path";
 import { AgentError } from "../error.js";
 
 /** Kinds of failure at the start of a program. */
-export type SpawnFault =
+export type SpawnErrorKind =
   /** The program does not exist. */
   | "not_found"
   /** The file exists but cannot be executed: no permission, no program format, or no interpreter. */
@@ -18,7 +18,7 @@ export type SpawnFault =
   /** Any other failure, for example no memory or no descriptors. */
   | "other";
 
-const TEXTS: Record<SpawnFault, string> = {
+const TEXTS: Record<SpawnErrorKind, string> = {
   not_found: "program not found",
   not_executable: "not an executable program",
   busy: "the program's file is being written",
@@ -29,7 +29,7 @@ const TEXTS: Record<SpawnFault, string> = {
 /** The agent's program could not be started. */
 export class SpawnError extends AgentError {
   override readonly kind = "spawn";
-  readonly fault: SpawnFault;
+  readonly reason: SpawnErrorKind;
 
   constructor(
     /** Program as given by the caller. */
@@ -37,9 +37,9 @@ export class SpawnError extends AgentError {
     cwd: string | undefined,
     cause: unknown,
   ) {
-    const fault = faultOf(program, cwd, cause);
-    super(`cannot start ${program}: ${TEXTS[fault]}`, { cause });
-    this.fault = fault;
+    const reason = kindOf(program, cwd, cause);
+    super(`cannot start ${program}: ${TEXTS[reason]}`, { cause });
+    this.reason = reason;
   }
 }
 
@@ -47,7 +47,7 @@ export class SpawnError extends AgentError {
  * Returns the kind of a failure. The system reports a missing directory and a missing program alike, so the
  * directory is checked.
  */
-function faultOf(program: string, cwd: string | undefined, cause: unknown): SpawnFault {
+function kindOf(program: string, cwd: string | undefined, cause: unknown): SpawnErrorKind {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "";
   const path = ["ENOENT", "ENOTDIR", "EACCES", "ELOOP"].includes(code);
   if (path && cwd !== undefined && !canEnter(cwd)) return "working_directory";

@@ -12,7 +12,7 @@ export class StderrTail {
   readonly #callback: ((line: string) => void) | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
-  #held = "";
+  #partialLine = "";
   #broken = false;
 
   constructor(cap: number, callback: ((line: string) => void) | undefined) {
@@ -24,12 +24,12 @@ export class StderrTail {
   drain(stderr: Readable): void {
     const decoder = new TextDecoder();
     stderr.on("data", (chunk: Buffer) => {
-      this.#keep(chunk);
+      this.#retain(chunk);
       if (this.#callback !== undefined) this.#lines(decoder.decode(chunk, { stream: true }));
     });
     stderr.on("end", () => {
-      if (this.#held !== "") this.#call(this.#held);
-      this.#held = "";
+      if (this.#partialLine !== "") this.#call(this.#partialLine);
+      this.#partialLine = "";
     });
     stderr.on("error", () => undefined);
   }
@@ -43,7 +43,7 @@ export class StderrTail {
     return bytes.subarray(torn).toString("utf8");
   }
 
-  #keep(chunk: Buffer): void {
+  #retain(chunk: Buffer): void {
     this.#chunks.push(chunk.length > this.#cap ? Buffer.from(chunk.subarray(-this.#cap)) : chunk);
     this.#size += this.#chunks.at(-1)?.length ?? 0;
     while (this.#size - (this.#chunks[0]?.length ?? 0) >= this.#cap && this.#chunks.length > 1) {
@@ -52,11 +52,11 @@ export class StderrTail {
   }
 
   #lines(text: string): void {
-    const lines = (this.#held + text).split("\n");
-    this.#held = lines.pop() ?? "";
-    while (this.#held.length >= LINE_PIECE) {
-      lines.push(this.#held.slice(0, LINE_PIECE));
-      this.#held = this.#held.slice(LINE_PIECE);
+    const lines = (this.#partialLine + text).split("\n");
+    this.#partialLine = lines.pop() ?? "";
+    while (this.#partialLine.length >= LINE_PIECE) {
+      lines.push(this.#partialLine.slice(0, LINE_PIECE));
+      this.#partialLine = this.#partialLine.slice(LINE_PIECE);
     }
     for (const line of lines) this.#call(line.endsWith("\r") ? line.slice(0, -1) : line);
   }

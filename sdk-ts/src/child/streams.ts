@@ -7,18 +7,18 @@ const READ_AHEAD = 256 * 1024;
 
 /** Returns a web stream of the bytes of a readable. Cancelling it destroys the readable. */
 export function webReadable(stream: Readable): ReadableStream<Uint8Array> {
-  let over = false;
+  let isEnded = false;
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
         const end = (error?: unknown): void => {
-          if (over) return;
-          over = true;
+          if (isEnded) return;
+          isEnded = true;
           if (error === undefined) controller.close();
           else controller.error(error);
         };
         stream.on("data", (chunk: Buffer) => {
-          if (over) return;
+          if (isEnded) return;
           controller.enqueue(chunk);
           if ((controller.desiredSize ?? 0) <= 0) stream.pause();
         });
@@ -30,7 +30,7 @@ export function webReadable(stream: Readable): ReadableStream<Uint8Array> {
         stream.resume();
       },
       cancel() {
-        over = true;
+        isEnded = true;
         stream.destroy();
       },
     },

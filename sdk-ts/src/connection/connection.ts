@@ -5,7 +5,7 @@
  * interface.
  */
 
-import { Table } from "../correlate.js";
+import { PendingCalls } from "../correlate.js";
 import { NotInRevisionError, type OtherDialectError, type RefusedError, StalledError, TimedOutError } from "../error.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { Broadcast } from "../broadcast.js";
@@ -13,7 +13,7 @@ import { DEFAULT_QUEUE_BYTES, type Queue } from "../queue.js";
 import type { EventFrame } from "../event.js";
 import { type AnyTypes, type EventSpec, type FrameAssembler, type RunEnd, type Spec, row } from "../spec.js";
 import { otherDialect } from "../recognition.js";
-import { type Contradiction, Known } from "../revision.js";
+import { type Contradiction, RevisionDetector } from "../revision.js";
 import { SafeTap } from "../tap.js";
 import { RecentFrames, Termination } from "../termination.js";
 import { EXIT_WITHIN, later, within } from "../timer.js";
@@ -27,12 +27,12 @@ import { Writer, commandLine } from "./writer.js";
 const USUAL_TIMEOUT = 30_000;
 
 export class Connection implements ConnectionCore {
-  readonly pending = new Table<Waiter>();
+  readonly pending = new PendingCalls<Waiter>();
   readonly runs: Runs;
   readonly dialogs = new Dialogs(this);
   readonly recent = new RecentFrames();
   /** Assembler of frames that arrive in pieces. */
-  readonly pieces: FrameAssembler | undefined;
+  readonly assembler: FrameAssembler | undefined;
   readonly tap: SafeTap;
   readonly writer: Writer;
   /** Resolves with the termination. Never rejects. */
@@ -47,11 +47,11 @@ export class Connection implements ConnectionCore {
   hasExited = false;
   droppedEvents = 0;
   /** `true` if a frame of the client's dialect has arrived. */
-  isOwn = false;
+  isDialectConfirmed = false;
   /** Error of every call after a frame of another dialect. */
   #otherDialect: OtherDialectError | undefined;
   /** Knowledge about the agent's revision. */
-  readonly known: Known;
+  readonly agentRevision: RevisionDetector;
   #events: ReadonlyMap<unknown, EventSpec>;
   #lastType: unknown;
   #lastSpec: EventSpec | undefined;
@@ -66,8 +66,8 @@ export class Connection implements ConnectionCore {
     readonly transport: Transport,
   ) {
     this.tap = new SafeTap(settings.tap);
-    this.known = new Known(spec, settings.revision);
-    this.pieces = spec.chunks?.pieces(spec.chunks, {
+    this.agentRevision = new RevisionDetector(spec, settings.revision);
+    this.assembler = spec.chunks?.assembler(spec.chunks, {
       diagnostic: (diagnostic) => {
         this.tap.diagnostic(diagnostic);
         // The lost frame may have been the last event of a run.
@@ -75,7 +75,7 @@ export class Connection implements ConnectionCore {
       },
     });
     this.#events = new Map(Object.entries(spec.events));
-    this.#take(undefined);
+    this.#applyRevision(undefined);
     this.terminated = new Promise((resolve) => (this.#resolve = resolve));
     this.runs = new Runs(this);
     this.writer = new Writer(this, transport.writable);
@@ -92,18 +92,18 @@ export class Connection implements ConnectionCore {
   }
 
   /** Narrows down the agent's revision by an event. */
-  lookAtEvent(type: unknown, body: object, isBare: boolean): void {
-    if (!this.known.isSettled) this.#take(this.known.event(type, body, isBare));
+  observeEvent(type: unknown, body: object, isBare: boolean): void {
+    if (!this.agentRevision.isSettled) this.#applyRevision(this.agentRevision.event(type, body, isBare));
   }
 
   /** Narrows down the agent's revision by a successful response. */
-  lookAtAnswer(command: string, data: JsonValue | undefined): void {
-    if (!this.known.isSettled) this.#take(this.known.answer(command, data));
+  observeResponse(command: string, data: JsonValue | undefined): void {
+    if (!this.agentRevision.isSettled) this.#applyRevision(this.agentRevision.answer(command, data));
   }
 
   /** Rules for the end of a run in the agent's revision, or in the oldest revision if unknown. */
   get runEnd(): RunEnd {
-    return this.known.revision?.runEnd ?? this.spec.runEnd;
+    return this.agentRevision.revision?.runEnd ?? this.spec.runEnd;
   }
 
   /**
@@ -111,15 +111,15 @@ export class Connection implements ConnectionCore {
    * {@link NotInRevisionError}.
    */
   failureOf(command: string, error: RefusedError): RefusedError | NotInRevisionError {
-    const lack = error.kind === "unknown_command" ? this.known.unknown(command) : undefined;
-    if (lack === undefined) return error;
-    this.#take(undefined);
-    return new NotInRevisionError(command, lack.revision, lack.known);
+    const missing = error.kind === "unknown_command" ? this.agentRevision.rejectedCommand(command) : undefined;
+    if (missing === undefined) return error;
+    this.#applyRevision(undefined);
+    return new NotInRevisionError(command, missing.revision, missing.known);
   }
 
   /** Applies the event declarations of the agent's revision. */
-  #take(contradiction: Contradiction | undefined): void {
-    const { revision } = this.known;
+  #applyRevision(contradiction: Contradiction | undefined): void {
+    const { revision } = this.agentRevision;
     if (revision !== undefined) this.#events = new Map(Object.entries({ ...this.spec.events, ...revision.events }));
     this.#lastType = undefined;
     this.#lastSpec = undefined;
@@ -138,14 +138,14 @@ export class Connection implements ConnectionCore {
     if (error === undefined) return false;
     this.#otherDialect = error;
     this.tap.diagnostic({ kind: "other_dialect", dialect: error.dialect, seen: error.seen });
-    for (const waiter of this.pending.drain()) waiter.failed(error);
+    for (const waiter of this.pending.drain()) waiter.reject(error);
     this.runs.finishAll(error);
     return true;
   }
 
   /** Records that the agent speaks the client's dialect. Earlier frames were text of another program. */
-  speaksOwnDialect(): void {
-    this.isOwn = true;
+  confirmDialect(): void {
+    this.isDialectConfirmed = true;
     this.#otherDialect = undefined;
   }
 
@@ -172,7 +172,7 @@ export class Connection implements ConnectionCore {
    * Records the end of the process. The rest of the pipe is small, so the reader no longer waits for
    * subscribers.
    */
-  exited(): void {
+  onProcessExit(): void {
     this.hasExited = true;
     this.#exitedByItself = this.#closing === undefined;
     for (const { events } of this.#listeners) for (const queue of events.queues) queue.removeLimit();
@@ -191,7 +191,7 @@ export class Connection implements ConnectionCore {
     let delivered = false;
     for (const { events, session: own } of this.#listeners) {
       if (own !== undefined && session !== undefined && own !== session) continue;
-      events.note(event);
+      events.record(event);
       for (const queue of events.queues) {
         const pushed = queue.push(event);
         if (pushed === "full") (full ??= []).push(queue);
@@ -203,7 +203,7 @@ export class Connection implements ConnectionCore {
   }
 
   /** Lets subscribers consume queued events, for one turn of the event loop at most. */
-  breathe(): Promise<unknown> | undefined {
+  yieldToSubscribers(): Promise<unknown> | undefined {
     let waits: Promise<void>[] | undefined;
     for (const { events } of this.#listeners) {
       for (const queue of events.queues) {
@@ -229,12 +229,12 @@ export class Connection implements ConnectionCore {
   ): string {
     if (this.ended !== undefined) throw this.ended;
     if (this.#otherDialect !== undefined) throw this.#otherDialect;
-    const lack = this.known.lacks(command);
-    if (lack !== undefined) throw new NotInRevisionError(command, lack.revision, lack.known);
+    const missing = this.agentRevision.lacks(command);
+    if (missing !== undefined) throw new NotInRevisionError(command, missing.revision, missing.known);
     const number = ++this.#nextId;
     const id = this.spec.framing === "json-rpc" ? number : `req-${number}`;
-    const line = (this.spec.lines?.write ?? commandLine)(this.spec, command, id, params, this.known);
-    this.writer.admit(command);
+    const line = (this.spec.lines?.write ?? commandLine)(this.spec, command, id, params, this.agentRevision);
+    this.writer.checkCapacity(command);
     const member = this.spec.session;
     const stops = row(this.spec.commands, command)?.run === "stops";
     const named = stops && member !== undefined ? (params as Record<string, unknown>)[member] : undefined;
@@ -261,42 +261,42 @@ export class Connection implements ConnectionCore {
       const { signal } = options;
       if (signal?.aborted) throw signal.reason;
       let timer: ReturnType<typeof setTimeout> | undefined;
-      let held: object | undefined = owner;
+      let keptAlive: object | undefined = owner;
       const done = (): void => {
-        held = void held;
+        keptAlive = void keptAlive;
         clearTimeout(timer);
         signal?.removeEventListener("abort", onAbort);
       };
       const waiter: Waiter = {
-        answered: (data) => {
+        resolve: (data) => {
           done();
           resolve(data);
         },
-        failed: (error) => {
+        reject: (error) => {
           done();
           reject(error);
         },
       };
-      const onAbort = (): void => giveUp(signal?.reason);
+      const onAbort = (): void => cancel(signal?.reason);
       const id = send(waiter);
-      const giveUp = (error: unknown): void => {
-        this.pending.abandon(id)?.failed(error);
+      const cancel = (error: unknown): void => {
+        this.pending.abandon(id)?.reject(error);
       };
       signal?.addEventListener("abort", onAbort);
       const after = this.timeout(command, options.timeout);
       timer = later(after, () => {
         const Kind = this.isBlocked ? StalledError : TimedOutError;
-        giveUp(new Kind(command, after, row(this.spec.commands, command)?.reads === true));
+        cancel(new Kind(command, after, row(this.spec.commands, command)?.reads === true));
       });
     });
   }
 
   /** Returns the time limit of a command in milliseconds; 0 is no limit. */
-  timeout(command: string, asked?: number): number {
+  timeout(command: string, requested?: number): number {
     const declared = row(this.spec.commands, command);
     // Undeclared commands have no limit.
     const limit = declared === undefined ? 0 : (declared.timeout ?? USUAL_TIMEOUT);
-    return asked ?? this.settings.timeout ?? limit;
+    return requested ?? this.settings.timeout ?? limit;
   }
 
   /**
@@ -314,7 +314,7 @@ export class Connection implements ConnectionCore {
     this.ended = end;
     // Runs come first, because the termination is a better reason than the missing state of the agent.
     this.runs.finishAll(end);
-    for (const waiter of this.pending.drain()) waiter.failed(end);
+    for (const waiter of this.pending.drain()) waiter.reject(end);
     this.dialogs.settle(end);
     // After `close`, a loop over events ends without a failure. Ended streams stay in the list, so that
     // further events count as dropped.

@@ -1,13 +1,13 @@
 /** Types that the parts of a connection share. */
 
 import type { Broadcast } from "../broadcast.js";
-import type { Table } from "../correlate.js";
+import type { PendingCalls } from "../correlate.js";
 import type { JsonValue } from "../generated/types.js";
 import type { Overflow } from "../queue.js";
 import type { AgentRevision, AnyTypes, RunEnd, Spec } from "../spec.js";
 import type { Direction, SafeTap, Tap } from "../tap.js";
 import type { Termination } from "../termination.js";
-import type { Validate } from "../validation.js";
+import type { Validator } from "../validation.js";
 
 /** Settings of a connection. */
 export interface Settings {
@@ -17,7 +17,7 @@ export interface Settings {
   readonly timeout?: number | undefined;
   readonly tap?: Tap | undefined;
   readonly dialogs?: object | undefined;
-  readonly validate?: Validate | undefined;
+  readonly validate?: Validator | undefined;
   /** Revision that the caller names. */
   readonly revision?: string | undefined;
   /** Observer of complete, unredacted frames in order. For this library only. */
@@ -26,8 +26,8 @@ export interface Settings {
 
 /** Receiver of a response. Exactly one of the two functions is called, once. */
 export interface Waiter {
-  answered(data: JsonValue | undefined): void;
-  failed(error: unknown): void;
+  resolve(data: JsonValue | undefined): void;
+  reject(error: unknown): void;
 }
 
 /** Subscriber to all events, or to the events of one session and those without a session. */
@@ -40,10 +40,10 @@ export interface Listener {
 export interface ConnectionCore {
   readonly spec: Spec<AnyTypes>;
   readonly settings: Settings;
-  readonly pending: Table<Waiter>;
+  readonly pending: PendingCalls<Waiter>;
   readonly tap: SafeTap;
   /** Knowledge about the agent's revision. */
-  readonly known: AgentRevision;
+  readonly agentRevision: AgentRevision;
   /** Rules for the end of a run in the agent's revision, or in the oldest revision if unknown. */
   readonly runEnd: RunEnd;
   /** Termination, after the end of the connection. */
@@ -58,7 +58,7 @@ export interface ConnectionCore {
   /** Registers a call, sends it and returns its id. */
   send(command: string, params: object, waiter: Waiter, before?: (id: string) => void, failsWithId?: boolean): string;
   /** Records that the agent speaks the client's dialect. */
-  speaksOwnDialect(): void;
+  confirmDialect(): void;
   /** Settles all pending operations with one termination and returns it. */
   settle(reason: Termination["reason"], facts?: { exit?: Termination["exit"]; cause?: unknown }): Termination;
 }

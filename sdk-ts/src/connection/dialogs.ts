@@ -1,19 +1,19 @@
 /** Questions of the agent: their handlers, responses and withdrawals on one connection. */
 
-import { answerFault, answerLine, dialogParams, policyLine } from "../dialog.js";
+import { answerLine, answerMismatch, dialogParams, policyLine } from "../dialog.js";
 import { UsageError } from "../error.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
-import { type DialogSpec, isAnswered, row } from "../spec.js";
+import { type DialogSpec, needsAnswer, row } from "../spec.js";
 import type { Termination } from "../termination.js";
 import { later } from "../timer.js";
 import type { ConnectionCore } from "./core.js";
-import { fits } from "./validation.js";
+import { validateValue } from "./validation.js";
 import type { Writer } from "./writer.js";
 
 /** Abort reason of a question after its time limit. */
-const TIME_IS_UP = new DOMException("the time limit of the question has passed", "TimeoutError");
+const QUESTION_TIMEOUT = new DOMException("the time limit of the question has passed", "TimeoutError");
 
-interface OpenDialog {
+interface PendingDialog {
   readonly id: JsonValue;
   readonly controller: AbortController;
 }
@@ -25,7 +25,7 @@ interface ConnectionWithWriter extends ConnectionCore {
 /** Open questions of one connection. */
 export class Dialogs {
   readonly #connection: ConnectionWithWriter;
-  readonly #open = new Set<OpenDialog>();
+  readonly #open = new Set<PendingDialog>();
 
   constructor(connection: ConnectionWithWriter) {
     this.#connection = connection;
@@ -35,7 +35,7 @@ export class Dialogs {
    * Passes a dialog to its handler, or responds by the declared policy. Never waits. `rawId` is the unparsed
    * id.
    */
-  take(rawId: string, id: JsonValue, method: string, params: JsonObject): undefined {
+  handle(rawId: string, id: JsonValue, method: string, params: JsonObject): undefined {
     const { spec, settings } = this.#connection;
     const declared = row(spec.dialogs, method);
     if (declared?.withdraws !== undefined) {
@@ -44,12 +44,12 @@ export class Dialogs {
     }
     const handlers = (settings.dialogs ?? {}) as Record<string, unknown>;
     const handler = declared && handlers[declared.name];
-    if (declared !== undefined) this.#connection.speaksOwnDialect();
-    if (declared === undefined || typeof handler !== "function") return this.#byPolicy(rawId, method);
+    if (declared !== undefined) this.#connection.confirmDialect();
+    if (declared === undefined || typeof handler !== "function") return this.#answerByPolicy(rawId, method);
     const given = dialogParams(spec, params);
-    if (fits(this.#connection, "dialog", method, given) !== undefined) return this.#byPolicy(rawId, method);
+    if (validateValue(this.#connection, "dialog", method, given) !== undefined) return this.#answerByPolicy(rawId, method);
     const limit = declared.timeout === undefined ? undefined : params[declared.timeout];
-    void this.#ask(rawId, id, method, declared, limit, (open) => {
+    void this.#callHandler(rawId, id, method, declared, limit, (open) => {
       return (handler as (...given: unknown[]) => unknown).call(handlers, given, open);
     });
   }
@@ -59,14 +59,14 @@ export class Dialogs {
     this.#withdraw(() => true, end);
   }
 
-  #withdraw(fits: (open: OpenDialog) => boolean, reason: unknown): undefined {
+  #withdraw(fits: (open: PendingDialog) => boolean, reason: unknown): undefined {
     for (const open of [...this.#open].filter(fits)) {
       this.#open.delete(open);
       open.controller.abort(reason);
     }
   }
 
-  async #ask(
+  async #callHandler(
     rawId: string,
     id: JsonValue,
     method: string,
@@ -76,32 +76,32 @@ export class Dialogs {
   ): Promise<void> {
     const controller = new AbortController();
     const open = { id, controller };
-    const answered = isAnswered(declared);
+    const answered = needsAnswer(declared);
     if (answered) this.#open.add(open);
     // After its own time limit, the agent continues without a response.
-    const timer = later(typeof limit === "number" ? limit : 0, () => controller.abort(TIME_IS_UP));
+    const timer = later(typeof limit === "number" ? limit : 0, () => controller.abort(QUESTION_TIMEOUT));
     try {
       const value = await handler({ signal: controller.signal });
       if (!answered || controller.signal.aborted) return;
-      if (value === undefined || value === null) return this.#byPolicy(rawId, method);
+      if (value === undefined || value === null) return this.#answerByPolicy(rawId, method);
       const { member } = declared;
       const members = declared.frames === undefined && member !== undefined ? { [member]: value } : value;
-      const fault = answerFault(declared, members);
-      if (fault !== undefined) throw new UsageError(fault);
-      const { spec, known } = this.#connection;
+      const mismatch = answerMismatch(declared, members);
+      if (mismatch !== undefined) throw new UsageError(mismatch);
+      const { spec, agentRevision } = this.#connection;
       const line = answerLine(spec, rawId, method, members as Record<string, unknown>);
-      spec.lines?.check(known, method, line);
+      spec.lines?.check(agentRevision, method, line);
       this.#reply(method, line);
     } catch (error) {
       // A handler that throws after an abort has not failed.
-      if (!controller.signal.aborted) this.#byPolicy(rawId, method, error);
+      if (!controller.signal.aborted) this.#answerByPolicy(rawId, method, error);
     } finally {
       clearTimeout(timer);
       this.#open.delete(open);
     }
   }
 
-  #byPolicy(rawId: string, method: string, error?: unknown): undefined {
+  #answerByPolicy(rawId: string, method: string, error?: unknown): undefined {
     const { spec, tap } = this.#connection;
     const line = policyLine(spec, rawId, method);
     if (line === undefined && error === undefined) return;
@@ -113,7 +113,7 @@ export class Dialogs {
   #reply(method: string, line: string): void {
     const { tap, writer } = this.#connection;
     try {
-      writer.admit(method);
+      writer.checkCapacity(method);
     } catch (error) {
       return tap.diagnostic({ kind: "dialog_by_policy", method, error });
     }

@@ -1,23 +1,23 @@
 /** Reader of a connection. It scans every line once and routes the line to its receiver. */
 
-import { DecodeError, type Refused, RefusedError } from "../error.js";
+import { DecodeError, RefusedError, type Rejection } from "../error.js";
 import { EventFrame } from "../event.js";
 import { failureKind } from "../failure.js";
 import { Framer, type FramingError } from "../framing.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { LAZY_FROM, parseObject, rawMember } from "../json.js";
 import type { Queue } from "../queue.js";
-import { redact, sealed } from "../redact.js";
-import { type Misfit, misfitText } from "../validation.js";
+import { redact, stripPayload } from "../redact.js";
+import { type TypeMismatch, mismatchText } from "../validation.js";
 import { dataOf, route } from "../route.js";
 import type { Input } from "../run_tracker.js";
 import { type Members, scanMembers } from "../scan.js";
 import { type AnyTypes, type EventSpec, type Spec, row } from "../spec.js";
-import { EXIT_WITHIN, LAST_WORDS, SILENCE, pause, within } from "../timer.js";
+import { DRAIN_LIMIT, EXIT_WITHIN, QUIET_TIME, pause, within } from "../timer.js";
 import type { Transport } from "../transport.js";
 import type { Connection } from "./connection.js";
-import { fits } from "./validation.js";
-import { failOtherId, keyOf, lostLine } from "./lost.js";
+import { validateValue } from "./validation.js";
+import { failOtherId, handleUnreadableLine, keyOf } from "./unreadable_lines.js";
 
 /** Length of the displayed part of a line that is not a frame. */
 const SHOWN = 200;
@@ -33,21 +33,21 @@ const OPEN_BRACE = 0x7b;
 /** Reads until the end and settles the connection with the termination. Never fails. */
 export async function read(connection: Connection, { readable, child }: Transport): Promise<void> {
   const reader = readable.getReader();
-  const progress = { chunks: 0, isOver: false };
+  const progress = { chunks: 0, isEnded: false };
   // The exit is observed beside the reader, because other processes may keep the pipe open.
   const exited = child?.exited.then(async (exit) => {
-    connection.exited();
-    await lastWords(progress);
+    connection.onProcessExit();
+    await drainOutput(progress);
     connection.settle("exited", { exit });
   });
   void connection.terminated.then(() => reader.cancel().catch(() => undefined));
   let cause: unknown;
   try {
-    await lines(connection, reader, progress);
+    await readLines(connection, reader, progress);
   } catch (error) {
     cause = error;
   }
-  progress.isOver = true;
+  progress.isEnded = true;
   // A process closes its stdout when it ends, and its exit code is a better reason than the end of the
   // stream.
   if (exited !== undefined) await within(EXIT_WITHIN, exited);
@@ -58,24 +58,24 @@ export async function read(connection: Connection, { readable, child }: Transpor
 /** Progress of the reader. */
 interface Progress {
   chunks: number;
-  isOver: boolean;
+  isEnded: boolean;
 }
 
 /**
  * Waits until all output of an ended process was read: to the end of the pipe, or until a pause if another
  * process holds the pipe open.
  */
-async function lastWords(progress: Progress): Promise<void> {
-  const deadline = Date.now() + LAST_WORDS;
+async function drainOutput(progress: Progress): Promise<void> {
+  const deadline = Date.now() + DRAIN_LIMIT;
   let silent = 0;
-  while (!progress.isOver && silent < SILENT_TURNS && Date.now() < deadline) {
+  while (!progress.isEnded && silent < SILENT_TURNS && Date.now() < deadline) {
     const { chunks } = progress;
-    await pause(SILENCE / SILENT_TURNS);
+    await pause(QUIET_TIME / SILENT_TURNS);
     silent = progress.chunks === chunks ? silent + 1 : 0;
   }
 }
 
-async function lines(
+async function readLines(
   connection: Connection,
   reader: ReadableStreamDefaultReader<Uint8Array>,
   progress: Progress,
@@ -86,9 +86,9 @@ async function lines(
   let held: (string | FramingError)[] = [];
   const accept = (line: string | FramingError): void => {
     if (waiting !== undefined) held.push(line);
-    else waiting = take(connection, line, framer);
+    else waiting = handleLine(connection, line, framer);
   };
-  const sink = { line: accept, fault: accept };
+  const sink = { line: accept, error: accept };
   for (let more = true; more && connection.ended === undefined; ) {
     const { done, value } = await reader.read();
     progress.chunks++;
@@ -102,79 +102,79 @@ async function lines(
       held = [];
       rest.forEach(accept);
     }
-    const breath = connection.breathe();
-    if (breath !== undefined) await breath;
+    const yielded = connection.yieldToSubscribers();
+    if (yielded !== undefined) await yielded;
   }
-  connection.pieces?.interrupted("the end of the connection");
+  connection.assembler?.interrupt("the end of the connection");
 }
 
 /** Handles one line. Returns a promise only if a subscriber must make room first. */
-function take(connection: Connection, line: string | FramingError, framer: Framer): Promise<void> | undefined {
+function handleLine(connection: Connection, line: string | FramingError, framer: Framer): Promise<void> | undefined {
   let members: Members | string | undefined;
   if (typeof line === "string") {
-    if (line.length >= LAZY_FROM) members = scanMembers(line, framer.seen);
+    if (line.length >= LAZY_FROM) members = scanMembers(line, framer.stringCache);
     // Events that carry a key are stripped here, so that no later code can expose the key.
-    if (members || framer.maySeal) line = sealed(line, members) ?? line;
+    if (members || framer.mayStripPayload) line = stripPayload(line, members) ?? line;
   }
-  if (connection.ended !== undefined) return lost(connection, line);
+  if (connection.ended !== undefined) return countDropped(connection, line);
   if (typeof line !== "string") {
     connection.tap.diagnostic({ kind: "framing", error: line });
-    return void lostLine(connection, line.head, line.message);
+    return void handleUnreadableLine(connection, line.head, line.message);
   }
   if (line.charCodeAt(0) !== OPEN_BRACE && line.trim() === "") return undefined;
-  const { pieces, tap } = connection;
+  const { assembler, tap } = connection;
   // The tap receives a frame only when it is complete, so that no piece exposes a key.
-  let unseen = tap.seesFrames;
+  let untapped = tap.wantsFrames;
   try {
     const report = (number: string): void => tap.diagnostic({ kind: "inexact_number", number });
     let object = parseObject(line, framer, members, report);
-    const whole = pieces === undefined ? line : pieces.pass(object, line);
+    const whole = assembler === undefined ? line : assembler.accept(object, line);
     if (whole === undefined) return undefined;
     const isOther = whole !== line;
-    if (isOther) line = sealed(whole) ?? whole;
+    if (isOther) line = stripPayload(whole) ?? whole;
     connection.recent.push(line);
-    if (unseen) tap.frame("received", line);
-    unseen = false;
+    if (untapped) tap.frame("received", line);
+    untapped = false;
     if (isOther) object = parseObject(line, undefined, "", report);
     connection.settings.watch?.("received", line);
-    if (!connection.isOwn && connection.isOfOtherDialect(object, line)) return undefined;
+    if (!connection.isDialectConfirmed && connection.isOfOtherDialect(object, line)) return undefined;
     // Fast path for events, which are most lines.
     if (connection.spec.framing === "flat") {
       const { type } = object;
-      connection.lookAtEvent(type, object, true);
+      connection.observeEvent(type, object, true);
       const known = connection.eventSpec(type);
-      if (known !== undefined && !connection.isOwn) connection.speaksOwnDialect();
-      if (known !== undefined && connection.settings.validate === undefined) return event(connection, new EventFrame(type as string, object, line, known), undefined);
+      if (known !== undefined && !connection.isDialectConfirmed) connection.confirmDialect();
+      if (known !== undefined && connection.settings.validate === undefined) return deliverEvent(connection, new EventFrame(type as string, object, line, known), undefined);
     }
     const routed = route(connection.spec, object, line);
     switch (routed.kind) {
       case "event": {
         const { type, body, session } = routed;
-        connection.lookAtEvent(type, body, body === object);
+        connection.observeEvent(type, body, body === object);
         const declared = connection.eventSpec(type);
-        if (declared !== undefined) connection.speaksOwnDialect();
-        const known = declared && fits(connection, "event", type, body) === undefined ? declared : undefined;
+        if (declared !== undefined) connection.confirmDialect();
+        const known = declared && validateValue(connection, "event", type, body) === undefined ? declared : undefined;
         if (declared === undefined) tap.diagnostic({ kind: "unknown_frame", type });
-        return event(connection, new EventFrame(type, body, line, known, session), session);
+        return deliverEvent(connection, new EventFrame(type, body, line, known, session), session);
       }
       case "answer":
-        connection.speaksOwnDialect();
-        return void answer(connection, routed.id, routed.command, routed.success, routed.frame, line);
+        connection.confirmDialect();
+        return void settleResponse(connection, routed.id, routed.command, routed.success, routed.frame, line);
       case "dialog":
-        return connection.dialogs.take(rawMember(line, "id", routed.id), routed.id, routed.method, routed.params);
+        return connection.dialogs.handle(rawMember(line, "id", routed.id), routed.id, routed.method, routed.params);
     }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
-    if (unseen) tap.frame("received", line);
-    pieces?.interrupted("another frame");
-    lostLine(connection, line, error.message);
+    if (untapped) tap.frame("received", line);
+    assembler?.interrupt("another frame");
+    handleUnreadableLine(connection, line, error.message);
     const text = redact(line.slice(0, SHOWN), line.length > SHOWN);
     return void tap.diagnostic({ kind: "noise", text, message: error.message });
   }
 }
 
 /** Counts an event that was read but could not be delivered before the end of the connection. */
-function lost(connection: Connection, line: string | FramingError): undefined {
+function countDropped(connection: Connection, line: string | FramingError): undefined {
   if (typeof line !== "string") return;
   try {
     const routed = route(connection.spec, parseObject(line), line);
@@ -187,15 +187,15 @@ function lost(connection: Connection, line: string | FramingError): undefined {
 }
 
 /** Delivers an event to all subscribers. Runs process their end after the event is in their queues. */
-function event(connection: Connection, frame: EventFrame, session: string | undefined): Promise<void> | undefined {
-  connection.runs.tell(session, frame);
+function deliverEvent(connection: Connection, frame: EventFrame, session: string | undefined): Promise<void> | undefined {
+  connection.runs.observe(session, frame);
   const full = connection.deliver(frame, session);
-  if (full !== undefined) return wait(connection, full, frame, session);
-  if (frame.spec?.run !== undefined) tell(connection, frame.spec, frame, session);
+  if (full !== undefined) return deliverWhenRoom(connection, full, frame, session);
+  if (frame.spec?.run !== undefined) feedRuns(connection, frame.spec, frame, session);
   return undefined;
 }
 
-async function wait(
+async function deliverWhenRoom(
   connection: Connection,
   full: Queue<EventFrame>[],
   frame: EventFrame,
@@ -203,21 +203,21 @@ async function wait(
 ): Promise<void> {
   connection.isBlocked = true;
   for (const queue of full) {
-    do await queue.room(frame.size);
+    do await queue.waitForRoom(frame.size);
     while (queue.push(frame) === "full");
   }
   connection.isBlocked = false;
-  if (frame.spec !== undefined) tell(connection, frame.spec, frame, session);
+  if (frame.spec !== undefined) feedRuns(connection, frame.spec, frame, session);
 }
 
-function tell(connection: Connection, spec: EventSpec, frame: EventFrame, session: string | undefined): void {
-  const input = effect(spec, frame.body);
+function feedRuns(connection: Connection, spec: EventSpec, frame: EventFrame, session: string | undefined): void {
+  const input = runInput(spec, frame.body);
   if (input === undefined) return;
-  if (spec.run === "may_end" || spec.run === "ends") connection.runs.note(session, frame);
+  if (spec.run === "may_end" || spec.run === "ends") connection.runs.recordLast(session, frame);
   connection.runs.feedAll(session, input);
 }
 
-function effect({ run, member = "" }: EventSpec, body: JsonObject): Input | undefined {
+function runInput({ run, member = "" }: EventSpec, body: JsonObject): Input | undefined {
   switch (run) {
     case "may_end_unless":
       return body[member] === true ? "holds" : "may_end";
@@ -232,7 +232,7 @@ function effect({ run, member = "" }: EventSpec, body: JsonObject): Input | unde
 }
 
 /** Routes a response to its call. */
-function answer(
+function settleResponse(
   connection: Connection,
   id: JsonValue | undefined,
   command: string | undefined,
@@ -255,45 +255,45 @@ function answer(
   if (settled === undefined) {
     // A failure after the acknowledgement belongs to the run of the command.
     const run = key === undefined || success ? undefined : runs.of(key);
-    if (run !== undefined) runs.fail(run, new RefusedError(refused(spec, command, command, frame["error"], false)));
+    if (run !== undefined) runs.fail(run, new RefusedError(rejectionOf(spec, command, command, frame["error"], false)));
     else connection.tap.diagnostic({ kind: "unmatched_answer", id: key, command });
     return;
   }
   const role = row(spec.commands, settled.command)?.run;
   const run = role === "starts" ? runs.of(settled.id) : undefined;
   if (success) {
-    connection.lookAtAnswer(settled.command, frame["data"]);
+    connection.observeResponse(settled.command, frame["data"]);
     // Real agents omit the closing events of a replaced run, so its state is queried.
     if (role === "replaces" && connection.runEnd.barrier) runs.feedAll(undefined, "replaced");
-    if (role === "stops") runs.stop(settled.session);
+    if (role === "stops") runs.abortAcknowledged(settled.session);
     if (run !== undefined) runs.feed(run, "answered");
     let data: JsonValue | undefined;
-    let misfit: Misfit | undefined;
+    let mismatch: TypeMismatch | undefined;
     try {
       data = dataOf(frame);
-      misfit = fits(connection, "answer", settled.command, data);
+      mismatch = validateValue(connection, "answer", settled.command, data);
     } catch (error) {
-      return settled.waiter.failed(error);
+      return settled.waiter.reject(error);
     }
-    if (misfit === undefined) return settled.waiter.answered(data);
-    const message = `the answer to \`${settled.command}\` does not fit its declaration: ${misfitText(misfit)}`;
-    return settled.waiter.failed(new DecodeError(message, line));
+    if (mismatch === undefined) return settled.waiter.resolve(data);
+    const message = `the answer to \`${settled.command}\` does not fit its declaration: ${mismatchText(mismatch)}`;
+    return settled.waiter.reject(new DecodeError(message, line));
   }
   const named = settled.attributed ? settled.command : (command ?? settled.command);
-  const refusal = new RefusedError(refused(spec, command, named, frame["error"], settled.attributed));
-  const error = connection.failureOf(settled.command, refusal);
+  const rejection = new RefusedError(rejectionOf(spec, command, named, frame["error"], settled.attributed));
+  const error = connection.failureOf(settled.command, rejection);
   if (run !== undefined) runs.fail(run, error);
-  settled.waiter.failed(error);
+  settled.waiter.reject(error);
 }
 
 /** Builds the error of a rejection. `named` is the command in the response, `command` the rejected one. */
-function refused(
+function rejectionOf(
   spec: Spec<AnyTypes>,
   named: string | undefined,
   command: string | undefined,
   error: JsonValue | undefined,
   attributed: boolean,
-): Refused {
+): Rejection {
   const isObject = typeof error === "object" && error !== null && !Array.isArray(error);
   const object: JsonObject = isObject ? error : { message: error ?? null };
   const data = object["data"];

@@ -3,7 +3,7 @@
 import type { Broadcast } from "../broadcast.js";
 import type { EventFrame } from "../event.js";
 import type { JsonValue } from "../generated/types.js";
-import { Standing, type Verdict } from "../outcome.js";
+import { OutcomeTracker, type RunOutcome } from "../outcome.js";
 import { RefusedError, type RunFailedError } from "../error.js";
 import type { Meter } from "../run_limits.js";
 import { type EndedBy, type Input, RunTracker } from "../run_tracker.js";
@@ -12,22 +12,22 @@ import { later } from "../timer.js";
 import type { ConnectionCore, Waiter } from "./core.js";
 
 /** Internal result of a run. */
-export interface RunEnded {
+export interface RunCompletion {
   readonly by: EndedBy;
   /** Last event that may end the run. */
   readonly last: EventFrame | undefined;
   /** `false` if the agent did not confirm the end in time. */
   readonly confirmed: boolean;
   /** Outcome of the run. */
-  readonly verdict: Verdict;
+  readonly outcome: RunOutcome;
 }
 
 /** Run in progress. */
 export class RunSlot {
   readonly tracker: RunTracker;
   /** Outcome so far. */
-  readonly standing = new Standing();
-  readonly ended: Promise<RunEnded>;
+  readonly outcomeTracker = new OutcomeTracker();
+  readonly ended: Promise<RunCompletion>;
   last: EventFrame | undefined;
   timer: ReturnType<typeof setTimeout> | undefined;
   /** Error at the end of the run, after its signal has aborted it. */
@@ -37,10 +37,10 @@ export class RunSlot {
   /** Error of the limit that the run has reached. */
   limit: RunFailedError | undefined;
   /** Number of unanswered queries of the state. */
-  asked = 0;
+  pendingQueries = 0;
   /** `true` if the last query of the state was answered, or no query was sent. */
   confirmed = true;
-  #resolve: (ended: RunEnded) => void = () => undefined;
+  #resolve: (ended: RunCompletion) => void = () => undefined;
   #reject: (error: unknown) => void = () => undefined;
 
   constructor(
@@ -59,17 +59,17 @@ export class RunSlot {
   }
 
   /** Returns `true` if events of that session belong to the run. */
-  hears(session: string | undefined): boolean {
+  matchesSession(session: string | undefined): boolean {
     return this.session === undefined || session === undefined || this.session === session;
   }
 
   finish(by: EndedBy): void {
     if (this.failure !== undefined) return this.fail(this.failure.error);
     clearTimeout(this.timer);
-    const verdict = this.limit ?? (by === "handled" ? "done" : this.standing.verdict());
+    const outcome = this.limit ?? (by === "handled" ? "done" : this.outcomeTracker.outcome());
     const confirmed = this.confirmed && this.tracker.isCertain && by !== "idle";
-    this.#resolve({ by, last: this.last, confirmed, verdict });
-    this.events.close(verdict instanceof Error ? verdict : undefined);
+    this.#resolve({ by, last: this.last, confirmed, outcome });
+    this.events.close(outcome instanceof Error ? outcome : undefined);
   }
 
   /**
@@ -79,8 +79,8 @@ export class RunSlot {
   fail(error: unknown): void {
     clearTimeout(this.timer);
     if (this.limit !== undefined && error instanceof RefusedError) return this.finish("answer");
-    if (this.failure === undefined && error instanceof RefusedError && error.failure === undefined && this.tracker.hasBegun) {
-      this.standing.refuse(error.message, error.code === undefined ? undefined : String(error.code));
+    if (this.failure === undefined && error instanceof RefusedError && error.failure === undefined && this.tracker.hasStarted) {
+      this.outcomeTracker.reject(error.message, error.code === undefined ? undefined : String(error.code));
       return this.finish("answer");
     }
     this.#reject(error);
@@ -130,13 +130,13 @@ export class Runs {
   }
 
   /** Records a possible last event for the runs of its session. */
-  note(session: string | undefined, event: EventFrame): void {
-    for (const slot of this.#slots) if (slot.hears(session)) slot.last = event;
+  recordLast(session: string | undefined, event: EventFrame): void {
+    for (const slot of this.#slots) if (slot.matchesSession(session)) slot.last = event;
   }
 
   /** Feeds an input to all runs of a session. */
   feedAll(session: string | undefined, input: Input): void {
-    for (const slot of this.#slots) if (slot.hears(session)) this.feed(slot, input);
+    for (const slot of this.#slots) if (slot.matchesSession(session)) this.feed(slot, input);
   }
 
   /** Feeds an input to one run and executes the resulting action. */
@@ -152,7 +152,7 @@ export class Runs {
         slot.timer = setTimeout(() => this.feed(slot, "elapsed"), action.after);
         break;
       case "state":
-        this.#ask(slot, input === "lost");
+        this.#queryState(slot, input === "lost");
         break;
       case undefined:
     }
@@ -178,19 +178,19 @@ export class Runs {
   }
 
   /** Updates the outcome of all runs of a session by an event. */
-  tell(session: string | undefined, { type, spec, body }: EventFrame): void {
+  observe(session: string | undefined, { type, spec, body }: EventFrame): void {
     for (const slot of this.#slots) {
-      if (!slot.hears(session)) continue;
-      slot.meter?.hear(type, body);
-      if (spec?.outcome !== undefined) slot.standing.hear(spec.outcome, body);
+      if (!slot.matchesSession(session)) continue;
+      slot.meter?.observe(type, body);
+      if (spec?.outcome !== undefined) slot.outcomeTracker.observe(spec.outcome, body);
       // A successful end without further information may belong to earlier work.
-      if ((spec?.run !== "may_end" && spec?.run !== "ends") || slot.standing.isAmiss) slot.tracker.feed("heard");
+      if ((spec?.run !== "may_end" && spec?.run !== "ends") || slot.outcomeTracker.isUnsuccessful) slot.tracker.feed("heard");
     }
   }
 
   /** Records that the agent has acknowledged an abort in a session. */
-  stop(session: string | undefined): void {
-    for (const slot of this.#slots) if (slot.hears(session)) slot.standing.stop();
+  abortAcknowledged(session: string | undefined): void {
+    for (const slot of this.#slots) if (slot.matchesSession(session)) slot.outcomeTracker.abortAcknowledged();
     this.feedAll(session, "stopped");
   }
 
@@ -198,22 +198,22 @@ export class Runs {
    * Queries the state of the agent, with a time limit: a mute agent must not keep a run open forever. `isLost` is
    * `true` just after a lost line.
    */
-  #ask(slot: RunSlot, isLost: boolean): void {
+  #queryState(slot: RunSlot, isLost: boolean): void {
     const connection = this.#connection;
     const { barrier, state = barrier } = connection.runEnd;
     // A pending query suffices, because its response follows all earlier events; but the lost line may have been it.
-    if (state === undefined || connection.ended !== undefined || slot.asked > Number(isLost)) return;
-    slot.asked++;
+    if (state === undefined || connection.ended !== undefined || slot.pendingQueries > Number(isLost)) return;
+    slot.pendingQueries++;
     let limit: ReturnType<typeof later>;
-    const came = (input: Input): void => {
+    const settle = (input: Input): void => {
       clearTimeout(limit);
-      slot.asked--;
+      slot.pendingQueries--;
       // Another question may still have an answer.
-      if (input === "no_state" && slot.asked > 0) return;
+      if (input === "no_state" && slot.pendingQueries > 0) return;
       slot.confirmed = input !== "no_state";
       this.feed(slot, input);
     };
-    const waiter: Waiter = { answered: (data) => came(busy(data, state)), failed: () => came("no_state") };
+    const waiter: Waiter = { resolve: (data) => settle(stateInput(data, state)), reject: () => settle("no_state") };
     clearTimeout(slot.timer);
     try {
       // The response always carries an id, because this command has no documented failure.
@@ -221,15 +221,15 @@ export class Runs {
       const params = session === undefined || slot.session === undefined ? {} : { [session]: slot.session };
       const id = connection.send(state.command, params, waiter, undefined, true);
       limit = later(Math.min(state.limit, connection.settings.timeout || Infinity), () =>
-        connection.pending.abandon(id)?.failed(undefined),
+        connection.pending.abandon(id)?.reject(undefined),
       );
     } catch {
-      came("no_state");
+      settle("no_state");
     }
   }
 }
 
-function busy(data: JsonValue | undefined, { busy, idle }: StateCommand): Input {
+function stateInput(data: JsonValue | undefined, { busy, idle }: StateCommand): Input {
   const value = typeof data === "object" && data !== null && !Array.isArray(data) ? data[busy] : undefined;
   if (idle !== undefined) return typeof value !== "string" ? "no_state" : value === idle ? "idle" : "busy";
   return value === true ? "busy" : value === false ? "idle" : "no_state";

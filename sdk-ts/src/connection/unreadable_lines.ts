@@ -3,8 +3,8 @@
  */
 
 import { DecodeError } from "../error.js";
+import { readHeader } from "../frame_header.js";
 import type { JsonValue } from "../generated/types.js";
-import { glance } from "../glance.js";
 import { row } from "../spec.js";
 import type { Connection } from "./connection.js";
 
@@ -27,7 +27,7 @@ export function failOtherId(connection: Connection, id: JsonValue, command: stri
   const text = typeof id === "string" ? id : JSON.stringify(id);
   // A text in place of a number may be the id of another client's call.
   const isOne = spec.framing === "json-rpc" ? typeof id !== "string" : command !== undefined;
-  const key = pending.waits(text) ? text : isOne ? pending.only(command) : undefined;
+  const key = pending.isPending(text) ? text : isOne ? pending.only(command) : undefined;
   return key !== undefined && failCall(connection, key, `its id is ${text}, of another JSON type than the id that was sent`, line);
 }
 
@@ -39,13 +39,13 @@ function failCall(connection: Connection, key: string, reason: string, line: str
   const error = new DecodeError(`the answer to \`${settled.command}\` cannot be read: ${reason}`, line);
   const run = row(spec.commands, settled.command)?.run === "starts" ? runs.of(settled.id) : undefined;
   if (run !== undefined) runs.fail(run, error);
-  settled.waiter.failed(error);
+  settled.waiter.reject(error);
   return true;
 }
 
 /** Handles an unreadable line, of which `text` is at least the beginning. */
-export function lostLine(connection: Connection, text: string, reason: string): void {
-  const { id: raw, type, method } = glance(text);
+export function handleUnreadableLine(connection: Connection, text: string, reason: string): void {
+  const { id: raw, type, method } = readHeader(text);
   const isAnswer = connection.spec.framing === "json-rpc" ? method === undefined : type === '"response"';
   if (isAnswer && raw !== undefined) {
     let id: JsonValue | undefined;
@@ -57,7 +57,7 @@ export function lostLine(connection: Connection, text: string, reason: string): 
     const key = id === undefined ? undefined : keyOf(connection, id);
     // A line that begins with other text may be a log that quotes an answer which comes later.
     if (!/^\s*\{/.test(text)) {
-      if (key !== undefined && connection.pending.waits(key)) {
+      if (key !== undefined && connection.pending.isPending(key)) {
         const timer: unknown = setTimeout(() => failCall(connection, key, reason, text), ANSWER_WITHIN);
         // A program that waits for nothing else ends; a browser's timers are numbers.
         (timer as { unref?(): void }).unref?.();

@@ -1,20 +1,20 @@
 /** Validation of the frames of a connection. */
 
 import type { JsonValue } from "../generated/types.js";
-import { type Checked, type Misfit, misfitText } from "../validation.js";
+import { type TypeMismatch, type ValidationTarget, mismatchText } from "../validation.js";
 import type { ConnectionCore } from "./core.js";
 
 /** Returns the mismatch of a value if validation is enabled, and reports it to the tap. */
-export function fits(
+export function validateValue(
   connection: ConnectionCore,
-  what: Checked,
+  what: ValidationTarget,
   name: string,
   value: JsonValue | undefined,
-): Misfit | undefined {
-  const misfit = connection.settings.validate?.(connection.spec, what, name, value);
-  if (misfit !== undefined) {
-    const message = misfitText(misfit);
+): TypeMismatch | undefined {
+  const mismatch = connection.settings.validate?.(connection.spec, what, name, value);
+  if (mismatch !== undefined) {
+    const message = mismatchText(mismatch);
     connection.tap.diagnostic({ kind: "invalid", what, name, message });
   }
-  return misfit;
+  return mismatch;
 }

@@ -24,21 +24,21 @@ export class Writer {
   constructor(connection: ConnectionCore, writable: WritableStream<Uint8Array>) {
     this.#connection = connection;
     this.#writer = writable.getWriter();
-    this.#writer.closed.catch((error: unknown) => this.#broken(error));
+    this.#writer.closed.catch((error: unknown) => this.#onError(error));
   }
 
   /**
    * Fails with a {@link StalledError} if too much output waits, because the agent does not read its input.
    */
-  admit(command: string): void {
+  checkCapacity(command: string): void {
     if (this.#unwritten > (this.#connection.settings.queueBytes ?? DEFAULT_QUEUE_BYTES)) throw new StalledError(command, 0);
   }
 
   /**
-   * Sends a line without a line feed. `written` is called after the line is written, and never if the write
+   * Sends a line without a line feed. `onWritten` is called after the line is written, and never if the write
    * fails.
    */
-  write(line: string, written?: () => void): void {
+  write(line: string, onWritten?: () => void): void {
     if (this.#ending !== undefined) return;
     this.#connection.tap.frame("sent", line);
     this.#connection.settings.watch?.("sent", line);
@@ -46,14 +46,14 @@ export class Writer {
     this.#writer.write(this.#encoder.encode(`${line}\n`)).then(
       () => {
         this.#unwritten -= line.length;
-        written?.();
+        onWritten?.();
       },
-      (error: unknown) => this.#broken(error),
+      (error: unknown) => this.#onError(error),
     );
   }
 
   /** Like `write`. Resolves when the line is written, and fails with the termination. */
-  written(line: string): Promise<void> {
+  writeAndFlush(line: string): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.add(reject);
       this.write(line, () => {
@@ -83,7 +83,7 @@ export class Writer {
     this.#writer.abort().catch(() => undefined);
   }
 
-  #broken(cause: unknown): void {
+  #onError(cause: unknown): void {
     this.#ending ??= Promise.resolve();
     if (this.#connection.ended !== undefined) return;
     // The end of the peer also appears at its output, with a better reason.

@@ -1,13 +1,13 @@
 /** Output of a service's methods: events, questions, and the response to their command. */
 
+import { readHeader } from "../frame_header.js";
 import type { JsonObject } from "../generated/types.js";
-import { glance } from "../glance.js";
 import { stringify } from "../json.js";
 import { type AnyTypes, type DataOf, type EventOf, isAnswer, row } from "../spec.js";
 import { pause, within } from "../timer.js";
 import { dialogLine, eventLine } from "./lines.js";
 import type { Outbox } from "./outbox.js";
-import type { Serving } from "./spec.js";
+import type { ServeSpec } from "./spec.js";
 
 /** Parameters of a dialog. */
 export type DialogParams<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["params"];
@@ -16,7 +16,7 @@ export type DialogParams<T extends AnyTypes, K extends keyof T["dialogs"]> = T["
 export type DialogAnswer<T extends AnyTypes, K extends keyof T["dialogs"]> = T["dialogs"][K]["answer"] | undefined;
 
 /** Parses the raw value of a member; `undefined` if it is no JSON. */
-function unquoted(raw: string): unknown {
+function parseRaw(raw: string): unknown {
   try {
     return JSON.parse(raw);
   } catch {
@@ -29,11 +29,11 @@ type Questions = Map<string, (answer: JsonObject | undefined) => void>;
 
 /** Sender of events and questions to the client. */
 export class Emitter<T extends AnyTypes> {
-  protected readonly serving: Serving<T>;
+  protected readonly serving: ServeSpec<T>;
   protected readonly outbox: Outbox;
   readonly #questions: Questions;
 
-  constructor(serving: Serving<T>, outbox: Outbox, questions: Questions = new Map()) {
+  constructor(serving: ServeSpec<T>, outbox: Outbox, questions: Questions = new Map()) {
     this.serving = serving;
     this.outbox = outbox;
     this.#questions = questions;
@@ -93,9 +93,9 @@ export class Emitter<T extends AnyTypes> {
   failQuestion(text: string, isSkipped: boolean): void {
     if (!/^\s*\{/.test(text)) return;
     const { spec } = this.serving;
-    const { id, type, method } = glance(text);
-    if (spec.framing === "json-rpc" ? method !== undefined : type !== undefined && !isAnswer(spec, unquoted(type))) return;
-    const key = id !== undefined ? unquoted(id) : isSkipped ? [...this.#questions.keys()][0] : undefined;
+    const { id, type, method } = readHeader(text);
+    if (spec.framing === "json-rpc" ? method !== undefined : type !== undefined && !isAnswer(spec, parseRaw(type))) return;
+    const key = id !== undefined ? parseRaw(id) : isSkipped ? [...this.#questions.keys()][0] : undefined;
     if (typeof key === "string") this.#questions.get(key)?.(undefined);
   }
 
@@ -111,7 +111,7 @@ export class Emitter<T extends AnyTypes> {
   }
 
   protected async sendEvent(line: string): Promise<void> {
-    await this.outbox.room();
+    await this.outbox.waitForRoom();
     this.outbox.push(line);
   }
 
@@ -137,11 +137,11 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
   readonly #respond: (data: unknown) => void;
   #isAnswered = false;
   /** Lines that wait for the response, and their length; `undefined` if no wait is needed. */
-  #held: string[] | undefined;
-  #heldLength = 0;
+  #deferred: string[] | undefined;
+  #deferredLength = 0;
 
   constructor(
-    serving: Serving<T>,
+    serving: ServeSpec<T>,
     outbox: Outbox,
     questions: Questions,
     command: string,
@@ -152,7 +152,7 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
     this.command = command;
     this.id = id;
     this.#respond = respond;
-    if (row(serving.spec.commands, command)?.answer === "accepted") this.#held = [];
+    if (row(serving.spec.commands, command)?.answer === "accepted") this.#deferred = [];
   }
 
   /** `true` if the response was sent. */
@@ -173,29 +173,29 @@ export class Call<T extends AnyTypes, K extends keyof T["commands"] = keyof T["c
 
   /** Sends the lines that wait for the response. */
   release(): void {
-    const held = this.#held ?? [];
-    this.#held = undefined;
-    for (const line of held) this.outbox.push(line);
+    const deferred = this.#deferred ?? [];
+    this.#deferred = undefined;
+    for (const line of deferred) this.outbox.push(line);
   }
 
   protected override async sendEvent(line: string): Promise<void> {
-    if (!this.#holds(line)) await super.sendEvent(line);
+    if (!this.#defer(line)) await super.sendEvent(line);
   }
 
   protected override sendNotice(line: string): void {
-    if (!this.#holds(line)) super.sendNotice(line);
+    if (!this.#defer(line)) super.sendNotice(line);
   }
 
-  #holds(line: string): boolean {
-    this.#heldLength += line.length;
+  #defer(line: string): boolean {
+    this.#deferredLength += line.length;
     // A method that sends much and never answers must not exhaust the memory.
-    if (this.#heldLength > this.outbox.cap) this.release();
-    this.#held?.push(line);
-    return this.#held !== undefined;
+    if (this.#deferredLength > this.outbox.cap) this.release();
+    this.#deferred?.push(line);
+    return this.#deferred !== undefined;
   }
 
   /** Delays a question before the response by one turn, so that a concurrent response comes first. */
   protected override async beforeQuestion(): Promise<void> {
-    if (this.#held !== undefined) await pause(0);
+    if (this.#deferred !== undefined) await pause(0);
   }
 }

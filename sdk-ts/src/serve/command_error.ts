@@ -1,7 +1,7 @@
 import { AgentError } from "../error.js";
 
 /** Rejection of a command, thrown by a method of a service. */
-export class Refusal extends AgentError {
+export class CommandError extends AgentError {
   override readonly kind = "refused";
   /** JSON-RPC code; -32603 by default. */
   readonly code: number | undefined;
@@ -15,7 +15,7 @@ export class Refusal extends AgentError {
   }
 
   /** Returns the rejection of a command that this agent does not implement. */
-  static notAvailable(command: string): Refusal {
-    return new Refusal(`\`${command}\` is not available in this server`);
+  static notAvailable(command: string): CommandError {
+    return new CommandError(`\`${command}\` is not available in this server`);
   }
 }

@@ -6,9 +6,9 @@ import { shapes } from "../generated/shapes.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
 import { parseObject, rawMember, stringify } from "../json.js";
 import { type AnyTypes, type Spec, isAnswer, row } from "../spec.js";
-import { type Misfit, misfitText } from "../validation.js";
-import { Refusal } from "./refusal.js";
-import type { ServedCommand, Serving } from "./spec.js";
+import { type TypeMismatch, mismatchText } from "../validation.js";
+import { CommandError } from "./command_error.js";
+import type { ServeSpec, ServedCommand } from "./spec.js";
 
 const PARSE_ERROR = -32700;
 const INVALID_REQUEST = -32600;
@@ -17,7 +17,7 @@ const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
 /** Action for a line. Ids are raw JSON. */
-export type Line =
+export type LineAction =
   | { readonly kind: "ignored" }
   /** Response to send. */
   | { readonly kind: "answer"; readonly line: string; readonly isUnreadable?: true }
@@ -31,14 +31,14 @@ export type Line =
       readonly params: JsonObject;
     };
 
-const IGNORED: Line = { kind: "ignored" };
+const IGNORED: LineAction = { kind: "ignored" };
 
-function back(line: string): Line {
+function respond(line: string): LineAction {
   return { kind: "answer", line };
 }
 
 /** Decodes a line. */
-export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string): Line {
+export function readLine<T extends AnyTypes>(serving: ServeSpec<T>, text: string): LineAction {
   const { spec } = serving;
   const flat = spec.framing !== "json-rpc";
   let frame: JsonObject;
@@ -48,10 +48,10 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     if (text.trim() === "" && !serving.blankLineIsError) return IGNORED;
-    if (!flat && error.message.startsWith("expected an object, found")) return back(invalidRequest(error.message));
-    return { kind: "answer", line: unreadable(serving, error.message), isUnreadable: true };
+    if (!flat && error.message.startsWith("expected an object, found")) return respond(invalidRequest(error.message));
+    return { kind: "answer", line: parseErrorLine(serving, error.message), isUnreadable: true };
   }
-  if (!flat && frame["jsonrpc"] !== "2.0") return back(invalidRequest("its `jsonrpc` is not \"2.0\""));
+  if (!flat && frame["jsonrpc"] !== "2.0") return respond(invalidRequest("its `jsonrpc` is not \"2.0\""));
   const id = frame["id"] === undefined ? undefined : rawMember(text, "id", frame["id"]);
   const name = frame[flat ? "type" : "method"];
   const answers = flat
@@ -61,23 +61,23 @@ export function readLine<T extends AnyTypes>(serving: Serving<T>, text: string):
     const members = flat ? frame : object(frame["result"]);
     return typeof frame["id"] === "string" ? { kind: "question", id: frame["id"], members } : IGNORED;
   }
-  if (typeof name !== "string") return back(nameless(serving, id, name));
+  if (typeof name !== "string") return respond(missingCommand(serving, id, name));
   const command = row(serving.commands, name);
   if (command === undefined) {
     // A JSON-RPC notification never receives a response.
-    return id === undefined && !flat ? IGNORED : back(unknown(serving, id, name));
+    return id === undefined && !flat ? IGNORED : respond(unknownCommand(serving, id, name));
   }
   if (id === undefined && !flat) return IGNORED;
-  const params = flat ? withoutEnvelope(frame) : given(command, frame["params"] ?? {});
-  const misfit = isObject(params) ? misfitOf(command, params) : { path: "params", message: "expected an object", outsideSet: false };
-  if (misfit !== undefined) {
-    const refusal = new Refusal(`Invalid parameters of \`${name}\`: ${misfitText(misfit)}`, { code: INVALID_PARAMS });
-    return back(refusalLine(serving, id, name, refusal, misfit.outsideSet ? "outside-set" : "parameters"));
+  const params = flat ? withoutEnvelope(frame) : normalizeParams(command, frame["params"] ?? {});
+  const mismatch = isObject(params) ? mismatchOf(command, params) : { path: "params", message: "expected an object", outsideSet: false };
+  if (mismatch !== undefined) {
+    const error = new CommandError(`Invalid parameters of \`${name}\`: ${mismatchText(mismatch)}`, { code: INVALID_PARAMS });
+    return respond(errorLine(serving, id, name, error, mismatch.outsideSet ? "outside-set" : "parameters"));
   }
   return { kind: "command", id, name, command, params: params as JsonObject };
 }
 
-function misfitOf(command: ServedCommand, params: JsonObject): Misfit | undefined {
+function mismatchOf(command: ServedCommand, params: JsonObject): TypeMismatch | undefined {
   return command.params === undefined ? undefined : check(shapes, command.params, params);
 }
 
@@ -85,9 +85,9 @@ function misfitOf(command: ServedCommand, params: JsonObject): Misfit | undefine
  * Returns the parameters in JSON-RPC. A command without parameters ignores them, and null is equivalent to an
  * absent member.
  */
-function given(command: ServedCommand, params: JsonValue): JsonValue {
+function normalizeParams(command: ServedCommand, params: JsonValue): JsonValue {
   if (command.params === undefined) return {};
-  if (!isObject(params) || misfitOf(command, params) === undefined) return params;
+  if (!isObject(params) || mismatchOf(command, params) === undefined) return params;
   return Object.fromEntries(Object.entries(params).filter(([, value]) => value !== null));
 }
 
@@ -104,7 +104,7 @@ function object(value: JsonValue | undefined): JsonObject {
   return value !== undefined && isObject(value) ? value : {};
 }
 
-function unknown<T extends AnyTypes>(serving: Serving<T>, id: string | undefined, name: string): string {
+function unknownCommand<T extends AnyTypes>(serving: ServeSpec<T>, id: string | undefined, name: string): string {
   const text = serving.unknownCommandText.replace("{command}", () => name);
   const echoed = serving.unknownCommandEchoesId ? id : undefined;
   if (serving.spec.framing === "json-rpc") return rpcError(echoed, { code: METHOD_NOT_FOUND, message: text });
@@ -112,9 +112,9 @@ function unknown<T extends AnyTypes>(serving: Serving<T>, id: string | undefined
 }
 
 /** Returns the response to an object without a command. */
-function nameless<T extends AnyTypes>(serving: Serving<T>, id: string | undefined, name: JsonValue | undefined): string {
+function missingCommand<T extends AnyTypes>(serving: ServeSpec<T>, id: string | undefined, name: JsonValue | undefined): string {
   if (serving.spec.framing === "json-rpc") {
-    return name === undefined ? invalidRequest("it has no `method`") : unknown(serving, id, stringify(name));
+    return name === undefined ? invalidRequest("it has no `method`") : unknownCommand(serving, id, stringify(name));
   }
   const reason = name === undefined ? "`type` is missing" : `\`type\` is ${stringify(name)}, expected a string`;
   const echoed = serving.unknownCommandEchoesId ? id : undefined;
@@ -126,7 +126,7 @@ function invalidRequest(reason: string): string {
 }
 
 /** Returns the response to bytes that are not a frame. */
-export function unreadable<T extends AnyTypes>(serving: Serving<T>, reason: string): string {
+export function parseErrorLine<T extends AnyTypes>(serving: ServeSpec<T>, reason: string): string {
   if (serving.spec.framing === "json-rpc") {
     return rpcError(undefined, { code: PARSE_ERROR, message: "Parse error", data: reason });
   }
@@ -137,31 +137,31 @@ export function unreadable<T extends AnyTypes>(serving: Serving<T>, reason: stri
  * Origin of a failure: the handler, invalid parameters, or a value outside of a closed set. The last one
  * keeps command and id in every dialect.
  */
-export type Fault = "handler" | "parameters" | "outside-set";
+export type FailureOrigin = "handler" | "parameters" | "outside-set";
 
 /** Returns the response to a rejected command. */
-export function refusalLine<T extends AnyTypes>(
-  serving: Serving<T>,
+export function errorLine<T extends AnyTypes>(
+  serving: ServeSpec<T>,
   id: string | undefined,
   command: string,
-  refusal: Refusal,
-  fault: Fault = "handler",
+  error: CommandError,
+  origin: FailureOrigin = "handler",
 ): string {
   const { handlerFailure } = serving;
   if (handlerFailure === "json-rpc") {
-    const { message, data, code = INTERNAL_ERROR } = refusal;
+    const { message, data, code = INTERNAL_ERROR } = error;
     return rpcError(id, data === undefined ? { code, message } : { code, message, data });
   }
   const nameless =
     handlerFailure !== "own" &&
-    fault !== "outside-set" &&
-    !(fault === "handler" ? handlerFailure.except : handlerFailure.invalid).includes(command);
-  return nameless ? unreadable(serving, refusal.message) : failureLine(serving, id, command, refusal.message);
+    origin !== "outside-set" &&
+    !(origin === "handler" ? handlerFailure.except : handlerFailure.invalid).includes(command);
+  return nameless ? parseErrorLine(serving, error.message) : failureLine(serving, id, command, error.message);
 }
 
 /** Returns the response to a successful command. */
 export function successLine<T extends AnyTypes>(
-  serving: Serving<T>,
+  serving: ServeSpec<T>,
   id: string | undefined,
   command: string,
   data: unknown,
@@ -172,7 +172,7 @@ export function successLine<T extends AnyTypes>(
 }
 
 function failureLine<T extends AnyTypes>(
-  serving: Serving<T>,
+  serving: ServeSpec<T>,
   id: string | undefined,
   command: string,
   text: string,
@@ -185,7 +185,7 @@ function rpcError(id: string | undefined, error: object): string {
 }
 
 function responseHead<T extends AnyTypes>(
-  serving: Serving<T>,
+  serving: ServeSpec<T>,
   id: string | undefined,
   command: string,
   success: boolean,

@@ -41,7 +41,7 @@ export class Outbox {
   }
 
   /** Waits until there is room for more output. */
-  async room(): Promise<void> {
+  async waitForRoom(): Promise<void> {
     while (this.#waiting >= this.cap && !this.#isBroken) {
       await new Promise<void>((resolve) => this.#room.push(resolve));
     }

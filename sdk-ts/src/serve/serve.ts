@@ -4,9 +4,9 @@ import { Framer, type FramingError } from "../framing.js";
 import { type AnyTypes, row } from "../spec.js";
 import type { Transport } from "../transport.js";
 import { Emitter } from "./call.js";
-import { type Line, readLine, refusalLine, successLine, unreadable } from "./lines.js";
+import { CommandError } from "./command_error.js";
+import { type LineAction, errorLine, parseErrorLine, readLine, successLine } from "./lines.js";
 import { DEFAULT_OUTBOX_BYTES, Outbox } from "./outbox.js";
-import { Refusal } from "./refusal.js";
 import type { Method, Service } from "./service.js";
 
 /**
@@ -60,14 +60,14 @@ export async function serve<T extends AnyTypes>(
   server.emitter.dismissQuestions();
   if (end !== "end_of_input") {
     reader.cancel().catch(() => undefined);
-    await quietly(() => service.shutDown());
+    await ignoreErrors(() => service.shutDown());
   }
   await outbox.close();
   return end;
 }
 
 /** Runs a function whose failure cannot be reported to the client. */
-async function quietly(run: () => unknown): Promise<void> {
+async function ignoreErrors(run: () => unknown): Promise<void> {
   try {
     await run();
   } catch {
@@ -81,7 +81,7 @@ class Server<T extends AnyTypes> {
   readonly #outbox: Outbox;
   readonly #running = new Set<Promise<void>>();
   /** Work that waits for the session lane; `undefined` while the lane is idle. */
-  #session: (() => Promise<void>)[] | undefined;
+  #sessionQueue: (() => Promise<void>)[] | undefined;
 
   constructor(service: Service<T>, outbox: Outbox) {
     this.#service = service;
@@ -99,11 +99,11 @@ class Server<T extends AnyTypes> {
       line: (text: string): void => {
         const line = readLine(serving, text);
         if ("isUnreadable" in line) this.emitter.failQuestion(text, false);
-        this.#take(line);
+        this.#handleLine(line);
       },
-      fault: (error: FramingError): void => {
-        this.emitter.failQuestion(error.head, error.fault === "too_long");
-        this.#outbox.push(unreadable(serving, error.message));
+      error: (error: FramingError): void => {
+        this.emitter.failQuestion(error.head, error.reason === "too_long");
+        this.#outbox.push(parseErrorLine(serving, error.message));
       },
     };
     try {
@@ -114,12 +114,12 @@ class Server<T extends AnyTypes> {
     framer.finish(sink);
     // Questions can no longer be answered.
     this.emitter.dismissQuestions();
-    const last = quietly(() => (serving.finishes ? this.#service.waitUntilIdle() : this.#service.shutDown()));
+    const last = ignoreErrors(() => (serving.finishes ? this.#service.waitUntilIdle() : this.#service.shutDown()));
     while (this.#running.size > 0) await Promise.all(this.#running);
     await last;
   }
 
-  #take(line: Line): void {
+  #handleLine(line: LineAction): void {
     switch (line.kind) {
       case "ignored":
         return;
@@ -128,37 +128,37 @@ class Server<T extends AnyTypes> {
       case "question":
         return this.emitter.settleQuestion(line.id, line.members);
       case "command": {
-        const work = (): Promise<void> => this.#carryOut(line);
+        const work = (): Promise<void> => this.#execute(line);
         if (line.command.lane === "session") this.#queue(work);
-        else this.#begin(work());
+        else this.#track(work());
       }
     }
   }
 
-  #begin(work: Promise<void>): void {
+  #track(work: Promise<void>): void {
     const done = work.finally(() => this.#running.delete(done));
     this.#running.add(done);
   }
 
   /** Runs work of the session lane one at a time, in order of arrival. */
   #queue(work: () => Promise<void>): void {
-    if (this.#session !== undefined) {
-      this.#session.push(work);
+    if (this.#sessionQueue !== undefined) {
+      this.#sessionQueue.push(work);
       return;
     }
     const waiting: (() => Promise<void>)[] = [];
-    this.#session = waiting;
+    this.#sessionQueue = waiting;
     const first = work();
-    this.#begin(
+    this.#track(
       (async () => {
         await first;
         for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await next();
-        this.#session = undefined;
+        this.#sessionQueue = undefined;
       })(),
     );
   }
 
-  async #carryOut({ id, name, command, params }: Line & { kind: "command" }): Promise<void> {
+  async #execute({ id, name, command, params }: LineAction & { kind: "command" }): Promise<void> {
     const { serving } = this.#service;
     const acknowledged = row(serving.spec.commands, name)?.answer === "acknowledged";
     const call = this.emitter.forCall(name, id, (data) => this.#outbox.push(successLine(serving, id, name, data)));
@@ -166,14 +166,14 @@ class Server<T extends AnyTypes> {
     try {
       const methods = this.#service as unknown as Record<string, Method<T>>;
       const method = methods[command.name];
-      if (method === undefined) throw Refusal.notAvailable(name);
+      if (method === undefined) throw CommandError.notAvailable(name);
       const data = await method.call(this.#service, params, call);
       call.answer(...([data] as never));
     } catch (error) {
-      const refusal =
-        error instanceof Refusal ? error : new Refusal(error instanceof Error ? error.message : String(error));
+      const commandError =
+        error instanceof CommandError ? error : new CommandError(error instanceof Error ? error.message : String(error));
       // A second response belongs to no command, unless the dialect has late failures.
-      if (!call.isAnswered || acknowledged) this.#outbox.push(refusalLine(serving, id, name, refusal));
+      if (!call.isAnswered || acknowledged) this.#outbox.push(errorLine(serving, id, name, commandError));
     }
     call.release();
   }

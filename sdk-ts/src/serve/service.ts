@@ -1,9 +1,9 @@
 import type { AnyTypes } from "../spec.js";
 import type { Call } from "./call.js";
-import type { Serving } from "./spec.js";
+import type { ServeSpec } from "./spec.js";
 
 export { type Call, type Emitter } from "./call.js";
-export { Refusal } from "./refusal.js";
+export { CommandError } from "./command_error.js";
 
 /** Data of a response, or a promise of it. */
 export type Answer<R> = R | Promise<R>;
@@ -13,7 +13,7 @@ export type Method<T extends AnyTypes> = (params: object, call: Call<T>) => unkn
 
 /** Base of agents. Each dialect has its own class, with a method for every command. */
 export abstract class Service<T extends AnyTypes> {
-  abstract readonly serving: Serving<T>;
+  abstract readonly serving: ServeSpec<T>;
 
   /**
    * Stops all running work. Called when the output breaks, and at the end of the input if the dialect

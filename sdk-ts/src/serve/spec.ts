@@ -11,7 +11,7 @@ export interface ServedCommand {
 }
 
 /** Edges of a dialect, for its agents. */
-export interface Serving<T extends AnyTypes = AnyTypes> {
+export interface ServeSpec<T extends AnyTypes = AnyTypes> {
   readonly spec: Spec<T>;
   /** `true` if the response to an unknown command carries its id. */
   readonly unknownCommandEchoesId: boolean;

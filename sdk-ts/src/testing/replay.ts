@@ -46,26 +46,26 @@ export async function replay(
     if (!("dir" in record)) continue;
     const line = recordedLine(record);
     if (record.dir === "c2s" && line !== undefined) {
-      await player.hear(line);
+      await player.expectCommand(line);
     } else if (record.dir === "s2c" && line !== undefined) {
       const { speed } = options;
       if (speed !== undefined && before !== undefined) await pause(Math.max(0, (record.t ?? 0) - before) / speed);
-      await player.say(line);
+      await player.sendRecorded(line);
     } else if (record.dir === "ctl" && record.event === "exit") {
       // An agent that ended during its work ends here.
-      if (endsAtWork(spec, records)) return player.end();
+      if (endsDuringRun(spec, records)) return player.end();
       break;
     }
     before = record.t;
   }
   // Further commands of the client are answered until it closes its end.
-  for (let line = await player.next(); line !== undefined; line = await player.next()) await player.improvise(line);
+  for (let line = await player.next(); line !== undefined; line = await player.next()) await player.answerUnrecorded(line);
   await player.end();
 }
 
 /** Returns `true` if the last event with an effect on a run shows that the run continues. */
-export function endsAtWork(spec: Spec<AnyTypes>, records: readonly TranscriptRecord[]): boolean {
-  let works = false;
+export function endsDuringRun(spec: Spec<AnyTypes>, records: readonly TranscriptRecord[]): boolean {
+  let isRunning = false;
   for (const record of records) {
     const line = "dir" in record && record.dir === "s2c" ? recordedLine(record) : undefined;
     const frame = line === undefined ? undefined : object(line);
@@ -73,12 +73,12 @@ export function endsAtWork(spec: Spec<AnyTypes>, records: readonly TranscriptRec
     try {
       const routed = route(spec, frame, line);
       const run = routed.kind === "event" ? row(spec.events, routed.type)?.run : undefined;
-      if (run !== undefined) works = run === "begins" || run.startsWith("holds");
+      if (run !== undefined) isRunning = run === "begins" || run.startsWith("holds");
     } catch {
       // Other text has no effect.
     }
   }
-  return works;
+  return isRunning;
 }
 
 function object(line: string): JsonObject | undefined {
@@ -95,7 +95,7 @@ class Player {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #framer = new Framer();
-  readonly #heard: string[] = [];
+  readonly #received: string[] = [];
   /** Ids of this client by the ids of the transcript, with their commands. */
   readonly #ids = new Map<string, { id: JsonValue | undefined; command: string | undefined }>();
   /** Commands of the transcript without an id, with the ids that this client used. */
@@ -113,34 +113,34 @@ class Player {
 
   /** Returns the client's next line; `undefined` when the client has closed its end. */
   async next(): Promise<string | undefined> {
-    const sink = { line: (text: string): void => void this.#heard.push(text), fault: (): void => undefined };
-    while (this.#heard.length === 0) {
+    const sink = { line: (text: string): void => void this.#received.push(text), error: (): void => undefined };
+    while (this.#received.length === 0) {
       const { done, value } = await this.#reader.read();
       if (!done) this.#framer.push(value, sink);
       else if (!this.#framer.finish(sink)) return undefined;
     }
-    return this.#heard.shift();
+    return this.#received.shift();
   }
 
   /** Waits until the client sends the expected frame. */
-  async hear(expected: string): Promise<void> {
+  async expectCommand(expected: string): Promise<void> {
     const frame = object(expected);
     const name = this.#nameOf(frame);
     for (;;) {
       const line = await this.next();
       if (line === undefined) throw new Error(`the client closed the connection; the transcript expects ${name ?? expected}`);
-      const said = object(line);
-      if (this.#nameOf(said) === name) {
-        if (frame?.["id"] !== undefined) this.#ids.set(JSON.stringify(frame["id"]), { id: said?.["id"], command: name });
-        else if (name !== undefined) this.#anonymous.push({ command: name, id: said?.["id"] });
+      const sent = object(line);
+      if (this.#nameOf(sent) === name) {
+        if (frame?.["id"] !== undefined) this.#ids.set(JSON.stringify(frame["id"]), { id: sent?.["id"], command: name });
+        else if (name !== undefined) this.#anonymous.push({ command: name, id: sent?.["id"] });
         return;
       }
-      await this.improvise(line, name);
+      await this.answerUnrecorded(line, name);
     }
   }
 
   /** Sends a line of the recorded agent with the client's ids. */
-  async say(line: string): Promise<void> {
+  async sendRecorded(line: string): Promise<void> {
     const frame = object(line);
     if (frame === undefined || !(frame["type"] === "response" || "result" in frame || "error" in frame)) {
       return this.#write(line);
@@ -158,12 +158,12 @@ class Player {
    * Answers a command that the transcript does not have here; the transcript has `expected`
    * instead.
    */
-  async improvise(line: string, expected?: string): Promise<void> {
-    const said = object(line);
-    const name = this.#nameOf(said);
+  async answerUnrecorded(line: string, expected?: string): Promise<void> {
+    const sent = object(line);
+    const name = this.#nameOf(sent);
     if (name === undefined || isAnswer(this.#spec, name)) return;
     const last = this.#last.get(name);
-    if (last === undefined) return this.#write(this.#unrecorded(name, said?.["id"], expected));
+    if (last === undefined) return this.#write(this.#unrecorded(name, sent?.["id"], expected));
     const answer: JsonObject = structuredClone(last);
     const { barrier } = this.#spec.runEnd;
     const { data } = answer;
@@ -172,7 +172,7 @@ class Player {
       // follow this response only if the recorded agent sent them later.
       data[barrier.busy] = false;
     }
-    await this.#write(withId(answer, said?.["id"]));
+    await this.#write(withId(answer, sent?.["id"]));
   }
 
   /** Returns the failure for a command without a recorded response. */

@@ -23,7 +23,7 @@ export function readPartial(text: string): JsonValue | undefined {
   /** End of the last complete value, and the text that closes the brackets at that point. */
   let end = 0;
   let close = "";
-  const whole = (at: number, quote = ""): void => {
+  const markComplete = (at: number, quote = ""): void => {
     end = at;
     close = quote + [...closers].reverse().join("");
   };
@@ -31,17 +31,17 @@ export function readPartial(text: string): JsonValue | undefined {
   while (place < text.length) {
     const letter = text[place] as string;
     if (letter === '"') {
-      const { next, safe, isOver } = stringAt(text, place);
-      if (isOver && !isName) whole(next);
-      else if (!isOver && !isName) whole(safe, '"');
+      const { next, safe, isComplete } = stringAt(text, place);
+      if (isComplete && !isName) markComplete(next);
+      else if (!isComplete && !isName) markComplete(safe, '"');
       place = next;
     } else if (letter === "{" || letter === "[") {
       closers.push(letter === "{" ? "}" : "]");
       isName = letter === "{";
-      whole(++place);
+      markComplete(++place);
     } else if (letter === "}" || letter === "]") {
       closers.pop();
-      whole(++place);
+      markComplete(++place);
     } else if (letter === "," || letter === ":") {
       isName = letter === "," && closers.at(-1) === "}";
       place += 1;
@@ -50,7 +50,7 @@ export function readPartial(text: string): JsonValue | undefined {
     } else {
       const next = wordEnd(text, place);
       // A literal at the end may be incomplete.
-      if (next < text.length || parsed(text.slice(place)) !== undefined) whole(next);
+      if (next < text.length || parsed(text.slice(place)) !== undefined) markComplete(next);
       place = next;
     }
   }
@@ -61,16 +61,16 @@ const SPACES = " \t\n\r";
 const DELIMITERS = `${SPACES},:"{}[]`;
 
 /** Returns the string at a position: its end, the end of its readable part, and its completeness. */
-function stringAt(text: string, begin: number): { next: number; safe: number; isOver: boolean } {
+function stringAt(text: string, begin: number): { next: number; safe: number; isComplete: boolean } {
   let place = begin + 1;
   let safe = place;
   while (place < text.length) {
-    if (text[place] === '"') return { next: place + 1, safe: place, isOver: true };
+    if (text[place] === '"') return { next: place + 1, safe: place, isComplete: true };
     if (text[place] !== "\\") place += 1;
     else place += text[place + 1] === "u" ? 6 : 2;
     if (place <= text.length) safe = place;
   }
-  return { next: text.length, safe, isOver: false };
+  return { next: text.length, safe, isComplete: false };
 }
 
 function wordEnd(text: string, begin: number): number {

@@ -13,7 +13,7 @@ export interface Conversation {
    */
   readonly complete: boolean;
   /** User input outside of the conversation, including the queues. */
-  readonly waiting: readonly Waiting[];
+  readonly waiting: readonly PendingInput[];
   readonly run: Run;
   /** Tokens and cost of the whole session, as far as frames reported them. */
   readonly usage: Usage;
@@ -47,7 +47,7 @@ export interface Conversation {
   /** Subagents. */
   readonly tasks: readonly Task[];
   /** Private state of the fold. */
-  readonly internal: Internal;
+  readonly internal: FoldState;
 }
 
 /** Message of the conversation. */
@@ -151,7 +151,7 @@ export interface Run {
 }
 
 /** User input that has not entered the conversation. */
-export interface Waiting {
+export interface PendingInput {
   readonly key: string;
   /** Id of the command that carries the input. */
   readonly id?: JsonValue;
@@ -241,7 +241,7 @@ export interface Task {
 }
 
 /** Private state of the fold. */
-export interface Internal {
+export interface FoldState {
   /** Number of the next key. */
   readonly next: number;
   /** Commands without a response, by their ids as JSON. */
@@ -253,7 +253,7 @@ export interface Internal {
 }
 
 /** Returns an empty conversation. */
-export function begin(dialect: string): Conversation {
+export function emptyConversation(dialect: string): Conversation {
   return {
     dialect,
     messages: [],

@@ -2,12 +2,12 @@
 
 import * as meanings from "../generated/meaning/index.js";
 import type { JsonObject, JsonValue } from "../generated/types.js";
-import { ACTS } from "./acts/index.js";
-import { type About, idText } from "./acts/act.js";
-import { answered, expired, notify } from "./acts/panels.js";
-import { type Conversation, begin } from "./conversation.js";
+import { REDUCERS } from "./reducers/index.js";
+import { type ReducerContext, idText } from "./reducers/reducer.js";
+import { notify, removeExpired, removeQuestion } from "./reducers/panels.js";
+import { type Conversation, emptyConversation } from "./conversation.js";
 import type { Meaning, Rules } from "./meaning.js";
-import { type Found, at, holds, isObject, readAll } from "./read.js";
+import { type FrameValue, at, holds, isObject, readAll } from "./read.js";
 
 /** Direction of a frame: sent by the client, or received from the agent. */
 export type Direction = "sent" | "received";
@@ -29,9 +29,9 @@ export function meaningOf(dialect: string): Meaning {
  */
 export function fold(conversation: Conversation, direction: Direction, frame: string | object, at?: number): Conversation {
   const object = typeof frame === "string" ? parsed(frame) : frame;
-  const open = expired(conversation, at);
+  const open = removeExpired(conversation, at);
   if (!isObject(object)) return open;
-  const folding = new Folding(meaningOf(conversation.dialect), at);
+  const folding = new FrameFold(meaningOf(conversation.dialect), at);
   try {
     return direction === "sent" ? folding.sent(open, object) : folding.received(open, object);
   } catch (error) {
@@ -50,7 +50,7 @@ function parsed(line: string): unknown {
 }
 
 /** Fold of one frame. */
-class Folding {
+class FrameFold {
   readonly #meaning: Meaning;
   readonly #at: number | undefined;
 
@@ -65,12 +65,12 @@ class Folding {
     const name = isRpc ? frame["method"] : frame["type"];
     const { id } = frame;
     const isAnswer = isRpc ? name === undefined : name === dialogFrames?.answer;
-    if (isAnswer) return answered(conversation, id);
+    if (isAnswer) return removeQuestion(conversation, id);
     if (typeof name !== "string") return conversation;
     const params = isRpc ? objectOr(frame["params"]) : frame;
     if (!this.#isOurs(conversation, params)) return conversation;
     const { internal } = conversation;
-    const sent = { ...internal.sent, [place(id, name)]: { command: name, params: plain(params) } };
+    const sent = { ...internal.sent, [commandKey(id, name)]: { command: name, params: scalarParams(params) } };
     return this.#apply({ ...conversation, internal: { ...internal, sent } }, this.#meaning.sent, name, id, params);
   }
 
@@ -82,7 +82,7 @@ class Folding {
     const { framing, dialogFrames } = this.#meaning;
     const { type, id, method } = frame;
     if (type === "response") {
-      const error = frame["success"] === true ? undefined : words(frame["error"]);
+      const error = frame["success"] === true ? undefined : errorText(frame["error"]);
       return this.#answer(conversation, id, frame["command"], frame["data"], error);
     }
     if (type === dialogFrames?.request) return this.#apply(conversation, this.#meaning.dialogs, method, id, frame);
@@ -94,7 +94,7 @@ class Folding {
   #rpc(conversation: Conversation, frame: JsonObject): Conversation {
     const { id, method, error } = frame;
     if (method === undefined) {
-      const reason = error === undefined ? undefined : words(objectOr(error)["message"]);
+      const reason = error === undefined ? undefined : errorText(objectOr(error)["message"]);
       return this.#answer(conversation, id, undefined, frame["result"], reason);
     }
     const params = objectOr(frame["params"]);
@@ -107,7 +107,7 @@ class Folding {
   /** Applies the response to a command; `error` is set if the agent rejected it. */
   #answer(conversation: Conversation, id: JsonValue | undefined, named: unknown, data: JsonValue | undefined, error: string | undefined): Conversation {
     const { internal } = conversation;
-    const key = place(id ?? undefined, typeof named === "string" ? named : "");
+    const key = commandKey(id ?? undefined, typeof named === "string" ? named : "");
     const known = Object.hasOwn(internal.sent, key) ? internal.sent[key] : undefined;
     const command = known?.command ?? named;
     const { [key]: _, ...left } = internal.sent;
@@ -119,8 +119,8 @@ class Folding {
       return this.#apply(open, this.#meaning.answers, command, id, value);
     }
     const source = typeof command === "string" ? { source: command } : {};
-    const told = notify(open, { level: "error", text: error, ...source }, { at: this.#at });
-    return this.#apply(told, this.#meaning.refused, command, id, { params, error });
+    const notified = notify(open, { level: "error", text: error, ...source }, { at: this.#at });
+    return this.#apply(notified, this.#meaning.refused, command, id, { params, error });
   }
 
   /**
@@ -136,34 +136,34 @@ class Folding {
     const rows = typeof name === "string" && Object.hasOwn(rules, name) ? (rules[name] ?? []) : [];
     let next = conversation;
     for (const { act, when, over, slots } of rows) {
-      const about: About = { name: String(name), id, at: this.#at, names: Object.keys(slots), child: this.#child };
+      const context: ReducerContext = { name: String(name), id, at: this.#at, names: Object.keys(slots), child: this.#child };
       for (const item of over === undefined ? [value] : listOf(at(value, over))) {
-        if (holds(when, item)) next = ACTS[act]?.(next, readAll(this.#meaning, slots, item), about) ?? next;
+        if (holds(when, item)) next = REDUCERS[act]?.(next, readAll(this.#meaning, slots, item), context) ?? next;
       }
     }
     return next;
   }
 
   readonly #child = (conversation: Conversation | undefined, event: JsonObject): Conversation =>
-    this.#apply(conversation ?? begin(this.#meaning.dialect), this.#meaning.events, event["type"], undefined, event);
+    this.#apply(conversation ?? emptyConversation(this.#meaning.dialect), this.#meaning.events, event["type"], undefined, event);
 }
 
 /** Returns the key of a command in the table of sent commands. */
-function place(id: JsonValue | undefined, command: string): string {
+function commandKey(id: JsonValue | undefined, command: string): string {
   return id === undefined ? `without ${command}` : idText(id);
 }
 
 /** Returns the parameters that readers of responses may use: no images, no lists. */
-function plain(params: JsonObject): JsonObject {
+function scalarParams(params: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(params).filter(([, value]) => typeof value !== "object"));
 }
 
-function listOf(value: Found): readonly Found[] {
+function listOf(value: FrameValue): readonly FrameValue[] {
   return Array.isArray(value) ? value : [];
 }
 
 /** Returns the text of an error. */
-function words(error: JsonValue | undefined): string {
+function errorText(error: JsonValue | undefined): string {
   return typeof error === "string" ? error : error === undefined || error === null ? "" : JSON.stringify(error);
 }
 

@@ -30,7 +30,7 @@ export function fits(name: string, value: JsonValue): boolean {
 }
 
 /** Required members of the items of a list, by the reader of the list. */
-const NEEDED = new Map<string, readonly string[]>(
+const REQUIRED = new Map<string, readonly string[]>(
   Object.entries({ model: ["id"], command: ["name"], fork: ["id", "text"], todo: ["text"], task: ["text"] }),
 );
 
@@ -43,10 +43,10 @@ const BLOCKS = new Map<JsonValue | undefined, JsonObject>([
 ]);
 
 /** Adds the default members to a value from a reader. Returns `undefined` if a required member is missing. */
-export function whole(reader: string, made: JsonObject): JsonObject | undefined {
-  const lacks = NEEDED.get(reader)?.some((name) => typeof made[name] !== "string");
+export function withDefaults(reader: string, made: JsonObject): JsonObject | undefined {
+  const lacks = REQUIRED.get(reader)?.some((name) => typeof made[name] !== "string");
   if (lacks === true) return undefined;
-  if ("role" in made) return named(made);
+  if ("role" in made) return asMessage(made);
   const always = BLOCKS.get(made["type"]);
   if (always === undefined) return made;
   for (const [name, value] of Object.entries(always)) made[name] ??= value;
@@ -56,6 +56,6 @@ export function whole(reader: string, made: JsonObject): JsonObject | undefined 
 /**
  * Returns a message with a text id and a text model only; elsewhere these names have values of other types.
  */
-function named({ id, model, ...others }: JsonObject): JsonObject {
+function asMessage({ id, model, ...others }: JsonObject): JsonObject {
   return { ...others, ...(typeof id === "string" && { id }), ...(typeof model === "string" && { model }) };
 }

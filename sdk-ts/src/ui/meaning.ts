@@ -28,7 +28,7 @@ export type Source =
 export type Sources = Readonly<Record<string, Source>>;
 
 /** Condition. */
-export interface Test {
+export interface Condition {
   readonly is?: readonly [path: string, value: string];
   readonly not?: readonly [path: string, value: string];
   readonly has?: string;
@@ -38,7 +38,7 @@ export interface Test {
 /** Rule that changes a conversation. */
 export interface Rule {
   readonly act: string;
-  readonly when?: readonly Test[];
+  readonly when?: readonly Condition[];
   /** List whose items the rule applies to. */
   readonly over?: string;
   readonly slots: Sources;
@@ -48,7 +48,7 @@ export interface Rule {
 export interface Reader {
   /** Member that distinguishes kinds; empty if there is a single kind. */
   readonly tag: string;
-  readonly cases: readonly { readonly tag: string; readonly when?: readonly Test[]; readonly gives: Sources }[];
+  readonly cases: readonly { readonly tag: string; readonly when?: readonly Condition[]; readonly gives: Sources }[];
 }
 
 /** Rules by the name of their row. */

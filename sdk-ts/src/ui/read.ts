@@ -1,18 +1,18 @@
 /** Lookup of values in frames, and their conversion into the neutral form. */
 
 import type { JsonObject, JsonValue } from "../generated/types.js";
-import { fits, whole } from "./kinds.js";
-import type { Meaning, Reader, Source, Sources, Test } from "./meaning.js";
+import { fits, withDefaults } from "./kinds.js";
+import type { Condition, Meaning, Reader, Source, Sources } from "./meaning.js";
 
 /** Value of a frame; `undefined` also for null. */
-export type Found = JsonValue | undefined;
+export type FrameValue = JsonValue | undefined;
 
 /** Tags of the cases for strings and for everything else. */
 const STRING = "(string)";
 const OTHER = "(other)";
 
 /** Returns the value at a path. */
-export function at(value: Found, path: string): Found {
+export function at(value: FrameValue, path: string): FrameValue {
   let found = value;
   if (path !== "") {
     for (const name of path.split(".")) {
@@ -24,17 +24,17 @@ export function at(value: Found, path: string): Found {
 }
 
 /** Returns `true` if all conditions hold. */
-export function holds(tests: readonly Test[] | undefined, value: Found): boolean {
+export function holds(tests: readonly Condition[] | undefined, value: FrameValue): boolean {
   return (tests ?? []).every(({ is, not, has, lacks }) => {
-    if (is !== undefined) return word(at(value, is[0])) === is[1];
-    if (not !== undefined) return word(at(value, not[0])) !== not[1];
+    if (is !== undefined) return scalarText(at(value, is[0])) === is[1];
+    if (not !== undefined) return scalarText(at(value, not[0])) !== not[1];
     if (has !== undefined) return at(value, has) !== undefined;
     return lacks === undefined || at(value, lacks) === undefined;
   });
 }
 
 /** Returns the values of all sources with a value of the right type. */
-export function readAll(meaning: Meaning, sources: Sources, value: Found): JsonObject {
+export function readAll(meaning: Meaning, sources: Sources, value: FrameValue): JsonObject {
   const all: JsonObject = {};
   for (const [name, source] of Object.entries(sources)) {
     const found = read(meaning, source, value);
@@ -43,20 +43,20 @@ export function readAll(meaning: Meaning, sources: Sources, value: Found): JsonO
   return all;
 }
 
-function read(meaning: Meaning, source: Source, value: Found): Found {
+function read(meaning: Meaning, source: Source, value: FrameValue): FrameValue {
   if (typeof source === "string") return at(value, source);
   if ("is" in source) return source.is;
   if ("read" in source) return neutral(meaning, source.read, at(value, source.of));
   if ("each" in source) return each(meaning, source.each, at(value, source.of));
   if ("map" in source) {
-    const key = word(at(value, source.map));
+    const key = scalarText(at(value, source.map));
     return key !== undefined && Object.hasOwn(source.to, key) ? source.to[key] : undefined;
   }
   if ("times" in source) {
     const number = at(value, source.of);
     return typeof number === "number" ? number * source.times : undefined;
   }
-  if ("text" in source) return word(at(value, source.text));
+  if ("text" in source) return scalarText(at(value, source.text));
   if ("count" in source) {
     const list = at(value, source.count);
     return Array.isArray(list) ? list.length : undefined;
@@ -74,27 +74,27 @@ function read(meaning: Meaning, source: Source, value: Found): Found {
   return undefined;
 }
 
-function each(meaning: Meaning, reader: string, value: Found): Found {
+function each(meaning: Meaning, reader: string, value: FrameValue): FrameValue {
   if (value === undefined) return undefined;
   const items = Array.isArray(value) ? value : value === "" ? [] : [value];
   return items.map((item) => neutral(meaning, reader, item)).filter((item) => item !== undefined);
 }
 
-function neutral(meaning: Meaning, name: string, value: Found): Found {
+function neutral(meaning: Meaning, name: string, value: FrameValue): FrameValue {
   const reader = Object.hasOwn(meaning.readers, name) ? meaning.readers[name] : undefined;
   if (value === undefined || value === null || reader === undefined) return undefined;
   const found = caseOf(reader, value);
-  return found === undefined ? undefined : whole(name, readAll(meaning, found.gives, value));
+  return found === undefined ? undefined : withDefaults(name, readAll(meaning, found.gives, value));
 }
 
-function caseOf({ tag, cases }: Reader, value: Found): Reader["cases"][number] | undefined {
-  const kind = typeof value === "string" ? STRING : tag === "" ? OTHER : word(at(value, tag));
+function caseOf({ tag, cases }: Reader, value: FrameValue): Reader["cases"][number] | undefined {
+  const kind = typeof value === "string" ? STRING : tag === "" ? OTHER : scalarText(at(value, tag));
   const fits = (wanted: string | undefined) => cases.find((known) => known.tag === wanted && holds(known.when, value));
   return fits(kind) ?? fits(OTHER);
 }
 
 /** Returns a value in the form that tables use. */
-function word(value: Found): string | undefined {
+function scalarText(value: FrameValue): string | undefined {
   return typeof value === "string" || typeof value === "boolean" || typeof value === "number" ? String(value) : undefined;
 }
 

@@ -1,13 +1,13 @@
 /** Conversation that follows the frames of a connection. */
 
-import { closed } from "./acts/run.js";
-import { type Conversation, begin } from "./conversation.js";
+import { type Conversation, emptyConversation } from "./conversation.js";
 import { type Direction, fold, meaningOf } from "./fold.js";
+import { closeConversation } from "./reducers/run.js";
 
 /** Options of a view. */
 export interface ViewOptions {
   /** Stored conversation to continue. */
-  readonly kept?: Conversation;
+  readonly stored?: Conversation;
   /**
    * Session to follow, in dialects with several sessions per connection; by default the first one that
    * starts.
@@ -30,12 +30,12 @@ export class View {
   }
 
   /** Creates a view for an agent of a dialect. Fails with a `RangeError` if the dialect is unknown. */
-  static open(dialect: string, { kept, session }: ViewOptions = {}): View {
+  static open(dialect: string, { stored, session }: ViewOptions = {}): View {
     meaningOf(dialect);
-    if (kept !== undefined && kept.dialect !== dialect) {
-      throw new RangeError(`the conversation is one of "${kept.dialect}", not of "${dialect}"`);
+    if (stored !== undefined && stored.dialect !== dialect) {
+      throw new RangeError(`the conversation is one of "${stored.dialect}", not of "${dialect}"`);
     }
-    const conversation = kept ?? begin(dialect);
+    const conversation = stored ?? emptyConversation(dialect);
     return new View(session === undefined ? conversation : { ...conversation, session: { ...conversation.session, id: session } });
   }
 
@@ -56,7 +56,7 @@ export class View {
 
   /** Ends all current work with the reason of the end of the connection. */
   close(reason: string): Conversation {
-    return this.#show(closed(this.#conversation, reason));
+    return this.#update(closeConversation(this.#conversation, reason));
   }
 
   /** Returns the conversation for storage as JSON. */
@@ -65,7 +65,7 @@ export class View {
   }
 
   /** Commands with responses that a late view needs, as far as they take no parameters. */
-  get asks(): readonly string[] {
+  get catchUpCommands(): readonly string[] {
     return meaningOf(this.#conversation.dialect).asks;
   }
 
@@ -76,10 +76,10 @@ export class View {
   };
 
   #fold(direction: Direction, frame: string | object, at: number | undefined): Conversation {
-    return this.#show(fold(this.#conversation, direction, frame, at));
+    return this.#update(fold(this.#conversation, direction, frame, at));
   }
 
-  #show(next: Conversation): Conversation {
+  #update(next: Conversation): Conversation {
     if (next !== this.#conversation) {
       this.#conversation = next;
       for (const listener of [...this.#listeners]) listener();

@@ -24,7 +24,7 @@ test("a JSON-RPC call", async () => {
   const { client, agent } = connected(opal.Client);
   const state = client.agentState({ session_id: "s" });
   assert.equal(await soon(agent.line()), '{"jsonrpc":"2.0","id":1,"method":"agent/state","params":{"session_id":"s"}}');
-  await agent.say({ jsonrpc: "2.0", id: 1, error: { code: -32602, message: "Session not found", data: { a: 1 } } });
+  await agent.send({ jsonrpc: "2.0", id: 1, error: { code: -32602, message: "Session not found", data: { a: 1 } } });
   const error = await failure(state);
   assert.ok(error instanceof RefusedError);
   assert.deepEqual([error.code, error.message, error.data, error.command], [-32602, "Session not found", { a: 1 }, "agent/state"]);
@@ -51,15 +51,15 @@ test("the limit of all calls holds for every command but those that the caller e
   // The two earlier calls still wait after these have failed.
   assert.ok((await failure(client.getState())) instanceof TimedOutError);
   assert.ok((await failure(client.request("undeclared"))) instanceof TimedOutError);
-  await agent.refuse(compact, "compact was waited for");
-  await agent.refuse(bash, "bash was waited for");
+  await agent.reject(compact, "compact was waited for");
+  await agent.reject(bash, "bash was waited for");
   assert.match(String(await failure(compacting)), /compact was waited for/);
   assert.match(String(await failure(running)), /bash was waited for/);
   assert.ok((await failure(client.bash({ command: "sleep" }))) instanceof TimedOutError);
   assert.ok((await failure(client.prompt({ message: "hi" }))) instanceof TimedOutError);
 });
 
-test("a limit that no timer can count is none", async () => {
+test("a timeout beyond the range of timers is no timeout", async () => {
   for (const timeout of [1e10, 2 ** 31, Infinity]) {
     const { client, agent } = connected(pi.Client);
     const state = client.getState({ timeout });
@@ -71,7 +71,7 @@ test("a limit that no timer can count is none", async () => {
   }
 });
 
-test("to an agent that reads nothing only so much is sent, and raw lines say when they are written", async () => {
+test("output to an agent that does not read is bounded, and raw lines report when they are written", async () => {
   const { client, agent } = connected(pi.Client, { queueBytes: 1000 });
   const raw = client.sendRaw("x".repeat(200_000));
   const behind = client.sendRaw("{}");
@@ -92,7 +92,7 @@ test("fm_F37 answers with an unknown, missing or second id resolve nothing wrong
   const { client, agent, odd } = connected(pi.Client);
   const first = client.getState();
   const second = client.getState();
-  const [one, two] = [await soon(agent.hear()), await soon(agent.hear())];
+  const [one, two] = [await soon(agent.receive()), await soon(agent.receive())];
   await agent.answer({ ...one, id: "never" }, { sessionId: "wrong" });
   await agent.answer({ type: "get_state" }, { sessionId: "wrong" });
   await agent.answer(two, { sessionId: "two" });
@@ -107,14 +107,14 @@ test("a failure without id belongs to the oldest call that it can, and says so",
   const first = client.bash({ command: "false" });
   const second = client.compact();
   const third = client.bash({ command: "true" });
-  await agent.say({ type: "response", command: "compact", success: false, error: "Already compacted" });
+  await agent.send({ type: "response", command: "compact", success: false, error: "Already compacted" });
   const error = await failure(second);
   assert.ok(error instanceof RefusedError && error.attributed && error.command === "compact");
-  await agent.say({ type: "response", command: "parse", success: false, error: "Failed to parse command: x" });
+  await agent.send({ type: "response", command: "parse", success: false, error: "Failed to parse command: x" });
   const parse = await failure(first);
   assert.ok(parse instanceof RefusedError && parse.attributed && parse.command === "bash");
   assert.equal(parse.message, "Failed to parse command: x");
-  await agent.say({ type: "response", command: "bash", success: false, error: "no" });
+  await agent.send({ type: "response", command: "bash", success: false, error: "no" });
   await failure(third);
 });
 
@@ -123,7 +123,7 @@ test("a failure without id is none of a call whose failures carry one", async ()
   const prompt = client.abortAndPrompt({ message: "x" });
   const command = await soon(agent.expect("abort_and_prompt"));
   const bash = failure(client.bash({ command: "false" }));
-  await agent.say({ type: "response", command: "parse", success: false, error: "Failed to parse command: no shell" });
+  await agent.send({ type: "response", command: "parse", success: false, error: "Failed to parse command: no shell" });
   const error = await bash;
   assert.ok(error instanceof RefusedError && error.attributed && error.command === "bash");
   await agent.answer(command);
@@ -132,11 +132,11 @@ test("a failure without id is none of a call whose failures carry one", async ()
   const only = failure(client.abortAndPrompt({ message: "y" }));
   await soon(agent.expect("bash"));
   await soon(agent.expect("abort_and_prompt"));
-  await agent.say({ type: "response", command: "parse", success: false, error: "Failed to parse command: y" });
+  await agent.send({ type: "response", command: "parse", success: false, error: "Failed to parse command: y" });
   assert.ok((await only) instanceof RefusedError);
 });
 
-test("the late failure of a call that was given up is given to no other call", async () => {
+test("the late failure of an abandoned call settles no other call", async () => {
   const { client, agent, odd } = connected(omp.Client);
   const stop = new AbortController();
   const late = [failure(client.exportHtml({}, { timeout: 5 })), failure(client.bash({ command: "x" }, { signal: stop.signal }))];
@@ -145,8 +145,8 @@ test("the late failure of a call that was given up is given to no other call", a
   const compact = client.compact();
   for (const name of ["export_html", "bash"]) await soon(agent.expect(name));
   const command = await soon(agent.expect("compact"));
-  await agent.say({ type: "response", command: "parse", success: false, error: "Failed to parse command: too late" });
-  await agent.say({ type: "response", command: "bash", success: false, error: "too late" });
+  await agent.send({ type: "response", command: "parse", success: false, error: "Failed to parse command: too late" });
+  await agent.send({ type: "response", command: "bash", success: false, error: "too late" });
   await agent.answer(command, { summary: "s", firstKeptEntryId: "e", tokensBefore: 1 });
   assert.equal((await soon(compact)).summary, "s");
   assert.deepEqual(odd, [
@@ -155,7 +155,7 @@ test("the late failure of a call that was given up is given to no other call", a
   ]);
 });
 
-test("what timed out is worth another try only where it does nothing twice", async () => {
+test("a timeout is retryable for idempotent commands only", async () => {
   const { client } = connected(pi.Client, { timeout: 5 });
   for (const [call, repeats] of [
     [client.prompt({ message: "x" }, { timeout: 5 }), false],
@@ -177,14 +177,14 @@ test("documented failures have a kind", async () => {
     ["something else", "refused"],
   ] as const) {
     const call = failure(client.prompt({ message: "x" }));
-    await agent.refuse(await soon(agent.expect("prompt")), message);
+    await agent.reject(await soon(agent.expect("prompt")), message);
     const error = await call;
     assert.ok(error instanceof RefusedError);
     assert.deepEqual([error.kind, error.message, error.command], [kind, message, "prompt"]);
   }
 });
 
-test("a signal gives up a call, and a run", async () => {
+test("a signal cancels a call and a run", async () => {
   const { client, agent, odd } = connected(pi.Client);
   const abort = new AbortController();
   const call = client.getState({ signal: abort.signal });
@@ -203,7 +203,7 @@ test("a signal gives up a call, and a run", async () => {
   assert.deepEqual(odd.map(({ kind }) => kind), ["unmatched_answer"]);
 });
 
-test("what is not declared can be sent too", async () => {
+test("undeclared commands can be sent", async () => {
   const { client, agent } = connected(pi.Client);
   const answer = client.request("teleport", { to: "mars" });
   const command = await soon(agent.expect("teleport"));

@@ -5,7 +5,7 @@ import { opal, pi } from "../../src/index.js";
 import { FakeAgent, PATIENCE, settle, soon } from "../support/agent.js";
 import { connected } from "../support/connected.js";
 
-test("dialogs go to their handlers; without one the policy answers and says so", async () => {
+test("dialogs go to their handlers; without one the policy answers and a diagnostic reports it", async () => {
   const seen: unknown[] = [];
   const dialogs: pi.Dialogs = {
     select: (dialog) => dialog.options[1],
@@ -20,7 +20,7 @@ test("dialogs go to their handlers; without one the policy answers and says so",
   };
   const { client, agent, odd } = connected(pi.Client, { dialogs });
   const ask = (id: unknown, method: string, members: object): Promise<void> =>
-    agent.say({ type: "extension_ui_request", id, method, ...members });
+    agent.send({ type: "extension_ui_request", id, method, ...members });
   await ask("1", "select", { title: "t", options: ["a", "b"] });
   assert.equal(await soon(agent.line()), '{"type":"extension_ui_response","id":"1","value":"b"}');
   await ask("2", "confirm", { title: "t", message: "m" });
@@ -46,10 +46,10 @@ test("a question is withdrawn when its own time limit has passed", async () => {
     input: ({ timeout }) => String(timeout),
   };
   const { client, agent, odd } = connected(pi.Client, { dialogs });
-  await agent.say({ type: "extension_ui_request", id: "1", method: "select", title: "t", options: [], timeout: 5 });
+  await agent.send({ type: "extension_ui_request", id: "1", method: "select", title: "t", options: [], timeout: 5 });
   for (const deadline = Date.now() + PATIENCE; reasons.length === 0; await settle()) assert.ok(Date.now() < deadline);
   answer("late");
-  await agent.say({ type: "extension_ui_request", id: "2", method: "input", title: "t", timeout: 60_000 });
+  await agent.send({ type: "extension_ui_request", id: "2", method: "input", title: "t", timeout: 60_000 });
   assert.equal(await soon(agent.line()), '{"type":"extension_ui_response","id":"2","value":"60000"}');
   assert.deepEqual([reasons, odd], [["TimeoutError"], []]);
   await client.close();
@@ -57,11 +57,11 @@ test("a question is withdrawn when its own time limit has passed", async () => {
 
 test("the id of a dialog comes back as it was written", async () => {
   const { agent } = connected(opal.Client, { dialogs: { askUser: () => "blue" } });
-  await agent.say('{"jsonrpc":"2.0","id":12345678901234567890,"method":"client/ask_user","params":{"session_id":"s","question":"?"}}');
+  await agent.send('{"jsonrpc":"2.0","id":12345678901234567890,"method":"client/ask_user","params":{"session_id":"s","question":"?"}}');
   assert.equal(await soon(agent.line()), '{"jsonrpc":"2.0","id":12345678901234567890,"result":{"answer":"blue"}}');
 });
 
-test("fm_F43 a handler that never answers and a tap that throws hold up nothing", async () => {
+test("fm_F43 a hanging handler and a throwing tap block nothing", async () => {
   const agent = new FakeAgent();
   let told = 0;
   const client = new pi.Client(agent.transport, {
@@ -73,7 +73,7 @@ test("fm_F43 a handler that never answers and a tap that throws hold up nothing"
       },
     },
   });
-  await agent.say({ type: "extension_ui_request", id: "1", method: "select", title: "t", options: [] });
+  await agent.send({ type: "extension_ui_request", id: "1", method: "select", title: "t", options: [] });
   const state = client.getState();
   await agent.answer(await soon(agent.expect("get_state")), { sessionId: "s" });
   assert.equal((await soon(state)).sessionId, "s");

@@ -21,26 +21,26 @@ test("a handler carries out tools and reads addresses", async () => {
     hostUriRequest: ({ operation, url }) => ({ content: `${operation} of ${url}` }),
   };
   const { client, agent, odd } = connected(omp.Client, { dialogs });
-  await agent.say(call("1", "hangs"));
-  await agent.say(call("2", "echo"));
+  await agent.send(call("1", "hangs"));
+  await agent.send(call("2", "echo"));
   assert.equal(await soon(agent.line()), '{"type":"host_tool_result","id":"2","result":{"content":[{"type":"text","text":"c1"}]}}');
-  await agent.say({ type: "host_tool_cancel", id: "9", targetId: "1" });
-  await agent.say({ type: "host_uri_request", id: "3", operation: "read", url: "notes://today" });
+  await agent.send({ type: "host_tool_cancel", id: "9", targetId: "1" });
+  await agent.send({ type: "host_uri_request", id: "3", operation: "read", url: "notes://today" });
   assert.equal(await soon(agent.line()), '{"type":"host_uri_result","id":"3","content":"read of notes://today"}');
   assert.equal((reason as Error).name, "AbortError");
   assert.deepEqual(odd, []);
-  await agent.say(call("4", "missing"));
+  await agent.send(call("4", "missing"));
   assert.match((await soon(agent.line())) ?? "", /"host_tool_result","id":"4".*"isError":true/);
   await client.close();
 });
 
-test("without a handler the agent is told that nobody does it", async () => {
+test("a host request without a handler is rejected", async () => {
   const { client, agent } = connected(omp.Client);
-  await agent.say(call("1", "echo"));
+  await agent.send(call("1", "echo"));
   assert.match((await soon(agent.line())) ?? "", /"isError":true/);
-  await agent.say({ type: "host_uri_request", id: "3", operation: "read", url: "notes://today" });
+  await agent.send({ type: "host_uri_request", id: "3", operation: "read", url: "notes://today" });
   assert.match((await soon(agent.line())) ?? "", /"host_uri_result","id":"3".*"isError":true/);
-  await agent.say({ type: "extension_ui_request", id: "5", method: "dance" });
+  await agent.send({ type: "extension_ui_request", id: "5", method: "dance" });
   assert.equal(await soon(agent.line()), '{"type":"extension_ui_response","id":"5","cancelled":true}');
   await client.close();
 });
@@ -55,7 +55,7 @@ function pieces(chunkId: string, frame: object, size: number): Record<string, un
   }));
 }
 
-test("F25: a frame in pieces is one frame and a broken one is told", async () => {
+test("F25: a chunked frame is assembled and a broken one is reported", async () => {
   const { client, agent, odd } = connected(omp.Client);
   const text = client.getLastAssistantText();
   const { id } = JSON.parse((await soon(agent.line())) ?? "") as { id: string };
@@ -63,8 +63,8 @@ test("F25: a frame in pieces is one frame and a broken one is told", async () =>
     id, type: "response", command: "get_last_assistant_text", success: true, data: { text: said },
   });
   const [first = {}, , third = {}, ...rest] = pieces("a", answer("lost"), 40);
-  for (const line of [first, third, first, { type: "agent_start" }]) await agent.say(line);
-  for (const piece of pieces("b", answer("whöle"), 40)) await agent.say(piece);
+  for (const line of [first, third, first, { type: "agent_start" }]) await agent.send(line);
+  for (const piece of pieces("b", answer("whöle"), 40)) await agent.send(piece);
   assert.equal((await soon(text)).text, "whöle");
   const told = `1 of ${rest.length + 3} pieces of a came, then`;
   const wanted = [`${told} piece 2 of a`, `${told} another frame`].map((message) => ({ kind: "chunks", message }));
@@ -76,9 +76,9 @@ test("a key in pieces is seen by no tap", async () => {
   const { client, agent, frames } = connected(omp.Client);
   const events = client.events();
   const frame = { type: "agent_start", note: "sk-ant-0123456789abcdefghij" };
-  for (const piece of pieces("a", frame, 40)) await agent.say(piece);
-  await agent.say("no frame");
-  await agent.say({ type: "agent_start" });
+  for (const piece of pieces("a", frame, 40)) await agent.send(piece);
+  await agent.send("no frame");
+  await agent.send({ type: "agent_start" });
   for await (const { raw } of events.withRaw()) if (raw === '{"type":"agent_start"}') break;
   const [whole = "", ...others] = frames;
   assert.ok(whole.includes('"agent_start"') && !whole.includes("sk-ant"), whole);
@@ -89,10 +89,10 @@ test("a key in pieces is seen by no tap", async () => {
 test("a key in pieces is in no last frame", async () => {
   const { client, agent } = connected(omp.Client);
   const key = "sk-ant-0123456789abcdefghij";
-  for (const piece of pieces("a", { type: "agent_start", note: key }, 40)) await agent.say(piece);
-  for (const piece of pieces("b", { type: "before_provider_request", options: { plain: "very-private" } }, 60)) await agent.say(piece);
+  for (const piece of pieces("a", { type: "agent_start", note: key }, 40)) await agent.send(piece);
+  for (const piece of pieces("b", { type: "before_provider_request", options: { plain: "very-private" } }, 60)) await agent.send(piece);
   // A frame without its last piece is not shown.
-  for (const piece of pieces("c", { type: "agent_start", note: key }, 40).slice(0, -1)) await agent.say(piece);
+  for (const piece of pieces("c", { type: "agent_start", note: key }, 40).slice(0, -1)) await agent.send(piece);
   await agent.end();
   const { lastFrames } = await soon(client.terminated);
   const [whole = "", ...others] = lastFrames;
@@ -104,8 +104,8 @@ test("an event that carries a key is its type alone where it comes in pieces", a
   const seen: string[] = [];
   const { client, agent } = connected(omp.Client);
   const events = client.events();
-  for (const piece of pieces("a", { type: "before_provider_request", options: { plain: "very-private" } }, 40)) await agent.say(piece);
-  await agent.say({ type: "agent_start" });
+  for (const piece of pieces("a", { type: "before_provider_request", options: { plain: "very-private" } }, 40)) await agent.send(piece);
+  await agent.send({ type: "agent_start" });
   for await (const { raw } of events.withRaw()) {
     seen.push(raw);
     if (seen.length === 2) break;
@@ -114,7 +114,7 @@ test("an event that carries a key is its type alone where it comes in pieces", a
   await client.close();
 });
 
-test("F25: what is missing, repeated, too long or no piece is told, and the next frame is read", () => {
+test("F25: missing, repeated, oversized and invalid chunks are reported and the next frame is read", () => {
   const { chunks } = omp.spec;
   assert.ok(chunks);
   const frame = { type: "notice", level: "info", message: "ünïcödé" };
@@ -122,9 +122,9 @@ test("F25: what is missing, repeated, too long or no piece is told, and the next
   const [one = {}, two = {}, three = {}] = pieces("a", frame, 20);
   const play = (list: Record<string, unknown>[]): string[] => {
     const assembler = new Assembler();
-    const steps = [...list, ...pieces("b", frame, 7)].map((piece) => assembler.take(chunks, piece as never));
-    assert.deepEqual(steps.flatMap(({ whole }) => whole ?? []), [JSON.stringify(frame)]);
-    return steps.flatMap(({ fault }) => fault ?? []);
+    const steps = [...list, ...pieces("b", frame, 7)].map((piece) => assembler.add(chunks, piece as never));
+    assert.deepEqual(steps.flatMap(({ completed }) => completed ?? []), [JSON.stringify(frame)]);
+    return steps.flatMap(({ error }) => error ?? []);
   };
   assert.deepEqual(play([one, three]), ["1 of 3 pieces of a came, then piece 2 of a"]);
   assert.deepEqual(play([one, two, two]), ["2 of 3 pieces of a came, then piece 1 of a"]);
@@ -143,19 +143,19 @@ test("F25: what is missing, repeated, too long or no piece is told, and the next
 
 test("a run ends where its end is the last one", async () => {
   const { client, agent } = connected(omp.Client);
-  await agent.say({ type: "ready", protocolVersion: 1, supportedProtocolVersions: [1, 2], maxFrameBytes: 1, maxReassembledFrameBytes: 1 });
+  await agent.send({ type: "ready", protocolVersion: 1, supportedProtocolVersions: [1, 2], maxFrameBytes: 1, maxReassembledFrameBytes: 1 });
   const run = client.prompt({ message: "go" });
   const { id } = JSON.parse((await soon(agent.line())) ?? "") as { id: string };
-  await agent.say({ id, type: "response", command: "prompt", success: true });
+  await agent.send({ id, type: "response", command: "prompt", success: true });
   for (const isTerminal of [false, true]) {
-    await agent.say({ type: "agent_start" });
-    await agent.say({ type: "agent_end", messages: [], isTerminal });
+    await agent.send({ type: "agent_start" });
+    await agent.send({ type: "agent_end", messages: [], isTerminal });
     await settle();
   }
-  await agent.say({ type: "auto_retry_end", success: true, attempt: 1 });
+  await agent.send({ type: "auto_retry_end", success: true, attempt: 1 });
   const asked = JSON.parse((await soon(agent.line())) ?? "") as { id: string; type: string };
   assert.equal(asked.type, "get_state");
-  await agent.say({ id: asked.id, type: "response", command: "get_state", success: true, data: { isStreaming: false } });
+  await agent.send({ id: asked.id, type: "response", command: "get_state", success: true, data: { isStreaming: false } });
   await soon((await run).result());
   assert.equal(client.revision, "omp@18.2");
   await client.close();

@@ -18,7 +18,7 @@ test("streams that are dropped hold up nothing", async () => {
     await soon(starting);
   })();
   const flood = (async () => {
-    for (let n = 0; n < 5; n++) await agent.say(update("x".repeat(100)));
+    for (let n = 0; n < 5; n++) await agent.send(update("x".repeat(100)));
   })();
   const state = client.getState();
   const answering = (async () => agent.answer(await agent.expect("get_state"), { sessionId: "s" }))();
@@ -35,7 +35,7 @@ test("events before the answer to a prompt do not block the reader", async () =>
   const { client, agent } = connected(pi.Client, { queueBytes: 100 });
   const starting = client.prompt({ message: "x" });
   const asked = await soon(agent.expect("prompt"));
-  for (let n = 0; n < 5; n++) await soon(agent.say(update(`${n}${"x".repeat(100)}`)));
+  for (let n = 0; n < 5; n++) await soon(agent.send(update(`${n}${"x".repeat(100)}`)));
   await soon(agent.answer(asked));
   const run = await soon(starting);
   const taken: string[] = [];
@@ -47,11 +47,11 @@ test("events before the answer to a prompt do not block the reader", async () =>
   assert.deepEqual(taken, Array(5).fill("message_update"));
 });
 
-test("block: a subscriber that does not read stops the reader, and calls say so", async () => {
+test("block: a subscriber that does not read stops the reader, and calls fail with the reason", async () => {
   const { client, agent } = connected(pi.Client, { queueBytes: 50 });
   const events = client.events();
   const flood = (async () => {
-    for (let n = 0; n < 3; n++) await agent.say(update("x".repeat(50)));
+    for (let n = 0; n < 3; n++) await agent.send(update("x".repeat(50)));
   })();
   const error = await failure(client.getState({ timeout: 20 }));
   assert.ok(error instanceof StalledError && error.isRetryable, String(error));
@@ -67,7 +67,7 @@ test("block: a subscriber that does not read stops the reader, and calls say so"
 test("coalesce: only the last of waiting snapshots is kept", async () => {
   const { client, agent } = connected(pi.Client, { queueBytes: 300, overflow: "coalesce" });
   const events = client.events();
-  for (let n = 0; n < 10; n++) await agent.say(update(`${n}`.repeat(50)));
+  for (let n = 0; n < 10; n++) await agent.send(update(`${n}`.repeat(50)));
   await settle();
   const deltas: string[] = [];
   const state = client.getState();
@@ -90,7 +90,7 @@ test("coalesce: a snapshot takes the place of one of its own session only", asyn
     method: "agent/event",
     params: { type: "status_update", session_id: message.slice(-1), message },
   }));
-  const saying = agent.say(...frames);
+  const saying = agent.send(...frames);
   await settle();
   const seen: string[] = [];
   while (seen.at(-1) !== "two of b") {
@@ -112,7 +112,7 @@ test("detach: a slow subscriber is cut off, the others are not", async () => {
     for await (const _event of fast) if (++seen === 10) return;
   })();
   for (let n = 0; n < 10; n++) {
-    await agent.say(update("x".repeat(50)));
+    await agent.send(update("x".repeat(50)));
     await settle();
   }
   await soon(reading);
@@ -121,9 +121,9 @@ test("detach: a slow subscriber is cut off, the others are not", async () => {
   await client.close();
 });
 
-test("events that nobody listens to are counted", async () => {
+test("events without a subscriber are counted", async () => {
   const { client, agent } = connected(pi.Client);
-  await agent.say({ type: "agent_start" }, { type: "agent_start" });
+  await agent.send({ type: "agent_start" }, { type: "agent_start" });
   const state = client.getState();
   await agent.answer(await soon(agent.expect("get_state")), {});
   await soon(state);

@@ -27,7 +27,7 @@ test("a run gives its events, then its result", async () => {
   assert.equal(result.last?.type, "agent_end");
 });
 
-test("fm_F56 what follows the prompt at once is not missed", async () => {
+test("fm_F56 events right after the prompt are not missed", async () => {
   const { client, agent } = connected(pi.Client);
   const starting = client.prompt({ message: "hello" });
   const prompt = await soon(agent.expect("prompt"));
@@ -37,14 +37,14 @@ test("fm_F56 what follows the prompt at once is not missed", async () => {
     update("early"),
     { type: "agent_end", messages: [] },
   ];
-  await agent.sayBytes(frames.map((frame) => `${JSON.stringify(frame)}\n`).join(""));
+  await agent.sendBytes(frames.map((frame) => `${JSON.stringify(frame)}\n`).join(""));
   await agent.answer(await soon(agent.expect("get_state")), { isStreaming: false });
   const types: string[] = [];
   for await (const event of await soon(starting)) types.push(event.type);
   assert.deepEqual(types, ["agent_start", "message_update", "agent_end"]);
 });
 
-test("the result of a run that nobody reads comes, and never hangs on a full queue", async () => {
+test("the result of an unread run arrives despite a full queue", async () => {
   const { client, agent } = connected(pi.Client, { queueBytes: 100 });
   const starting = client.prompt({ message: "hello" });
   await soon(agent.accept());
@@ -78,7 +78,7 @@ test("each reader of a run is given all events; one that comes later is refused"
   const { client, agent } = connected(pi.Client, { queueBytes: 2000 });
   const starting = client.prompt({ message: "hello" });
   await soon(agent.accept());
-  await agent.say({ type: "agent_start" });
+  await agent.send({ type: "agent_start" });
   await settle();
   const run = await soon(starting);
   const seen: string[][] = [[], [], [], []];
@@ -95,7 +95,7 @@ test("each reader of a run is given all events; one that comes later is refused"
   const reading = [loop(seen[0] ?? []), raw(), run.forEach((event) => void seen[2]?.push(event.type))];
   const early = (async () => { for await (const event of run) { seen[3]?.push(event.type); break; } })();
   const playing = (async () => {
-    for (let n = 0; n < 20; n++) await agent.say(update("x".repeat(500)));
+    for (let n = 0; n < 20; n++) await agent.send(update("x".repeat(500)));
     await agent.run("end");
   })();
   await soon(Promise.all([...reading, early, playing]));
@@ -109,7 +109,7 @@ test("each reader of a run is given all events; one that comes later is refused"
   assert.ok((await failure(run.forEach(() => undefined))) instanceof UsageError);
 });
 
-test("a listener that throws is told as an unhandled rejection, and hears nothing more", async () => {
+test("a throwing listener is an unhandled rejection and receives no more events", async () => {
   const module = (name: string): string => JSON.stringify(new URL(`../../src/${name}.js`, import.meta.url).href);
   const code = `
     import { pi } from ${module("index")};
@@ -127,28 +127,28 @@ test("a listener that throws is told as an unhandled rejection, and hears nothin
   assert.deepEqual(stdout.trim().split("\n").sort(), ["Error: broken", "first", "second", "second"]);
 });
 
-test("a mute agent holds no run: the state is asked for once, and not waited for longer than its limit", async () => {
+test("a mute agent holds no run: the state is queried once, with a timeout", async () => {
   const { client, agent } = connected(pi.Client, { timeout: 50 });
   const starting = client.prompt({ message: "hello" });
   await soon(agent.accept());
   const result = (await soon(starting)).result();
-  await agent.say({ type: "agent_start" }, { type: "agent_end", messages: [] });
+  await agent.send({ type: "agent_start" }, { type: "agent_end", messages: [] });
   await soon(agent.expect("get_state"));
-  await agent.say({ type: "agent_end", messages: [] });
+  await agent.send({ type: "agent_end", messages: [] });
   assert.equal((await soon(result)).endedBy, "event");
   const next = client.request("next");
   await agent.answer(await soon(agent.expect("next")), "here");
   assert.equal(await soon(next), "here");
 });
 
-test("the end of a run is proved within the declared limit, or its result says that it is not", async () => {
+test("the end of a run is confirmed within the declared limit, or its result is unconfirmed", async () => {
   const { client, agent } = connected(pi.Client);
   const { limit } = pi.spec.runEnd.barrier ?? { limit: 0 };
   assert.ok(limit >= 1000 && limit <= 10_000, "a few seconds");
   const starting = client.prompt({ message: "hello" });
   await soon(agent.accept());
   const result = (await soon(starting)).result();
-  await agent.say({ type: "agent_start" }, { type: "agent_end", messages: [] });
+  await agent.send({ type: "agent_start" }, { type: "agent_end", messages: [] });
   await soon(agent.expect("get_state"));
   assert.deepEqual({ ...(await soon(result, limit + 5000)), last: null }, { endedBy: "event", last: null, confirmed: false, aborted: false, failure: undefined });
 });
@@ -158,14 +158,14 @@ test("a signal stops the run, where that is asked for", async () => {
   const stop = new AbortController();
   const starting = client.prompt({ message: "hello" }, { signal: stop.signal, abortRun: true });
   await soon(agent.accept());
-  await agent.say({ type: "agent_start" });
+  await agent.send({ type: "agent_start" });
   const run = await soon(starting);
   const types: string[] = [];
   const reading = failure((async () => { for await (const event of run) types.push(event.type); })());
   const reason = new Error("never mind");
   stop.abort(reason);
   const abort = await soon(agent.expect("abort"));
-  await agent.say({ type: "agent_end", messages: [] });
+  await agent.send({ type: "agent_end", messages: [] });
   await agent.answer(abort);
   await agent.answer(await soon(agent.expect("get_state")), { isStreaming: false });
   assert.equal(await reading, reason);
@@ -182,7 +182,7 @@ test("a signal stops the run, where that is asked for", async () => {
     again.abort(reason);
     const told = await soon(agent.expect("abort"));
     if (obeys) await agent.answer(told);
-    else await agent.refuse(told, "no");
+    else await agent.reject(told, "no");
     assert.equal(await prompt, reason);
   }
 });
@@ -195,7 +195,7 @@ test("a signal stops a run of operator, and one of a session", async () => {
   const prompt = await soon(one.agent.expect("prompt"));
   const two = connected(opal.Client);
   const starting = two.client.agentPrompt({ session_id: "a", text: "x" }, { signal: stop.signal, abortRun: true });
-  await two.agent.say({ jsonrpc: "2.0", id: (await soon(two.agent.hear()))["id"], result: { queued: false } });
+  await two.agent.send({ jsonrpc: "2.0", id: (await soon(two.agent.receive()))["id"], result: { queued: false } });
   const other = await soon(starting);
   stop.abort(reason);
   await one.agent.answer(await soon(one.agent.expect("abort")), {});
@@ -203,12 +203,12 @@ test("a signal stops a run of operator, and one of a session", async () => {
   assert.equal(await failure(run.result()), reason);
   const abort = await soon(two.agent.expect("agent/abort"));
   assert.deepEqual(abort["params"], { session_id: "a" });
-  await two.agent.say({ jsonrpc: "2.0", id: abort["id"], result: {} });
-  await two.agent.say({ jsonrpc: "2.0", method: "agent/event", params: { type: "agent_abort", session_id: "a" } });
+  await two.agent.send({ jsonrpc: "2.0", id: abort["id"], result: {} });
+  await two.agent.send({ jsonrpc: "2.0", method: "agent/event", params: { type: "agent_abort", session_id: "a" } });
   assert.equal(await failure(other.result()), reason);
 });
 
-test("the result can be asked for beside a loop, or in it", async () => {
+test("the result can be awaited beside a loop or in it", async () => {
   const { client, agent } = connected(pi.Client);
   const starting = client.prompt({ message: "hello" });
   await soon(agent.accept());
@@ -236,7 +236,7 @@ test("the result can be asked for beside a loop, or in it", async () => {
   await playing;
 });
 
-test("leaving a loop stops listening, and nothing else", async () => {
+test("leaving a loop only unsubscribes", async () => {
   const { client, agent } = connected(pi.Client, { queueBytes: 200 });
   const starting = client.prompt({ message: "hello" });
   await soon(agent.accept());
@@ -248,11 +248,11 @@ test("leaving a loop stops listening, and nothing else", async () => {
   assert.ok(run.dropped > 0);
 });
 
-test("a listener gets every event as it comes; one that throws gets nothing more", async () => {
+test("a listener receives every event; a throwing one receives no more", async () => {
   const { client, agent } = connected(pi.Client);
   const first = client.prompt({ message: "hello" });
   await soon(agent.accept());
-  await agent.say({ type: "agent_start" });
+  await agent.send({ type: "agent_start" });
   const run = await soon(first);
   await settle();
   const types: string[] = [];
@@ -266,7 +266,7 @@ test("a listener gets every event as it comes; one that throws gets nothing more
   const broken = failure(client.events().forEach(() => { throw new Error("broken"); }));
   const others: string[] = [];
   const listening = client.events().forEach((event) => void others.push(event.type));
-  await agent.say({ type: "agent_start" }, { type: "turn_start" });
+  await agent.send({ type: "agent_start" }, { type: "turn_start" });
   assert.match(String(await broken), /broken/);
   await settle();
   assert.deepEqual(others, ["agent_start", "turn_start"]);
@@ -277,12 +277,12 @@ test("a listener gets every event as it comes; one that throws gets nothing more
 test("a refused prompt is thrown; a late failure is the run's", async () => {
   const { client, agent } = connected(omp.Client);
   const refused = client.prompt({ message: "x" });
-  await agent.refuse(await soon(agent.expect("prompt")), "no model");
+  await agent.reject(await soon(agent.expect("prompt")), "no model");
   assert.match(String(await failure(refused)), /no model/);
   const starting = client.prompt({ message: "y" });
   const prompt = await soon(agent.accept());
   const run = await soon(starting);
-  await agent.refuse(prompt, "it failed later");
+  await agent.reject(prompt, "it failed later");
   const error = await failure(run.result());
   assert.ok(error instanceof RefusedError && !error.attributed);
   assert.equal(await failure((async () => { for await (const _ of run); })()), error);
@@ -292,27 +292,27 @@ test("operator's prompt gives its run at once; its answer ends it", async () => 
   const { client, agent } = connected(operator.Client);
   const run = await soon(client.prompt({ text: "hello" }));
   const prompt = await soon(agent.expect("prompt"));
-  await agent.say({ type: "event", event: { type: "agent_start" } }, { type: "event", event: { type: "agent_end" } });
+  await agent.send({ type: "event", event: { type: "agent_start" } }, { type: "event", event: { type: "agent_end" } });
   await agent.answer(prompt, {});
   const types: string[] = [];
   for await (const event of run) types.push(event.type);
   assert.deepEqual(types, ["agent_start", "agent_end"]);
   assert.equal((await soon(run.result())).endedBy, "answer");
   const busy = await soon(client.prompt({ text: "hello" }));
-  await agent.refuse(await soon(agent.expect("prompt")), "Agent is busy");
+  await agent.reject(await soon(agent.expect("prompt")), "Agent is busy");
   assert.match(String(await failure(busy.result())), /Agent is busy/);
 });
 
-test("runs of two sessions hear their own events", async () => {
+test("runs of two sessions receive their own events", async () => {
   const { client, agent } = connected(opal.Client);
   const runs: opal.Run[] = [];
   for (const session_id of ["a", "b"]) {
     const starting = client.agentPrompt({ session_id, text: "x" });
-    await agent.say({ jsonrpc: "2.0", id: (await soon(agent.hear()))["id"], result: { queued: false } });
+    await agent.send({ jsonrpc: "2.0", id: (await soon(agent.receive()))["id"], result: { queued: false } });
     runs.push(await soon(starting));
   }
   const event = (session_id: string, type: string): object => ({ jsonrpc: "2.0", method: "agent/event", params: { type, session_id } });
-  await agent.say(event("b", "agent_start"), event("a", "agent_start"), event("a", "agent_end"), event("b", "agent_abort"));
+  await agent.send(event("b", "agent_start"), event("a", "agent_start"), event("a", "agent_end"), event("b", "agent_abort"));
   for (const [at, last] of ["agent_end", "agent_abort"].entries()) {
     const run = runs[at];
     assert.ok(run !== undefined);
@@ -343,10 +343,10 @@ test("a run that reaches a limit is stopped, and fails with the limit's name", a
   const starting = client.prompt({ message: "go" }, { limits: new RunLimits({ maxTurns: 2 }) });
   await soon(agent.accept());
   const run = await soon(starting);
-  for (const type of ["agent_start", "turn_start", "turn_start"]) await agent.say({ type });
-  await agent.say({ type: "turn_start" });
+  for (const type of ["agent_start", "turn_start", "turn_start"]) await agent.send({ type });
+  await agent.send({ type: "turn_start" });
   const abort = await soon(agent.expect("abort"));
-  await agent.say({ type: "agent_end", messages: [] });
+  await agent.send({ type: "agent_end", messages: [] });
   await agent.answer(abort);
   await agent.answer(await soon(agent.expect("get_state")), { isStreaming: false });
   const result = await soon(run.wait());
@@ -368,13 +368,13 @@ test("time stops a run, also one of an agent that does not obey", async () => {
     const starting = client.prompt({ message: "go" }, { limits: new RunLimits({ maxTime: 20 }) });
     await soon(agent.accept());
     const run = await soon(starting);
-    await agent.say({ type: "agent_start" });
+    await agent.send({ type: "agent_start" });
     const abort = await soon(agent.expect("abort"));
     if (obeys) {
-      await agent.say({ type: "agent_end", messages: [] });
+      await agent.send({ type: "agent_end", messages: [] });
       await agent.answer(abort);
       await agent.answer(await soon(agent.expect("get_state")), { isStreaming: false });
-    } else await agent.refuse(abort, "no");
+    } else await agent.reject(abort, "no");
     const { failure: found } = await soon(run.wait());
     assert.deepEqual([found?.code, found?.message], ["max_time", "the run was stopped: it has lasted 0.02 s, which is its limit"]);
   }
@@ -384,23 +384,23 @@ test("a limit stops a run of operator, whose answer is its end, and one of a ses
   const one = connected(operator.Client);
   const run = await soon(one.client.prompt({ text: "go" }, { limits: new RunLimits({ maxTurns: 0 }) }));
   const prompt = await soon(one.agent.expect("prompt"));
-  await one.agent.say({ type: "event", event: { type: "turn_start", turn_index: 0, timestamp: 0 } });
+  await one.agent.send({ type: "event", event: { type: "turn_start", turn_index: 0, timestamp: 0 } });
   await one.agent.answer(await soon(one.agent.expect("abort")), {});
-  await one.agent.refuse(prompt, "aborted");
+  await one.agent.reject(prompt, "aborted");
   assert.equal((await soon(run.wait())).failure?.code, "max_turns");
 
   const two = connected(opal.Client);
   const starting = two.client.agentPrompt({ session_id: "a", text: "x" }, { limits: new RunLimits({ maxTurns: 1 }) });
-  await two.agent.say({ jsonrpc: "2.0", id: (await soon(two.agent.hear()))["id"], result: { queued: false } });
+  await two.agent.send({ jsonrpc: "2.0", id: (await soon(two.agent.receive()))["id"], result: { queued: false } });
   const other = await soon(starting);
   // Turns of another session do not belong to this run.
   for (const session_id of ["a", "b", "b", "a"]) {
-    await two.agent.say({ jsonrpc: "2.0", method: "agent/event", params: { type: "message_start", session_id } });
+    await two.agent.send({ jsonrpc: "2.0", method: "agent/event", params: { type: "message_start", session_id } });
   }
   const abort = await soon(two.agent.expect("agent/abort"));
   assert.deepEqual(abort["params"], { session_id: "a" });
-  await two.agent.say({ jsonrpc: "2.0", id: abort["id"], result: {} });
-  await two.agent.say({ jsonrpc: "2.0", method: "agent/event", params: { type: "agent_abort", session_id: "a" } });
+  await two.agent.send({ jsonrpc: "2.0", id: abort["id"], result: {} });
+  await two.agent.send({ jsonrpc: "2.0", method: "agent/event", params: { type: "agent_abort", session_id: "a" } });
   assert.equal((await soon(other.wait())).failure?.code, "max_turns");
   const refused = await failure(two.client.agentPrompt({ session_id: "a", text: "x" }, { limits: new RunLimits({ maxCost: 1 }) }));
   assert.ok(refused instanceof UsageError, String(refused));

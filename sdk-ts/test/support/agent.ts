@@ -13,7 +13,7 @@ export class FakeAgent {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly #framer = new Framer();
-  readonly #heard: string[] = [];
+  readonly #received: string[] = [];
 
   constructor(buffer?: number) {
     const [ours, theirs] = memoryPair(buffer);
@@ -26,46 +26,46 @@ export class FakeAgent {
   /** Returns the client's next line. */
   async line(): Promise<string> {
     const sink = {
-      line: (text: string): void => void this.#heard.push(text),
-      fault: (error: Error): void => {
+      line: (text: string): void => void this.#received.push(text),
+      error: (error: Error): void => {
         throw error;
       },
     };
-    while (this.#heard.length === 0) {
+    while (this.#received.length === 0) {
       const { done, value } = await this.#reader.read();
       if (done) throw new Error("the client closed its end");
       this.#framer.push(value, sink);
     }
-    return this.#heard.shift() as string;
+    return this.#received.shift() as string;
   }
 
   /** Returns the client's next frame. */
-  async hear(): Promise<JsonObject> {
+  async receive(): Promise<JsonObject> {
     return JSON.parse(await this.line()) as JsonObject;
   }
 
   /** Returns the client's next frame, which has to be that command. */
   async expect(command: string): Promise<JsonObject> {
-    const frame = await this.hear();
+    const frame = await this.receive();
     if ((frame["type"] ?? frame["method"]) !== command) throw new Error(`not ${command}: ${JSON.stringify(frame)}`);
     return frame;
   }
 
-  async say(...frames: (object | string)[]): Promise<void> {
-    for (const frame of frames) await this.sayBytes(`${typeof frame === "string" ? frame : JSON.stringify(frame)}\n`);
+  async send(...frames: (object | string)[]): Promise<void> {
+    for (const frame of frames) await this.sendBytes(`${typeof frame === "string" ? frame : JSON.stringify(frame)}\n`);
   }
 
-  sayBytes(text: string | Uint8Array): Promise<void> {
+  sendBytes(text: string | Uint8Array): Promise<void> {
     return this.#writer.write(typeof text === "string" ? new TextEncoder().encode(text) : text);
   }
 
   /** Answers a command of a flat dialect. */
   async answer(command: JsonObject, data?: unknown): Promise<void> {
-    await this.say({ id: command["id"], type: "response", command: command["type"], success: true, data });
+    await this.send({ id: command["id"], type: "response", command: command["type"], success: true, data });
   }
 
-  async refuse(command: JsonObject, error: string): Promise<void> {
-    await this.say({ id: command["id"], type: "response", command: command["type"], success: false, error });
+  async reject(command: JsonObject, error: string): Promise<void> {
+    await this.send({ id: command["id"], type: "response", command: command["type"], success: false, error });
   }
 
   /** Accepts the next prompt, and returns it. */
@@ -77,7 +77,7 @@ export class FakeAgent {
 
   /** Plays a run of one text, and answers the request for the state after it. */
   async run(text: string): Promise<void> {
-    await this.say({ type: "agent_start" }, { type: "turn_start" }, update(text), { type: "agent_end", messages: [] });
+    await this.send({ type: "agent_start" }, { type: "turn_start" }, update(text), { type: "agent_end", messages: [] });
     await this.answer(await this.expect("get_state"), { isStreaming: false });
   }
 

@@ -8,7 +8,7 @@ import { View } from "../../src/ui.js";
 import { readTranscript, recordedLine } from "../../src/testing.js";
 
 /** Difference between a view before and after the answer to the history command. */
-export interface Asked {
+export interface HistoryComparison {
   /** `true` if the view reported that it had seen all. */
   complete: boolean;
   /** Number of messages that the view had as the agent has them. */
@@ -22,17 +22,17 @@ export interface Asked {
 }
 
 /** Result of folding a recorded session. */
-export interface Folded {
+export interface FoldSummary {
   transcript: string;
-  asked: Asked[];
+  asked: HistoryComparison[];
   /** The digest of the conversation at the end. */
   end: string;
 }
 
 /** Folds a recorded session. */
-export function foldTranscript(dialect: string, name: string, text: string): { folded: Folded; conversation: Conversation } {
+export function foldTranscript(dialect: string, name: string, text: string): { folded: FoldSummary; conversation: Conversation } {
   const view = View.open(dialect);
-  const asked: Asked[] = [];
+  const asked: HistoryComparison[] = [];
   for (const record of readTranscript(text).records) {
     const line = recordedLine(record);
     if (line === undefined) continue;
@@ -47,7 +47,7 @@ export function foldTranscript(dialect: string, name: string, text: string): { f
 
 /** Returns whether a line is the successful answer to the first command of a late view. */
 function isHistory(line: string, { dialect, internal }: Conversation): boolean {
-  const [history] = View.open(dialect).asks;
+  const [history] = View.open(dialect).catchUpCommands;
   let frame: { id?: unknown; success?: boolean; result?: unknown } | null;
   try {
     frame = JSON.parse(line) as typeof frame;
@@ -59,10 +59,10 @@ function isHistory(line: string, { dialect, internal }: Conversation): boolean {
   return isAnswer && internal.sent[place]?.command === history;
 }
 
-function compare(before: Conversation, after: Conversation): Asked {
+function compare(before: Conversation, after: Conversation): HistoryComparison {
   const inContext = ({ messages }: Conversation) => messages.filter(({ gone, state }) => gone !== true && state !== "growing");
   const old = new Map(inContext(before).map((message) => [message.key, message]));
-  const asked: Asked = { complete: before.complete, told: 0, untold: [], gone: 0, changed: [] };
+  const asked: HistoryComparison = { complete: before.complete, told: 0, untold: [], gone: 0, changed: [] };
   for (const message of inContext(after)) {
     const known = old.get(message.key);
     if (known === undefined) asked.untold.push([message.role, message.kind].filter((word) => word !== undefined).join(" "));

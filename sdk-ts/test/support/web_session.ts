@@ -20,7 +20,7 @@ const address = await new Promise<string>((resolve) => {
 
 const sockets: Socket[] = [];
 const Platform = (globalThis as unknown as { WebSocket: new (address: string) => Socket }).WebSocket;
-class Watched extends (Platform as new (address: string) => Socket) {
+class WatchedSocket extends (Platform as new (address: string) => Socket) {
   constructor(address: string) {
     super(address);
     sockets.push(this);
@@ -28,7 +28,7 @@ class Watched extends (Platform as new (address: string) => Socket) {
 }
 
 const view = View.open("pi");
-const transport = await connectWebSocket(`${address.replace("http", "ws")}/ws`, { WebSocket: Watched });
+const transport = await connectWebSocket(`${address.replace("http", "ws")}/ws`, { WebSocket: WatchedSocket });
 const client = new pi.Client(transport, { tap: { frame: (direction, line) => view[direction](line) } });
 let events = 0;
 for await (const event of await client.prompt({ message: "What is in this directory?" })) {

@@ -26,7 +26,7 @@ impl Hub {
         match revision.edges.longest_command {
             Some(most) if line.len() as u64 > most => {
                 let (bytes, id) = (line.len(), revision.id());
-                Err(format!("it was not sent: its line has {bytes} bytes, and {id} reads {most} at most"))
+                Err(format!("not sent: the line has {bytes} bytes; the limit of {id} is {most} bytes"))
             }
             _ => Ok(()),
         }

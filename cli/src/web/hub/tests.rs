@@ -475,7 +475,7 @@ fn the_ids_of_commands_are_bounded_in_length_and_number() {
     }
     assert_eq!(hub.handle_tab_line(tab.tab_id, r#"{"id":"more","type":"get_state"}"#), LineOutcome::Done);
     let told = tab.read(&hub);
-    assert!(told[0]["error"].as_str().unwrap().contains("wait for their answers"), "{told:?}");
+    assert!(told[0]["error"].as_str().unwrap().contains("await responses"), "{told:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 import type { Conversation } from "agentese/ui";
 
-import type { Listed } from "../link.js";
+import type { SessionInfo } from "../connection.js";
 
 /** Command with its parameters. */
 export interface Call {
@@ -24,7 +24,7 @@ export interface Picture {
 export type Delivery = "prompt" | "steer" | "followUp";
 
 /** Actions with their arguments. A dialect without a command for an action omits it. */
-export interface Needs {
+export interface ActionArguments {
   prompt: [text: string, pictures: readonly Picture[], delivery: Delivery];
   abort: [];
   compact: [instructions: string];
@@ -50,15 +50,15 @@ export interface Needs {
   sessions: [];
 }
 
-export type Action = keyof Needs;
+export type Action = keyof ActionArguments;
 
 /** Command for an action, and its parameters, which may depend on the current conversation. */
-export interface Act<K extends Action = Action> {
+export interface ActionCommand<K extends Action = Action> {
   readonly command: string;
-  params(...needs: [...Needs[K], at: Conversation]): object;
+  params(...args: [...ActionArguments[K], at: Conversation]): object;
 }
 
-export type Actions = { readonly [K in Action]: Act<K> };
+export type Actions = { readonly [K in Action]: ActionCommand<K> };
 
 /** Dialect-specific behaviour of the page. */
 export interface Dialect {
@@ -77,11 +77,11 @@ export interface Dialect {
    * Returns the sessions in the response to `sessions`. Without that command, the server lists the files in
    * the dialect's home.
    */
-  listed?(data: unknown): readonly Listed[];
+  parseSessions?(data: unknown): readonly SessionInfo[];
   /** Members of repeated events that a delta-only stream omits. */
   readonly repeated?: Readonly<Record<string, readonly string[]>>;
   /** Opens the session of a new tab, for agents with several sessions. Called first, if no session is known. */
-  begin?(ask: (call: Call) => Promise<unknown>): Promise<void>;
+  openFirstSession?(sendCommand: (call: Call) => Promise<unknown>): Promise<void>;
 }
 
 /** Names of the controls for the list of missing actions. */

@@ -8,7 +8,7 @@ function plain(command: string): { command: string; params: () => object } {
   return { command, params: () => ({}) };
 }
 
-const kept: Partial<Actions> = {
+const sharedActions: Partial<Actions> = {
   prompt: {
     command: "prompt",
     params(text, pictures, delivery, at) {
@@ -41,7 +41,7 @@ const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"];
 
 export const pi: Dialect = {
   actions: {
-    ...kept,
+    ...sharedActions,
     fork: { command: "fork", params: (entryId) => ({ entryId }) },
     forkPoints: plain("get_fork_messages"),
     tree: plain("get_tree"),
@@ -60,7 +60,7 @@ export const pi: Dialect = {
 export const omp: Dialect = {
   ...pi,
   actions: {
-    ...kept,
+    ...sharedActions,
     fork: { command: "branch", params: (entryId) => ({ entryId }) },
     forkPoints: plain("get_branch_messages"),
   },

@@ -7,9 +7,9 @@ import * as family from "./family.js";
 import { opal as opalDialect } from "./opal.js";
 import { operator as operatorDialect } from "./operator.js";
 
-export type { Act, Action, Actions, Call, Delivery, Dialect, Needs, Picture } from "./actions.js";
+export type { Action, ActionArguments, ActionCommand, Actions, Call, Delivery, Dialect, Picture } from "./actions.js";
 export { TITLES } from "./actions.js";
-export { agentsOf } from "./subagents.js";
+export { subagentsOf } from "./subagents.js";
 
 /** Tables of each dialect, and the behaviour of the page in it. */
 export const DIALECTS: Readonly<Record<string, { readonly spec: Spec; readonly dialect: Dialect }>> = {

@@ -7,7 +7,7 @@ import type { Dialect } from "./actions.js";
 const session = (at: Conversation) => ({ session_id: at.session.id ?? "" });
 
 /** Returns the sessions in the response of the list command. */
-function kept(data: unknown): readonly { readonly id?: unknown; readonly title?: unknown; readonly modified?: unknown }[] {
+function sessionsIn(data: unknown): readonly { readonly id?: unknown; readonly title?: unknown; readonly modified?: unknown }[] {
   const sessions = (data as { sessions?: unknown } | null | undefined)?.sessions;
   return Array.isArray(sessions) ? sessions.filter((one) => typeof one === "object" && one !== null) : [];
 }
@@ -32,9 +32,9 @@ export const opal: Dialect = {
   levels: ["off", "low", "medium", "high", "max"],
   forkReturnsText: false,
   opensBy: "id",
-  listed: (data) =>
-    kept(data).flatMap(({ id, title, modified }) =>
+  parseSessions: (data) =>
+    sessionsIn(data).flatMap(({ id, title, modified }) =>
       typeof id === "string" ? [{ path: id, id, modified: typeof modified === "string" ? modified : "", ...(typeof title === "string" && { name: title }) }] : [],
     ),
-  begin: async (ask) => void (await ask({ command: "session/start", params: { session: true } })),
+  openFirstSession: async (ask) => void (await ask({ command: "session/start", params: { session: true } })),
 };

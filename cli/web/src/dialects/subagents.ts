@@ -4,14 +4,14 @@
 
 import type { ToolBlock } from "agentese/ui";
 
-import type { Agent, AgentState } from "../text/agents.js";
+import type { Subagent, SubagentState } from "../text/subagents.js";
 
 type Members = Readonly<Record<string, unknown>>;
 
 /** Tool that starts subagents. Details of an extension's tool may look similar. */
 const TOOL = "task";
 
-const STATES: Readonly<Record<string, AgentState>> = {
+const STATES: Readonly<Record<string, SubagentState>> = {
   pending: "waiting",
   running: "running",
   completed: "done",
@@ -28,28 +28,28 @@ const count = (value: unknown): number | undefined => (typeof value === "number"
  * Returns the subagents that a call of `task` has started, in order. Returns an empty list if its details
  * name no subagents.
  */
-export function agentsOf(tool: ToolBlock): readonly Agent[] {
+export function subagentsOf(tool: ToolBlock): readonly Subagent[] {
   if (tool.name !== TOOL || !isMembers(tool.details)) return [];
-  const told = new Map<unknown, Agent>();
-  for (const one of list(tool.details["progress"])) if (text(one["id"]) !== undefined) told.set(one["id"], agent(one, progressed(one)));
+  const subagents = new Map<unknown, Subagent>();
+  for (const one of list(tool.details["progress"])) if (text(one["id"]) !== undefined) subagents.set(one["id"], toSubagent(one, progressState(one)));
   // Results take precedence over progress.
   for (const one of list(tool.details["results"])) {
-    if (text(one["id"]) !== undefined && "exitCode" in one) told.set(one["id"], agent(one, ended(one)));
+    if (text(one["id"]) !== undefined && "exitCode" in one) subagents.set(one["id"], toSubagent(one, resultState(one)));
   }
-  return [...told.values()];
+  return [...subagents.values()];
 }
 
-function progressed(one: Members): AgentState {
+function progressState(one: Members): SubagentState {
   const status = text(one["status"]) ?? "";
   return (Object.hasOwn(STATES, status) && STATES[status]) || "running";
 }
 
-function ended(one: Members): AgentState {
+function resultState(one: Members): SubagentState {
   if (one["aborted"] === true) return "stopped";
   return one["exitCode"] === 0 && text(one["error"]) === undefined ? "done" : "failed";
 }
 
-function agent(one: Members, state: AgentState): Agent {
+function toSubagent(one: Members, state: SubagentState): Subagent {
   const id = text(one["id"]) ?? "";
   const assignment = text(one["assignment"]);
   const usage = isMembers(one["usage"]) ? one["usage"] : {};
@@ -60,7 +60,7 @@ function agent(one: Members, state: AgentState): Agent {
     state,
     title: text(one["description"]) ?? assignment?.split("\n")[0] ?? id,
     assignment,
-    doing: state === "running" ? (text(one["lastIntent"]) ?? text(one["currentTool"])) : undefined,
+    activity: state === "running" ? (text(one["lastIntent"]) ?? text(one["currentTool"])) : undefined,
     tools: list(one["recentTools"]).map((tool) => [tool["tool"], tool["args"]].filter(text).join(" ")).reverse(),
     toolCount: count(one["toolCount"]),
     tokens: count(one["tokens"]),

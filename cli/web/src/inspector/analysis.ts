@@ -16,13 +16,13 @@ export interface Effect {
 }
 
 /** Returns `true` if two entries are a command and its response, or a dialog and its reply. */
-function answers(question: Entry, answer: Entry): boolean {
+function isResponseTo(question: Entry, answer: Entry): boolean {
   const kinds = question.kind === "command" ? "answer" : question.kind === "dialog" ? "reply" : undefined;
   return answer.kind === kinds && answer.id !== undefined && answer.id === question.id;
 }
 
 /** Returns `true` if a command changes nothing. */
-function isReading(spec: Spec | undefined, { type }: Entry): boolean {
+function isReadOnly(spec: Spec | undefined, { type }: Entry): boolean {
   return spec !== undefined && Object.hasOwn(spec.commands, type) && spec.commands[type]?.reads === true;
 }
 
@@ -30,10 +30,10 @@ function isReading(spec: Spec | undefined, { type }: Entry): boolean {
 export function effectOf(entries: readonly Entry[], entry: Entry, spec: Spec | undefined): Effect {
   const start = entries.indexOf(entry);
   const behind = start < 0 ? [] : entries.slice(start + 1);
-  const answer = behind.find((one) => answers(entry, one));
+  const answer = behind.find((one) => isResponseTo(entry, one));
   const took = answer && answer.t - entry.t;
-  if (entry.kind !== "command" || isReading(spec, entry)) return { answer, took, events: [] };
-  const end = behind.findIndex((one) => one.kind === "command" && !isReading(spec, one));
+  if (entry.kind !== "command" || isReadOnly(spec, entry)) return { answer, took, events: [] };
+  const end = behind.findIndex((one) => one.kind === "command" && !isReadOnly(spec, one));
   const events = (end < 0 ? behind : behind.slice(0, end)).filter((one) => one.kind === "event");
   return { answer, took, events };
 }
@@ -41,11 +41,11 @@ export function effectOf(entries: readonly Entry[], entry: Entry, spec: Spec | u
 /** Returns the command or dialog that an entry answers. */
 export function causeOf(entries: readonly Entry[], entry: Entry): Entry | undefined {
   if (entry.kind !== "answer" && entry.kind !== "reply") return undefined;
-  return entries.slice(0, entries.indexOf(entry)).findLast((one) => answers(one, entry));
+  return entries.slice(0, entries.indexOf(entry)).findLast((one) => isResponseTo(one, entry));
 }
 
 /** Returns the mismatch between a frame of the agent and its declaration; `undefined` if the frame fits. */
-export function misfitOf(spec: Spec | undefined, entry: Entry, command?: string): { path: string; message: string } | undefined {
+export function mismatchOf(spec: Spec | undefined, entry: Entry, command?: string): { path: string; message: string } | undefined {
   if (entry.kind === "noise") return { path: "", message: "the line is not a JSON object" };
   if (spec === undefined || entry.direction !== "received") return undefined;
   const frame = JSON.parse(entry.line) as Record<string, never>;

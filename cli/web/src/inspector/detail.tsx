@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import type { Spec } from "agentese";
 
-import { Revealed } from "../parts/hidden.jsx";
+import { RevealedText } from "../parts/revealed_text.jsx";
 import { highlighted } from "../text/highlight.js";
-import { bytes, duration } from "../text/words.js";
-import { causeOf, effectOf, misfitOf } from "./analysis.js";
+import { bytes, duration } from "../text/format.js";
+import { causeOf, effectOf, mismatchOf } from "./analysis.js";
 import type { Entry } from "./frames.js";
 
 /** One frame with its content, its cause and its effects. */
@@ -12,21 +12,21 @@ export function Detail({ entry, entries, spec, onGo }: { entry: Entry; entries: 
   const [isRaw, raw] = useState(false);
   const cause = causeOf(entries, entry);
   const effect = effectOf(entries, entry, spec);
-  const misfit = misfitOf(spec, entry, cause?.type);
+  const mismatch = mismatchOf(spec, entry, cause?.type);
   return (
     <section class="detail" aria-label="The frame that was chosen">
       <header>
         <b>{entry.type || entry.kind}</b>
         <span>
-          {entry.direction === "sent" ? (entry.others ? "sent by another tab" : "sent") : entry.direction} at {duration(entry.t)}, {bytes(entry.bytes)}
+          {entry.direction === "sent" ? (entry.isOtherTab ? "sent by another tab" : "sent") : entry.direction} at {duration(entry.t)}, {bytes(entry.bytes)}
         </span>
         <button type="button" aria-pressed={isRaw} onClick={() => raw(!isRaw)}>
           Raw
         </button>
       </header>
-      {misfit && (
+      {mismatch && (
         <p class="failure misfit">
-          Does not fit the declaration{misfit.path === "" ? "" : <> at <code>{misfit.path}</code></>}: {misfit.message}.
+          Does not fit the declaration{mismatch.path === "" ? "" : <> at <code>{mismatch.path}</code></>}: {mismatch.message}.
         </p>
       )}
       {cause && (
@@ -49,11 +49,11 @@ export function Detail({ entry, entries, spec, onGo }: { entry: Entry; entries: 
       )}
       {effect.events.length > 0 && (
         <p>
-          {effect.events.length} events followed within {duration((effect.events.at(-1)?.t ?? entry.t) - entry.t)}: {counted(effect.events)}.
+          {effect.events.length} events followed within {duration((effect.events.at(-1)?.t ?? entry.t) - entry.t)}: {countByType(effect.events)}.
         </p>
       )}
       <pre tabIndex={0} role="region" aria-label="Frame">
-        {isRaw || entry.kind === "noise" || entry.kind === "note" ? <Revealed text={entry.line} /> : <code dangerouslySetInnerHTML={{ __html: pretty(entry.line) }} />}
+        {isRaw || entry.kind === "noise" || entry.kind === "note" ? <RevealedText text={entry.line} /> : <code dangerouslySetInnerHTML={{ __html: pretty(entry.line) }} />}
       </pre>
     </section>
   );
@@ -69,7 +69,7 @@ function pretty(line: string): string {
 }
 
 /** Types of events with their numbers, in descending order. */
-function counted(events: readonly Entry[]): string {
+function countByType(events: readonly Entry[]): string {
   const counts = new Map<string, number>();
   for (const { type } of events) counts.set(type, (counts.get(type) ?? 0) + 1);
   const sorted = [...counts].sort(([, one], [, other]) => other - one);

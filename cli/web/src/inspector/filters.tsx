@@ -11,13 +11,13 @@ export interface Filter {
 export const ALL: Filter = { search: "", direction: "both", kind: "all", wrong: false };
 
 /** Returns the entries that match a filter. `isWrong` detects a mismatch with the declaration. */
-export function fitting(entries: readonly Entry[], filter: Filter, isWrong: (entry: Entry) => boolean): readonly Entry[] {
-  const words = filter.search.toLowerCase();
+export function filterEntries(entries: readonly Entry[], filter: Filter, isWrong: (entry: Entry) => boolean): readonly Entry[] {
+  const query = filter.search.toLowerCase();
   return entries.filter(
     (entry) =>
       (filter.direction === "both" || entry.direction === filter.direction) &&
       (filter.kind === "all" || entry.kind === filter.kind) &&
-      (words === "" || entry.line.toLowerCase().includes(words)) &&
+      (query === "" || entry.line.toLowerCase().includes(query)) &&
       (!filter.wrong || entry.failed === true || isWrong(entry)),
   );
 }

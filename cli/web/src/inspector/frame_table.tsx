@@ -1,13 +1,13 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Spec } from "agentese";
 
-import { bytes } from "../text/words.js";
-import { misfitOf } from "./analysis.js";
+import { bytes } from "../text/format.js";
+import { mismatchOf } from "./analysis.js";
 import { Detail } from "./detail.jsx";
-import { ALL, Filters, fitting } from "./filters.jsx";
+import { ALL, Filters, filterEntries } from "./filters.jsx";
 import type { Entry } from "./frames.js";
 import { Meter } from "./meter.jsx";
-import { written } from "./transcript.js";
+import { writeTranscript } from "./transcript.js";
 
 interface Props {
   readonly entries: readonly Entry[];
@@ -22,23 +22,23 @@ interface Props {
 /** Height of a row in pixels, equal to the value in the style sheet. */
 const ROW = 26;
 /** Number of rows beyond the visible ones. */
-const BEYOND = 12;
+const OVERSCAN_ROWS = 12;
 
 /** Table of frames, with the details of the selected one. */
-export function Wire({ entries, spec, dialect, dropped = 0, step, onChoose }: Props) {
+export function FrameTable({ entries, spec, dialect, dropped = 0, step, onChoose }: Props) {
   const [filter, setFilter] = useState(ALL);
   const [chosen, choose] = useState<Entry | undefined>(undefined);
-  const misfits = useRef(new WeakMap<Entry, boolean>());
+  const mismatches = useRef(new WeakMap<Entry, boolean>());
   const isWrong = (entry: Entry): boolean => {
-    const known = misfits.current.get(entry);
+    const known = mismatches.current.get(entry);
     if (known !== undefined) return known;
     // In JSON-RPC, only the command has the name that belongs to its response.
     const command = spec?.framing === "json-rpc" && entry.kind === "answer" ? entries.find((one) => one.kind === "command" && one.id === entry.id)?.type : undefined;
-    const wrong = misfitOf(spec, entry, command) !== undefined;
-    misfits.current.set(entry, wrong);
+    const wrong = mismatchOf(spec, entry, command) !== undefined;
+    mismatches.current.set(entry, wrong);
     return wrong;
   };
-  const shown = useMemo(() => fitting(entries, filter, isWrong), [entries, filter]);
+  const shown = useMemo(() => filterEntries(entries, filter, isWrong), [entries, filter]);
   const go = (entry: Entry): void => {
     choose(entry);
     onChoose?.(entry);
@@ -62,7 +62,7 @@ export function Wire({ entries, spec, dialect, dropped = 0, step, onChoose }: Pr
 }
 
 function save(entries: readonly Entry[], dialect: string): void {
-  const address = URL.createObjectURL(new Blob([written(entries, dialect)], { type: "application/x-ndjson" }));
+  const address = URL.createObjectURL(new Blob([writeTranscript(entries, dialect)], { type: "application/x-ndjson" }));
   const link = document.createElement("a");
   link.href = address;
   link.download = `${dialect}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.jsonl`;
@@ -102,8 +102,8 @@ function Rows({ entries, chosen, onChoose, isWrong }: RowsProps) {
     if (place < current.scrollTop) current.scrollTop = place;
     else if (place + ROW > current.scrollTop + current.clientHeight) current.scrollTop = place + ROW - current.clientHeight;
   }, [chosenAt]);
-  const from = Math.max(0, Math.floor(top / ROW) - BEYOND);
-  const to = Math.min(entries.length, Math.ceil((top + height) / ROW) + BEYOND);
+  const from = Math.max(0, Math.floor(top / ROW) - OVERSCAN_ROWS);
+  const to = Math.min(entries.length, Math.ceil((top + height) / ROW) + OVERSCAN_ROWS);
   const move = (step: number): void => {
     const next = entries[Math.min(entries.length - 1, Math.max(0, chosenAt + step))];
     if (next !== undefined) onChoose(next);
@@ -144,7 +144,7 @@ function Rows({ entries, chosen, onChoose, isWrong }: RowsProps) {
             <span class="type">
               {entry.type || entry.kind}
               {entry.kind === "answer" && entry.type !== "" && <i> answer</i>}
-              {entry.others && <i> other tab</i>}
+              {entry.isOtherTab && <i> other tab</i>}
             </span>
             <span class="size">{entry.bytes > 0 && bytes(entry.bytes)}</span>
           </div>

@@ -2,7 +2,7 @@
 
 import type { Spec } from "agentese";
 
-import { laidOut } from "../text/json.js";
+import { prettyJson } from "../text/json.js";
 
 /** Line on the wire, or a note. */
 export interface Entry {
@@ -19,17 +19,17 @@ export interface Entry {
   /** Id as JSON text, if any. */
   readonly id: string | undefined;
   /** `true` if another tab sent the line. */
-  readonly others: boolean;
+  readonly isOtherTab: boolean;
   /** `true` if a response reports a failure. */
   readonly failed?: boolean;
 }
 
-type Found = Pick<Entry, "direction" | "line" | "bytes" | "kind" | "type" | "id"> & { failed?: boolean };
+type Classification = Pick<Entry, "direction" | "line" | "bytes" | "kind" | "type" | "id"> & { failed?: boolean };
 
 const encoder = new TextEncoder();
 
 /** Classifies a line by its envelope. */
-export function classify(spec: Spec | undefined, direction: "sent" | "received", line: string): Found {
+export function classify(spec: Spec | undefined, direction: "sent" | "received", line: string): Classification {
   const base = { direction, line, bytes: encoder.encode(line).length + 1 };
   let frame: Record<string, unknown>;
   try {
@@ -39,12 +39,12 @@ export function classify(spec: Spec | undefined, direction: "sent" | "received",
   } catch {
     return { ...base, kind: "noise", type: "no frame", id: undefined };
   }
-  const id = frame["id"] === undefined ? undefined : laidOut(frame["id"]);
+  const id = frame["id"] === undefined ? undefined : prettyJson(frame["id"]);
   return { ...base, id, ...(spec?.framing === "json-rpc" ? rpc(spec, direction, frame) : flat(spec, direction, frame)) };
 }
 
 /** Returns a text member. */
-function named(value: unknown, name: string): string | undefined {
+function textMember(value: unknown, name: string): string | undefined {
   const member = typeof value === "object" && value !== null && Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined;
   return typeof member === "string" ? member : undefined;
 }
@@ -56,23 +56,23 @@ function rpc(spec: Spec, direction: "sent" | "received", frame: Record<string, u
     return { kind, type: "", failed: "error" in frame };
   }
   if (method === spec.notification) {
-    return { kind: "event" as const, type: named(frame["params"], "type") ?? method };
+    return { kind: "event" as const, type: textMember(frame["params"], "type") ?? method };
   }
   return { kind: direction === "sent" ? ("command" as const) : ("dialog" as const), type: method };
 }
 
 function flat(spec: Spec | undefined, direction: "sent" | "received", frame: Record<string, unknown>) {
-  const type = named(frame, "type") ?? "";
+  const type = textMember(frame, "type") ?? "";
   if (direction === "sent") {
     const isReply = spec?.dialogFrames?.answer === type;
     return { kind: isReply ? ("reply" as const) : ("command" as const), type };
   }
   if (type === "response") {
-    return { kind: "answer" as const, type: named(frame, "command") ?? "", failed: frame["success"] !== true };
+    return { kind: "answer" as const, type: textMember(frame, "command") ?? "", failed: frame["success"] !== true };
   }
-  if (spec?.dialogFrames?.request === type) return { kind: "dialog" as const, type: named(frame, "method") ?? type };
+  if (spec?.dialogFrames?.request === type) return { kind: "dialog" as const, type: textMember(frame, "method") ?? type };
   if (spec?.framing === "enveloped" && type === "event") {
-    return { kind: "event" as const, type: named(frame["event"], "type") ?? type };
+    return { kind: "event" as const, type: textMember(frame["event"], "type") ?? type };
   }
   return { kind: "event" as const, type };
 }

@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 
-import { useStore } from "../parts/use.js";
-import { Wire } from "./wire.jsx";
+import { useStore } from "../parts/hooks.js";
+import { FrameTable } from "./frame_table.jsx";
 
 /** All frames of this connection. */
 export function Inspector() {
   const { recorder } = useStore();
   const [, redraw] = useState(0);
   useEffect(() => recorder.subscribe(() => redraw((count) => count + 1)), [recorder]);
-  return <Wire entries={recorder.entries} spec={recorder.spec} dialect={recorder.dialect} dropped={recorder.dropped} />;
+  return <FrameTable entries={recorder.entries} spec={recorder.spec} dialect={recorder.dialect} dropped={recorder.dropped} />;
 }

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 
-import { bytes } from "../text/words.js";
+import { bytes } from "../text/format.js";
 import { costs } from "./analysis.js";
 import type { Entry } from "./frames.js";
 

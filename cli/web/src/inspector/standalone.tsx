@@ -2,34 +2,34 @@ import { useEffect, useState } from "preact/hooks";
 import { type Conversation, View } from "agentese/ui";
 
 import { DIALECTS } from "../dialects/index.js";
-import { Part } from "../parts/guard.jsx";
-import { Revealed } from "../parts/hidden.jsx";
+import { PartBoundary } from "../parts/error_boundary.jsx";
+import { RevealedText } from "../parts/revealed_text.jsx";
 import { Messages } from "../parts/messages.jsx";
 import type { Entry } from "./frames.js";
-import { read } from "./transcript.js";
-import { Wire } from "./wire.jsx";
+import { readTranscript } from "./transcript.js";
+import { FrameTable } from "./frame_table.jsx";
 
 /** Loaded transcript, with the conversation after each of its records. */
-interface Loaded {
+interface LoadedTranscript {
   readonly name: string;
   readonly dialect: string;
   readonly entries: readonly Entry[];
-  readonly after: readonly Conversation[];
+  readonly conversations: readonly Conversation[];
 }
 
-function load(name: string, text: string, fallback: string): Loaded {
+function load(name: string, text: string, fallback: string): LoadedTranscript {
   const dialectOf = (agent: string): string => (Object.hasOwn(DIALECTS, agent) ? agent : fallback);
-  const { header, entries } = read(text, (agent) => DIALECTS[dialectOf(agent)]?.spec);
+  const { header, entries } = readTranscript(text, (agent) => DIALECTS[dialectOf(agent)]?.spec);
   const dialect = dialectOf(header.agent);
   const view = View.open(dialect);
   // Conversations share unchanged parts, so one for each record is cheap.
-  const after = entries.map(({ direction, line, t }) => (direction === "note" ? view.conversation : view[direction](line, t)));
-  return { name: typeof header.title === "string" ? header.title : name, dialect, entries, after };
+  const conversations = entries.map(({ direction, line, t }) => (direction === "note" ? view.conversation : view[direction](line, t)));
+  return { name: typeof header.title === "string" ? header.title : name, dialect, entries, conversations };
 }
 
 /** Page of `agentese inspect`: a transcript, step by step, with the folded conversation. */
 export function Standalone() {
-  const [loaded, set] = useState<Loaded | undefined>(undefined);
+  const [loaded, set] = useState<LoadedTranscript | undefined>(undefined);
   const [failure, fail] = useState<string | undefined>(undefined);
   const [step, go] = useState(0);
   const open = (name: string, text: string, dialect: string): void => {
@@ -52,12 +52,12 @@ export function Standalone() {
       })
       .catch((error: unknown) => fail(String(error)));
   }, []);
-  const conversation = loaded?.after[step];
+  const conversation = loaded?.conversations[step];
   return (
     <div class="standalone">
       <header class="top">
         <h1>
-          <Revealed text={loaded?.name ?? "agentese inspect"} />
+          <RevealedText text={loaded?.name ?? "agentese inspect"} />
         </h1>
         {loaded && (
           <div class="stepper" role="group" aria-label="Steps">
@@ -96,15 +96,15 @@ export function Standalone() {
       {failure !== undefined && <p class="banner failure" role="alert">{failure}</p>}
       {loaded && conversation && (
         <div class="standalone-inside">
-          <Part name="The list of frames" of={loaded.entries[step]}>
-            <Wire
+          <PartBoundary name="The list of frames" of={loaded.entries[step]}>
+            <FrameTable
               entries={loaded.entries}
               spec={DIALECTS[loaded.dialect]?.spec}
               dialect={loaded.dialect}
               step={loaded.entries[step]?.number ?? 0}
               onChoose={(entry) => go(loaded.entries.indexOf(entry))}
             />
-          </Part>
+          </PartBoundary>
           <main>
             <Messages messages={conversation.messages} onFork={undefined} />
           </main>

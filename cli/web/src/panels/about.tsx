@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 
-import { useNow } from "../parts/use.js";
-import { dollars, short } from "../text/words.js";
+import { usePageState } from "../parts/hooks.js";
+import { dollars, shortNumber } from "../text/format.js";
 
 const THEMES = ["system", "light", "dark"] as const;
 
@@ -13,10 +13,10 @@ export function theme(name: string): void {
 
 /** Panel about the page, its settings and its missing actions. */
 export function About() {
-  const { store, page, conversation } = useNow();
+  const { store, page, conversation } = usePageState();
   const [now, set] = useState(localStorage.getItem("agentese theme") ?? "system");
   const { usage, session } = conversation;
-  const absent = store.absent;
+  const absent = store.unavailableActions;
   return (
     <div class="panel-inside">
       <label class="row">
@@ -48,11 +48,11 @@ export function About() {
         </dd>
         <dt>Tokens</dt>
         <dd>
-          {short(usage.input ?? 0)} in, {short(usage.output ?? 0)} out, {short(usage.cacheRead ?? 0)} from the cache
+          {shortNumber(usage.input ?? 0)} in, {shortNumber(usage.output ?? 0)} out, {shortNumber(usage.cacheRead ?? 0)} from the cache
           {usage.cost !== undefined && usage.cost > 0 && `, ${dollars(usage.cost)}`}
         </dd>
       </dl>
-      {store.can("exportPage") === undefined && (
+      {store.unavailableReason("exportPage") === undefined && (
         <button
           type="button"
           onClick={async () => {

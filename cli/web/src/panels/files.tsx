@@ -1,13 +1,13 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Message } from "agentese/ui";
 
-import { Revealed } from "../parts/hidden.jsx";
+import { RevealedText } from "../parts/revealed_text.jsx";
 import { Counts, Diff } from "../parts/tool.jsx";
-import { useNow } from "../parts/use.js";
+import { usePageState } from "../parts/hooks.js";
 import { type Change, changeOf } from "../text/diff.js";
 
 /** Returns the changes by file, in the order of the first change. */
-function changed(messages: readonly Message[]): Map<string, Change[]> {
+function changesByFile(messages: readonly Message[]): Map<string, Change[]> {
   const files = new Map<string, Change[]>();
   for (const message of messages) {
     for (const block of message.blocks) {
@@ -21,8 +21,8 @@ function changed(messages: readonly Message[]): Map<string, Change[]> {
 
 /** Panel of all files that the agent's tools changed. */
 export function Files() {
-  const { conversation } = useNow();
-  const files = useMemo(() => changed(conversation.messages), [conversation.messages]);
+  const { conversation } = usePageState();
+  const files = useMemo(() => changesByFile(conversation.messages), [conversation.messages]);
   const [open, toggle] = useState<ReadonlySet<string>>(new Set());
   if (files.size === 0) return <p class="note panel-inside">No file was changed by a tool yet. What shell commands change is not seen.</p>;
   return (
@@ -42,7 +42,7 @@ export function Files() {
               }}
             >
               <code>
-                <Revealed text={path} />
+                <RevealedText text={path} />
               </code> <Counts change={{ path, lines: [], added, removed, whole: false }} />
             </summary>
             {isOpen && changes.map((change, at) => <Diff key={at} change={change} />)}

@@ -1,25 +1,25 @@
 import { useEffect } from "preact/hooks";
 
-import { Revealed } from "../parts/hidden.jsx";
-import { useNow } from "../parts/use.js";
+import { usePageState } from "../parts/hooks.js";
+import { RevealedText } from "../parts/revealed_text.jsx";
 
-interface Node {
+interface TreeNode {
   readonly entry: { readonly id: string; readonly type: string; readonly message?: { readonly role?: string; readonly content?: unknown }; readonly name?: string };
-  readonly children: readonly Node[];
+  readonly children: readonly TreeNode[];
 }
 
 /** Panel of the possible forks of the session, and of its tree if available. */
 export function Forks() {
-  const { store, page, conversation } = useNow();
-  useEffect(() => void Promise.all([store.quietly("forkPoints"), store.quietly("tree")]), [store, conversation.messages.length]);
+  const { store, page, conversation } = usePageState();
+  useEffect(() => void Promise.all([store.queryOptional("forkPoints"), store.queryOptional("tree")]), [store, conversation.messages.length]);
   const points = conversation.forkPoints ?? [];
-  const reason = store.can("fork");
-  const tree = page.tree as { tree?: readonly Node[]; leafId?: string | null } | undefined;
+  const reason = store.unavailableReason("fork");
+  const tree = page.tree as { tree?: readonly TreeNode[]; leafId?: string | null } | undefined;
   return (
     <div class="panel-inside">
       {reason !== undefined && <p class="note">The session cannot be forked here: {reason}.</p>}
-      {reason === undefined && store.can("forkPoints") !== undefined && (
-        <p class="note">Use “Fork here” below a message: there is no list, because {store.can("forkPoints")}.</p>
+      {reason === undefined && store.unavailableReason("forkPoints") !== undefined && (
+        <p class="note">Use “Fork here” below a message: there is no list, because {store.unavailableReason("forkPoints")}.</p>
       )}
       {points.length > 0 && (
         <>
@@ -29,7 +29,7 @@ export function Forks() {
               <li key={point.id}>
                 <button type="button" disabled={reason !== undefined || page.ended !== undefined} onClick={() => void store.fork(point.id)}>
                   <b>
-                    <Revealed text={point.text.slice(0, 200)} />
+                    <RevealedText text={point.text.slice(0, 200)} />
                   </b>
                 </button>
               </li>
@@ -37,10 +37,10 @@ export function Forks() {
           </ul>
         </>
       )}
-      {points.length === 0 && reason === undefined && store.can("forkPoints") === undefined && <p class="note">Nothing was said yet.</p>}
+      {points.length === 0 && reason === undefined && store.unavailableReason("forkPoints") === undefined && <p class="note">Nothing was said yet.</p>}
       <h3>Session tree</h3>
-      {store.can("tree") !== undefined ? (
-        <p class="note">The tree is not shown: {store.can("tree")}.</p>
+      {store.unavailableReason("tree") !== undefined ? (
+        <p class="note">The tree is not shown: {store.unavailableReason("tree")}.</p>
       ) : (
         <ul class="tree">
           {(tree?.tree ?? []).map((node) => (
@@ -53,7 +53,7 @@ export function Forks() {
 }
 
 /** Sequence of entries, and the branches that leave it. */
-function Branch({ node, leaf }: { node: Node; leaf: string | undefined }) {
+function Branch({ node, leaf }: { node: TreeNode; leaf: string | undefined }) {
   const line = [node];
   for (let last = node; last.children.length === 1; ) {
     const next = last.children[0];
@@ -66,7 +66,7 @@ function Branch({ node, leaf }: { node: Node; leaf: string | undefined }) {
     <li>
       {line.filter(isShown).map(({ entry }) => (
         <div key={entry.id} class={entry.id === leaf ? "entry here" : "entry"}>
-          <span class="badge">{entry.message?.role ?? entry.type}</span> <Revealed text={words(entry)} />
+          <span class="badge">{entry.message?.role ?? entry.type}</span> <RevealedText text={entryText(entry)} />
         </div>
       ))}
       {ends.length > 1 && (
@@ -80,11 +80,11 @@ function Branch({ node, leaf }: { node: Node; leaf: string | undefined }) {
   );
 }
 
-function isShown({ entry }: Node): boolean {
+function isShown({ entry }: TreeNode): boolean {
   return entry.message !== undefined || entry.type === "compaction";
 }
 
-function words({ message, name, type }: Node["entry"]): string {
+function entryText({ message, name, type }: TreeNode["entry"]): string {
   const content = message?.content;
   const parts = Array.isArray(content) ? content : [];
   const text = typeof content === "string" ? content : parts.map((part: { text?: string; name?: string }) => part.text ?? part.name ?? "").join(" ");

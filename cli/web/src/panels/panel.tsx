@@ -1,6 +1,6 @@
 import type { PanelName } from "../parts/header.jsx";
-import { Part } from "../parts/guard.jsx";
-import { useNow } from "../parts/use.js";
+import { PartBoundary } from "../parts/error_boundary.jsx";
+import { usePageState } from "../parts/hooks.js";
 import { About } from "./about.jsx";
 import { Files } from "./files.jsx";
 import { Forks } from "./forks.jsx";
@@ -11,7 +11,7 @@ const TITLES = { sessions: "Sessions", forks: "Forks", files: "Files changed", i
 
 /** Panel beside the conversation. */
 export function Panel({ name, onClose }: { name: PanelName; onClose: () => void }) {
-  const { conversation } = useNow();
+  const { conversation } = usePageState();
   return (
     <aside class={`panel panel-${name}`} aria-label={TITLES[name]}>
       <header>
@@ -20,13 +20,13 @@ export function Panel({ name, onClose }: { name: PanelName; onClose: () => void 
           ×
         </button>
       </header>
-      <Part name="The panel" of={conversation}>
+      <PartBoundary name="The panel" of={conversation}>
         {name === "sessions" && <Sessions />}
         {name === "forks" && <Forks />}
         {name === "files" && <Files />}
         {name === "inspector" && <Inspector />}
         {name === "about" && <About />}
-      </Part>
+      </PartBoundary>
     </aside>
   );
 }

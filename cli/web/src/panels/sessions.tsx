@@ -1,23 +1,23 @@
 import { useEffect, useState } from "preact/hooks";
 
-import { Revealed } from "../parts/hidden.jsx";
-import { useNow } from "../parts/use.js";
-import { ago } from "../text/words.js";
+import { usePageState } from "../parts/hooks.js";
+import { RevealedText } from "../parts/revealed_text.jsx";
+import { ago } from "../text/format.js";
 
 /** Panel of the sessions in the working directory. */
 export function Sessions() {
-  const { store, page, conversation } = useNow();
-  const [search, look] = useState("");
-  const reason = store.can("openSession");
+  const { store, page, conversation } = usePageState();
+  const [search, setSearch] = useState("");
+  const reason = store.unavailableReason("openSession");
   useEffect(() => void store.listSessions(), [store, conversation.session.id]);
-  const words = search.toLowerCase();
+  const query = search.toLowerCase();
   const found = (page.sessions ?? []).filter((session) =>
-    `${session.name ?? ""} ${session.firstMessage ?? ""} ${session.id}`.toLowerCase().includes(words),
+    `${session.name ?? ""} ${session.firstMessage ?? ""} ${session.id}`.toLowerCase().includes(query),
   );
   return (
     <div class="panel-inside">
       {reason !== undefined && <p class="note">Sessions cannot be opened here: {reason}.</p>}
-      <input type="search" aria-label="Search sessions" placeholder="Search" value={search} onInput={(event) => look(event.currentTarget.value)} />
+      <input type="search" aria-label="Search sessions" placeholder="Search" value={search} onInput={(event) => setSearch(event.currentTarget.value)} />
       {page.sessions === undefined ? (
         <p class="note">Reading…</p>
       ) : found.length === 0 ? (
@@ -30,10 +30,10 @@ export function Sessions() {
                 type="button"
                 disabled={reason !== undefined || page.ended !== undefined}
                 aria-current={session.id === conversation.session.id}
-                onClick={() => void store.renew("openSession", session.path, session.id)}
+                onClick={() => void store.replaceSession("openSession", session.path, session.id)}
               >
                 <b>
-                  <Revealed text={session.name ?? session.firstMessage?.slice(0, 120) ?? "(nothing said)"} />
+                  <RevealedText text={session.name ?? session.firstMessage?.slice(0, 120) ?? "(nothing said)"} />
                 </b>
                 <span>
                   {ago(session.modified)}

@@ -1,4 +1,4 @@
-import { Revealed } from "./hidden.jsx";
+import { RevealedText } from "./revealed_text.jsx";
 
 interface Command {
   readonly name: string;
@@ -7,15 +7,15 @@ interface Command {
 }
 
 /** Limit of offered commands. */
-const MOST = 8;
+const MAX_OFFERED = 8;
 
 /** Returns the commands that complete a text. */
 export function completionsFor(text: string, commands: readonly Command[]): readonly Command[] {
-  const begun = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
-  if (begun === undefined) return [];
-  const starts = commands.filter(({ name }) => name.toLowerCase().startsWith(begun));
-  const holds = commands.filter(({ name }) => !starts.some((one) => one.name === name) && name.toLowerCase().includes(begun));
-  return [...starts, ...holds].slice(0, MOST);
+  const prefix = /^\/(\S*)$/.exec(text)?.[1]?.toLowerCase();
+  if (prefix === undefined) return [];
+  const starts = commands.filter(({ name }) => name.toLowerCase().startsWith(prefix));
+  const holds = commands.filter(({ name }) => !starts.some((one) => one.name === name) && name.toLowerCase().includes(prefix));
+  return [...starts, ...holds].slice(0, MAX_OFFERED);
 }
 
 export function Completions({ offered, chosen, onTake }: { offered: readonly Command[]; chosen: number; onTake: (at: number) => void }) {
@@ -33,10 +33,10 @@ export function Completions({ offered, chosen, onTake }: { offered: readonly Com
           }}
         >
           <b>
-            /<Revealed text={command.name} />
+            /<RevealedText text={command.name} />
           </b>{" "}
           <span>
-            <Revealed text={command.description ?? ""} />
+            <RevealedText text={command.description ?? ""} />
           </span>{" "}
           <i>{command.source}</i>
         </li>

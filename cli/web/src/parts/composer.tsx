@@ -1,32 +1,32 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Completions, completionsFor } from "./completions.jsx";
-import { type Delivery, type Picture as Given } from "../dialects/index.js";
+import { type Delivery, type Picture as PromptPicture } from "../dialects/index.js";
 import { hiddenIn } from "../text/hidden.js";
 import { Picture } from "./picture.jsx";
-import { type Attached, readPictures } from "./pictures.js";
-import { useNow } from "./use.js";
+import { type AttachedPicture, readPictures } from "./pictures.js";
+import { usePageState } from "./hooks.js";
 
 /** Storage key of a session's draft, with a separate key while the session is unknown. */
-const draftOf = (session: string | undefined): string => `agentese draft ${session ?? ""}`;
-const keptOf = (session: string | undefined): string => localStorage.getItem(draftOf(session)) ?? "";
-const keep = (session: string | undefined, text: string): void =>
-  text === "" ? localStorage.removeItem(draftOf(session)) : localStorage.setItem(draftOf(session), text);
+const draftKey = (session: string | undefined): string => `agentese draft ${session ?? ""}`;
+const storedDraft = (session: string | undefined): string => localStorage.getItem(draftKey(session)) ?? "";
+const storeDraft = (session: string | undefined, text: string): void =>
+  text === "" ? localStorage.removeItem(draftKey(session)) : localStorage.setItem(draftKey(session), text);
 
 /** Input field. Enter sends, Shift+Enter starts a new line, Escape aborts the run. */
 export function Composer() {
-  const { store, page, conversation } = useNow();
+  const { store, page, conversation } = usePageState();
   const session = conversation.session.id ?? conversation.session.file;
-  const [text, setText] = useState(() => keptOf(undefined));
+  const [text, setText] = useState(() => storedDraft(undefined));
   // Session of the text. A text from before the first session belongs to the next session, and so does a
   // draft of the agent.
   const owner = useRef<string | undefined>(undefined);
-  const [pictures, setPictures] = useState<readonly Attached[]>([]);
+  const [pictures, setPictures] = useState<readonly AttachedPicture[]>([]);
   const [chosen, choose] = useState(0);
   const [isClosed, close] = useState(false);
   const field = useRef<HTMLTextAreaElement>(null);
   const isWorking = conversation.run.working;
-  const reason = store.can("prompt") ?? (page.ended ? "the agent does not run" : undefined);
+  const reason = store.unavailableReason("prompt") ?? (page.ended ? "the agent does not run" : undefined);
   const deliveries = store.dialect.deliveries;
   // The agent may have set this text.
   const hidden = hiddenIn(text);
@@ -36,15 +36,15 @@ export function Composer() {
     setText(next);
     close(false);
     choose(0);
-    if (owner.current === undefined) keep(undefined, "");
+    if (owner.current === undefined) storeDraft(undefined, "");
     owner.current = of;
-    keep(of, next);
+    storeDraft(of, next);
   };
   const write = (next: string): void => put(session, next);
   // These three effects run before the next paint, because they read and set the displayed text.
   useLayoutEffect(() => {
     if (session === undefined || session === owner.current) return;
-    put(session, owner.current === undefined && text !== "" ? text : keptOf(session));
+    put(session, owner.current === undefined && text !== "" ? text : storedDraft(session));
   }, [session]);
   // The agent may set a draft: through an extension, or with the original text of a fork.
   const draft = conversation.draft;
@@ -63,30 +63,30 @@ export function Composer() {
   useEffect(() => field.current?.focus(), []);
 
   const send = async (delivery: Delivery): Promise<void> => {
-    const said = text.trim();
-    if ((said === "" && pictures.length === 0) || reason !== undefined) return;
+    const input = text.trim();
+    if ((input === "" && pictures.length === 0) || reason !== undefined) return;
     if (isWorking && deliveries.length === 0) return store.toast("info", "The agent is busy: wait, or stop it first.");
-    const noShell = store.dialect.actions.shell && said.startsWith("!") ? store.can("shell") : undefined;
+    const noShell = store.dialect.actions.shell && input.startsWith("!") ? store.unavailableReason("shell") : undefined;
     // Input for the shell never goes to the model.
     if (noShell !== undefined) return store.toast("warning", `The command is not run: ${noShell}.`);
-    const images: Given[] = pictures.map(({ mimeType, data }) => ({ mimeType, data }));
+    const images: PromptPicture[] = pictures.map(({ mimeType, data }) => ({ mimeType, data }));
     write("");
     setPictures([]);
-    const isShell = said.startsWith("!") && store.can("shell") === undefined;
+    const isShell = input.startsWith("!") && store.unavailableReason("shell") === undefined;
     const done = isShell
-      ? await store.try("shell", said.slice(1).trim())
-      : await store.try("prompt", said, images, isWorking ? delivery : "prompt");
+      ? await store.try("shell", input.slice(1).trim())
+      : await store.try("prompt", input, images, isWorking ? delivery : "prompt");
     // Rejected input returns to the field.
     if (done === undefined && field.current?.value === "") {
-      write(said);
+      write(input);
       setPictures(pictures);
     }
   };
   const attach = async (files: Iterable<File>): Promise<void> => {
     if (!store.dialect.pictures) return store.toast("warning", `The ${page.hello?.dialect} dialect has no pictures in prompts.`);
-    const { read, refused } = await readPictures(files);
+    const { read, rejected } = await readPictures(files);
     setPictures((before) => [...before, ...read]);
-    for (const why of refused) store.toast("warning", why);
+    for (const why of rejected) store.toast("warning", why);
   };
   const take = (at: number): void => {
     const command = offered[at];
@@ -186,7 +186,7 @@ export function Composer() {
           </label>
         )}
         <span class="hint">{hint(isWorking, deliveries)}</span>
-        {isWorking && store.can("abort") === undefined && (
+        {isWorking && store.unavailableReason("abort") === undefined && (
           <button type="button" class="stop" onClick={() => void store.try("abort")}>
             {conversation.run.aborting ? "Stopping…" : "Stop"}
           </button>

@@ -5,20 +5,20 @@ import { answerFrame, dismissFrame } from "../answer.js";
 import { isLong } from "../text/decision.js";
 import { revealed } from "../text/hidden.js";
 import { Decision, Warning } from "./decision.jsx";
-import { Part } from "./guard.jsx";
-import { Revealed } from "./hidden.jsx";
-import { useClock, useNow } from "./use.js";
+import { PartBoundary } from "./error_boundary.jsx";
+import { RevealedText } from "./revealed_text.jsx";
+import { useClock, usePageState } from "./hooks.js";
 
 /** Limit of displayed questions. */
 const SHOWN = 20;
 
 /** Open questions, oldest first. */
 export function Dialogs() {
-  const { conversation, page } = useNow();
+  const { conversation, page } = usePageState();
   const unshown = page.hello?.unshown ?? 0;
   const open = conversation.dialogs;
   useClock(open.some((dialog) => dialog.timeoutMs !== undefined));
-  const waiting = open.filter((dialog) => left(dialog) !== 0);
+  const waiting = open.filter((dialog) => secondsLeft(dialog) !== 0);
   if (waiting.length + unshown === 0) return null;
   return (
     <section class="dialogs" aria-label={`${waiting.length} waiting for your answer`}>
@@ -29,37 +29,37 @@ export function Dialogs() {
       )}
       {waiting.length > 1 && <p class="dialogs-count">{waiting.length.toLocaleString("en")} questions wait for an answer{waiting.length > SHOWN && `; the first ${SHOWN} are shown`}</p>}
       {waiting.slice(0, SHOWN).map((dialog, at) => (
-        <Part key={dialog.key} name="A question" of={dialog}>
+        <PartBoundary key={dialog.key} name="A question" of={dialog}>
           <Dialog dialog={dialog} first={at === 0} />
-        </Part>
+        </PartBoundary>
       ))}
     </section>
   );
 }
 
 /** Returns `true` if the answer is a written text. */
-function isWritten({ kind }: OpenQuestion): boolean {
+function hasTextAnswer({ kind }: OpenQuestion): boolean {
   return kind === "input" || kind === "editor";
 }
 
 /** Returns the remaining seconds for an answer. */
-function left(dialog: OpenQuestion): number | undefined {
+function secondsLeft(dialog: OpenQuestion): number | undefined {
   if (dialog.timeoutMs === undefined || dialog.at === undefined) return undefined;
   return Math.max(0, Math.ceil((dialog.at + dialog.timeoutMs - Date.now()) / 1000));
 }
 
 function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
-  const { store } = useNow();
+  const { store } = usePageState();
   const [text, setText] = useState(dialog.prefill ?? "");
   const options = dialog.options ?? [];
   const isNamed = dialog.title !== undefined && dialog.title.trim() !== "" && !isLong(dialog.title);
   const title = isNamed ? (dialog.title ?? "") : "The agent asks";
   // The text contains everything that is too long for a line or a button.
-  const told = [isNamed ? undefined : dialog.title, dialog.text, ...options.map((option, at) => (isLong(option) ? `Choice ${at + 1}: ${option}` : undefined))];
-  const words = told.filter((part) => part !== undefined && part !== "").join("\n\n");
+  const parts = [isNamed ? undefined : dialog.title, dialog.text, ...options.map((option, at) => (isLong(option) ? `Choice ${at + 1}: ${option}` : undefined))];
+  const body = parts.filter((part) => part !== undefined && part !== "").join("\n\n");
   const label = revealed(title);
   const box = useRef<HTMLFormElement>(null);
-  const seconds = left(dialog);
+  const seconds = secondsLeft(dialog);
   const reason = store.page.hello?.readOnly ? "agentese web was started with --read-only" : undefined;
   // The first question receives the focus, unless the user is typing. No button receives it, so that an
   // accidental key does not answer.
@@ -82,7 +82,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
       aria-label={label}
       onSubmit={(event) => {
         event.preventDefault();
-        if (isWritten(dialog)) answer(text);
+        if (hasTextAnswer(dialog)) answer(text);
       }}
       onKeyDown={(event) => {
         if (event.key !== "Escape") return;
@@ -93,11 +93,11 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
     >
       <header>
         <h2>
-          <Revealed text={title} />
+          <RevealedText text={title} />
         </h2>
         {seconds !== undefined && <span class="countdown">{seconds} s left</span>}
       </header>
-      {words !== "" && <Decision text={words} name="The text of the question" />}
+      {body !== "" && <Decision text={body} name="The text of the question" />}
       <fieldset disabled={reason !== undefined}>
         {dialog.kind === "input" && (
           <input
@@ -118,7 +118,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
             onInput={(event) => setText(event.currentTarget.value)}
           />
         )}
-        {isWritten(dialog) && !dialog.secret && <Warning text={text} />}
+        {hasTextAnswer(dialog) && !dialog.secret && <Warning text={text} />}
         {dialog.kind === "select" && options.length === 0 && (
           <p class="note">The agent names no choices that can be shown; the inspector has the question as it came.</p>
         )}
@@ -126,7 +126,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
           {dialog.kind === "select" &&
             options.map((option, at) => (
               <button key={at} type="button" onClick={() => answer(option)}>
-                {isLong(option) ? `Choice ${at + 1}` : <Revealed text={option} />}
+                {isLong(option) ? `Choice ${at + 1}` : <RevealedText text={option} />}
               </button>
             ))}
           {dialog.kind === "confirm" && (
@@ -140,7 +140,7 @@ function Dialog({ dialog, first }: { dialog: OpenQuestion; first: boolean }) {
               </button>
             </>
           )}
-          {isWritten(dialog) && (
+          {hasTextAnswer(dialog) && (
             <button type="submit" class="primary">
               {dialog.kind === "editor" ? "Done" : "OK"}
             </button>

@@ -5,11 +5,11 @@ interface Props {
   readonly of: unknown;
   readonly children: ComponentChildren;
   /** Draws a replacement after a failure. */
-  instead(reason: string): ComponentChild;
+  fallback(reason: string): ComponentChild;
 }
 
 /** Boundary that confines a drawing failure to one part of the page. */
-export class Guard extends Component<Props, { readonly failed?: { readonly of: unknown; readonly reason: string } }> {
+export class ErrorBoundary extends Component<Props, { readonly failed?: { readonly of: unknown; readonly reason: string } }> {
   override componentDidCatch(error: unknown): void {
     console.warn("a part of the page could not be drawn:", error);
     this.setState({ failed: { of: this.props.of, reason: error instanceof Error ? error.message : String(error) } });
@@ -17,15 +17,15 @@ export class Guard extends Component<Props, { readonly failed?: { readonly of: u
 
   override render(): ComponentChild {
     const { failed } = this.state;
-    return failed !== undefined && failed.of === this.props.of ? this.props.instead(failed.reason) : this.props.children;
+    return failed !== undefined && failed.of === this.props.of ? this.props.fallback(failed.reason) : this.props.children;
   }
 }
 
 /** Boundary for a named part of the page's frame. */
-export function Part({ name, of, children }: { name: string; of?: unknown; children: ComponentChildren }) {
+export function PartBoundary({ name, of, children }: { name: string; of?: unknown; children: ComponentChildren }) {
   return (
-    <Guard of={of} instead={(reason) => <p class="banner warning">{name} cannot be shown: {reason}.</p>}>
+    <ErrorBoundary of={of} fallback={(reason) => <p class="banner warning">{name} cannot be shown: {reason}.</p>}>
       {children}
-    </Guard>
+    </ErrorBoundary>
   );
 }

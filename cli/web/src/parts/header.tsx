@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 
+import { fileName, shortNumber } from "../text/format.js";
 import { revealed } from "../text/hidden.js";
-import { fileName, short } from "../text/words.js";
-import { Revealed } from "./hidden.jsx";
-import { useNow } from "./use.js";
+import { usePageState } from "./hooks.js";
+import { RevealedText } from "./revealed_text.jsx";
 
 export type PanelName = "sessions" | "forks" | "files" | "inspector" | "about";
 
@@ -17,7 +17,7 @@ const PANELS: readonly (readonly [PanelName, string])[] = [
 
 /** Header with the session, the model and the panels. */
 export function Header({ panel, onPanel }: { panel: PanelName | undefined; onPanel: (panel: PanelName | undefined) => void }) {
-  const { store, page } = useNow();
+  const { store, page } = usePageState();
   return (
     <header class="top">
       <div class="who">
@@ -37,8 +37,8 @@ export function Header({ panel, onPanel }: { panel: PanelName | undefined; onPan
             {title}
           </button>
         ))}
-        {store.can("newSession") === undefined && (
-          <button type="button" disabled={page.ended !== undefined} onClick={() => void store.renew("newSession")}>
+        {store.unavailableReason("newSession") === undefined && (
+          <button type="button" disabled={page.ended !== undefined} onClick={() => void store.replaceSession("newSession")}>
             New
           </button>
         )}
@@ -48,15 +48,15 @@ export function Header({ panel, onPanel }: { panel: PanelName | undefined; onPan
 }
 
 function SessionName() {
-  const { store, conversation } = useNow();
+  const { store, conversation } = usePageState();
   const [draft, setDraft] = useState<string | undefined>(undefined);
   const name = conversation.session.name ?? conversation.title ?? "";
-  if (store.can("rename") !== undefined) return <h1>{revealed(name) || "agentese"}</h1>;
+  if (store.unavailableReason("rename") !== undefined) return <h1>{revealed(name) || "agentese"}</h1>;
   if (draft === undefined) {
     return (
       <h1>
         <button type="button" class="quiet name" title="Name the session" onClick={() => setDraft(name)}>
-          <Revealed text={name || "agentese"} />
+          <RevealedText text={name || "agentese"} />
         </button>
       </h1>
     );
@@ -86,18 +86,18 @@ function SessionName() {
 }
 
 function ModelChoice() {
-  const { store, page, conversation } = useNow();
+  const { store, page, conversation } = usePageState();
   const models = conversation.models ?? [];
   const now = conversation.model;
   const key = (model: { provider?: string; id: string } | undefined): string => (model ? `${model.provider ?? ""}\n${model.id}` : "");
-  if (store.can("setModel") !== undefined || models.length === 0) {
+  if (store.unavailableReason("setModel") !== undefined || models.length === 0) {
     return now ? <span class="model">{revealed(now.name ?? now.id)}</span> : null;
   }
   const isListed = models.some((model) => key(model) === key(now));
   return (
     <select
       aria-label="Model"
-      title={now?.window ? `${short(now.window)} tokens of context` : "Model"}
+      title={now?.window ? `${shortNumber(now.window)} tokens of context` : "Model"}
       value={key(now)}
       disabled={page.ended !== undefined}
       onChange={(event) => {
@@ -116,10 +116,10 @@ function ModelChoice() {
 }
 
 function ThinkingChoice() {
-  const { store, page, conversation } = useNow();
+  const { store, page, conversation } = usePageState();
   const levels = page.levels ?? store.dialect.levels;
   const level = conversation.thinkingLevel;
-  if (store.can("setThinking") !== undefined || levels.length === 0 || conversation.model?.reasoning === false) return null;
+  if (store.unavailableReason("setThinking") !== undefined || levels.length === 0 || conversation.model?.reasoning === false) return null;
   return (
     <select
       aria-label="Thinking level"

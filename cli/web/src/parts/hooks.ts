@@ -13,7 +13,7 @@ export function useStore(): Store {
 }
 
 /** Returns the current conversation and the state of the page. */
-export function useNow(): { store: Store; page: Page; conversation: Conversation } {
+export function usePageState(): { store: Store; page: Page; conversation: Conversation } {
   const store = useStore();
   const [, redraw] = useState(0);
   // The subscription precedes the first effect; otherwise a change between the first paint and an effect

@@ -1,28 +1,28 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 
-import { AsText } from "./as_text.jsx";
+import { PlainText } from "./plain_text.jsx";
 import { memo } from "./memo.js";
-import { isTired } from "../text/bounded.js";
+import { shouldYield } from "../text/bounded_markdown.js";
 import { type Piece as Rendered, render } from "../text/markdown.js";
 
 /** Displayed length of a text that waits for rendering, in characters. */
-const WAITING = 5000;
+const PREVIEW_LENGTH = 5000;
 
 /** Markdown text. While it grows, only its last part is redrawn. */
-export const Markdown = memo((props: { text: string; growing: boolean }) => <Inside {...props} />);
+export const Markdown = memo((props: { text: string; growing: boolean }) => <MarkdownBody {...props} />);
 
-function Inside({ text, growing }: { text: string; growing: boolean }) {
+function MarkdownBody({ text, growing }: { text: string; growing: boolean }) {
   /** Reason of a failed rendering, with the text at that time. */
   const failed = useRef<{ readonly text: string; readonly reason: string } | undefined>(undefined);
   const drawn = useRef("");
   const [turn, again] = useState(0);
   // A growing or rendered text never returns to plain text.
-  const waits = !growing && drawn.current === "" && isTired();
+  const isWaiting = !growing && drawn.current === "" && shouldYield();
   useEffect(() => {
-    const timer = waits ? setTimeout(() => again(turn + 1)) : undefined;
+    const timer = isWaiting ? setTimeout(() => again(turn + 1)) : undefined;
     return () => clearTimeout(timer);
-  }, [waits, turn]);
-  if (waits) return <div class="markdown waits">{text.slice(0, WAITING)}</div>;
+  }, [isWaiting, turn]);
+  if (isWaiting) return <div class="markdown waits">{text.slice(0, PREVIEW_LENGTH)}</div>;
   drawn.current = text;
   const isStill = growing && failed.current !== undefined && text.startsWith(failed.current.text);
   let pieces: readonly Rendered[] = [];
@@ -34,7 +34,7 @@ function Inside({ text, growing }: { text: string; growing: boolean }) {
       failed.current = { text, reason: error instanceof Error ? error.message : String(error) };
     }
   }
-  if (failed.current !== undefined) return <AsText text={text} note={`Shown as plain text: ${failed.current.reason}.`} />;
+  if (failed.current !== undefined) return <PlainText text={text} note={`Shown as plain text: ${failed.current.reason}.`} />;
   return (
     <div class="markdown">
       {pieces.map(({ key, html }) => (

@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
-import type { Block, Message as Told } from "agentese/ui";
+import type { Block, Message as ConversationMessage } from "agentese/ui";
 
-import { laidOut } from "../text/json.js";
-import { dollars, short, taken } from "../text/words.js";
-import { AsText } from "./as_text.jsx";
-import { Guard } from "./guard.jsx";
-import { Revealed } from "./hidden.jsx";
+import { prettyJson } from "../text/json.js";
+import { dollars, inputTokens, shortNumber } from "../text/format.js";
+import { PlainText } from "./plain_text.jsx";
+import { ErrorBoundary } from "./error_boundary.jsx";
+import { RevealedText } from "./revealed_text.jsx";
 import { Markdown } from "./markdown.jsx";
 import { memo } from "./memo.js";
 import { Picture } from "./picture.jsx";
@@ -14,37 +14,37 @@ import { Output, Tool } from "./tool.jsx";
 const NAMES = { user: "You", assistant: "Agent", tool: "Tool", system: "System", summary: "Summary", shell: "Shell", note: "Note" } as const;
 
 interface Props {
-  readonly message: Told;
-  readonly onFork: ((message: Told) => void) | undefined;
+  readonly message: ConversationMessage;
+  readonly onFork: ((message: ConversationMessage) => void) | undefined;
 }
 
 /** Message, redrawn only after a change. A message that cannot be drawn appears as text. */
 export const Message = memo((props: Props) => (
-  <Guard of={props.message} instead={() => <Plain message={props.message} />}>
-    <Drawn {...props} />
-  </Guard>
+  <ErrorBoundary of={props.message} fallback={() => <PlainMessage message={props.message} />}>
+    <MessageBody {...props} />
+  </ErrorBoundary>
 ));
 
 /** Message that cannot be drawn. */
-function Plain({ message }: { message: Told }) {
+function PlainMessage({ message }: { message: ConversationMessage }) {
   return (
     <article class="message note" aria-label="A message as text">
-      <AsText text={wordsOf(message)} note="This message cannot be drawn. Its text:" />
+      <PlainText text={plainTextOf(message)} note="This message cannot be drawn. Its text:" />
     </article>
   );
 }
 
 /** Returns the text of a possibly malformed message. */
-function wordsOf({ blocks }: Told): string {
+function plainTextOf({ blocks }: ConversationMessage): string {
   const all: readonly unknown[] = Array.isArray(blocks) ? blocks : [blocks];
-  const words = (block: unknown): string => {
+  const blockText = (block: unknown): string => {
     const text = (block as { readonly text?: unknown } | null | undefined)?.text;
-    return typeof text === "string" ? text : laidOut(block);
+    return typeof text === "string" ? text : prettyJson(block);
   };
-  return all.map(words).join("\n\n");
+  return all.map(blockText).join("\n\n");
 }
 
-function Drawn({ message, onFork }: Props) {
+function MessageBody({ message, onFork }: Props) {
   // The call contains the result of its tool.
   if (message.role === "tool" || message.hidden) return null;
   const isGrowing = message.state === "growing";
@@ -54,34 +54,34 @@ function Drawn({ message, onFork }: Props) {
       {message.role === "summary" && <p class="divider">The conversation was compacted</p>}
       {message.role === "note" && message.kind !== undefined && <p class="kind">{message.kind}</p>}
       {message.blocks.map((block, at) => (
-        <Part key={at} block={block} role={message.role} growing={isGrowing && at === message.blocks.length - 1} />
+        <BlockView key={at} block={block} role={message.role} growing={isGrowing && at === message.blocks.length - 1} />
       ))}
       {isGrowing && message.blocks.length === 0 && <p class="waiting-dots" aria-label="The agent is working" role="img" />}
-      {message.error !== undefined && <p class="failure" role="alert">{wordsIn(message.error)}</p>}
+      {message.error !== undefined && <p class="failure" role="alert">{errorText(message.error)}</p>}
       {message.state === "aborted" && <p class="failure">Stopped</p>}
-      <Foot message={message} onFork={onFork} />
+      <MessageFooter message={message} onFork={onFork} />
     </article>
   );
 }
 
 /** Returns an error as text, because some agents send an object. */
-function wordsIn(error: unknown): string {
-  return typeof error === "string" ? error : laidOut(error);
+function errorText(error: unknown): string {
+  return typeof error === "string" ? error : prettyJson(error);
 }
 
-function ShellHead({ message }: { message: Told }) {
+function ShellHead({ message }: { message: ConversationMessage }) {
   const code = message.exitCode;
   return (
     <p class="shell-head">
       <code>
-        $ <Revealed text={message.command ?? ""} />
+        $ <RevealedText text={message.command ?? ""} />
       </code>
       {message.cancelled ? <span class="failure">stopped</span> : code !== 0 && code !== undefined && <span class="failure">exit code {code}</span>}
     </p>
   );
 }
 
-const Part = memo(({ block, role, growing }: { block: Block; role: Told["role"]; growing: boolean }) => {
+const BlockView = memo(({ block, role, growing }: { block: Block; role: ConversationMessage["role"]; growing: boolean }) => {
   switch (block.type) {
     case "text":
       if (role === "user") return <p class="said">{block.text}</p>;
@@ -95,7 +95,7 @@ const Part = memo(({ block, role, growing }: { block: Block; role: Told["role"];
     case "tool":
       return <Tool tool={block} />;
     case "data":
-      return <pre class="shell" tabIndex={0}>{laidOut(block.value)}</pre>;
+      return <pre class="shell" tabIndex={0}>{prettyJson(block.value)}</pre>;
   }
 });
 
@@ -127,12 +127,12 @@ function Thinking({ text, growing }: { text: string; growing: boolean }) {
   );
 }
 
-function Foot({ message, onFork }: { message: Told; onFork: ((message: Told) => void) | undefined }) {
+function MessageFooter({ message, onFork }: { message: ConversationMessage; onFork: ((message: ConversationMessage) => void) | undefined }) {
   const { usage, role } = message;
   const canFork = onFork !== undefined && (role === "user" || role === "assistant") && message.state !== "growing";
   const parts = [
     message.model,
-    usage && (usage.output ?? 0) > 0 && `${short(taken(usage))} in, ${short(usage.output ?? 0)} out`,
+    usage && (usage.output ?? 0) > 0 && `${shortNumber(inputTokens(usage))} in, ${shortNumber(usage.output ?? 0)} out`,
     usage?.cost !== undefined && usage.cost > 0 && dollars(usage.cost),
   ].filter(Boolean);
   if (parts.length === 0 && !canFork) return null;

@@ -1,6 +1,6 @@
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Message as Told } from "agentese/ui";
+import type { Message as ConversationMessage } from "agentese/ui";
 
 import { memo } from "./memo.js";
 import { Message } from "./message.jsx";
@@ -20,8 +20,8 @@ export function Messages({
   onFork,
   children,
 }: {
-  messages: readonly Told[];
-  onFork: ((message: Told) => void) | undefined;
+  messages: readonly ConversationMessage[];
+  onFork: ((message: ConversationMessage) => void) | undefined;
   children?: ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
@@ -77,10 +77,10 @@ export function Messages({
 }
 
 /** Chunks of the last conversation; unchanged chunks remain the same objects. */
-let known: (readonly Told[])[] = [];
+let known: (readonly ConversationMessage[])[] = [];
 
-function split(messages: readonly Told[]): (readonly Told[])[] {
-  const chunks: (readonly Told[])[] = [];
+function split(messages: readonly ConversationMessage[]): (readonly ConversationMessage[])[] {
+  const chunks: (readonly ConversationMessage[])[] = [];
   for (let at = 0; at < messages.length; at += CHUNK) {
     const chunk = messages.slice(at, at + CHUNK);
     const before = known[chunks.length];
@@ -92,15 +92,15 @@ function split(messages: readonly Told[]): (readonly Told[])[] {
 }
 
 interface ChunkProps {
-  messages: readonly Told[];
-  onFork: ((message: Told) => void) | undefined;
+  messages: readonly ConversationMessage[];
+  onFork: ((message: ConversationMessage) => void) | undefined;
   last: boolean;
   box: RefObject<HTMLDivElement | null>;
 }
 
-const Chunk = memo(({ messages, onFork, last, box }: ChunkProps) => <ChunkInside {...{ messages, onFork, last, box }} />);
+const Chunk = memo(({ messages, onFork, last, box }: ChunkProps) => <ChunkBody {...{ messages, onFork, last, box }} />);
 
-function ChunkInside({ messages, onFork, last, box }: ChunkProps) {
+function ChunkBody({ messages, onFork, last, box }: ChunkProps) {
   const place = useRef<HTMLDivElement>(null);
   const [isNear, near] = useState(false);
   const height = useRef(Math.min(TALL, messages.length * 120));

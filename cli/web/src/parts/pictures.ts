@@ -1,6 +1,6 @@
 /** Pictures that the user attaches to a prompt. */
 
-export interface Attached {
+export interface AttachedPicture {
   readonly key: string;
   readonly name: string;
   readonly mimeType: string;
@@ -9,21 +9,21 @@ export interface Attached {
 }
 
 /** Limit of a picture in bytes. */
-const LARGEST = 10_000_000;
+const MAX_BYTES = 10_000_000;
 const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 let count = 0;
 
 /** Reads pictures. Returns the reason for each rejected file. */
-export async function readPictures(files: Iterable<File>): Promise<{ read: Attached[]; refused: string[] }> {
-  const read: Attached[] = [];
-  const refused: string[] = [];
+export async function readPictures(files: Iterable<File>): Promise<{ read: AttachedPicture[]; rejected: string[] }> {
+  const read: AttachedPicture[] = [];
+  const rejected: string[] = [];
   for (const file of files) {
-    if (!TYPES.includes(file.type)) refused.push(`${file.name} is no picture (PNG, JPEG, GIF or WebP).`);
-    else if (file.size > LARGEST) refused.push(`${file.name} is larger than 10 MB.`);
+    if (!TYPES.includes(file.type)) rejected.push(`${file.name} is no picture (PNG, JPEG, GIF or WebP).`);
+    else if (file.size > MAX_BYTES) rejected.push(`${file.name} is larger than 10 MB.`);
     else read.push({ key: `picture-${++count}`, name: file.name || "Picture", mimeType: file.type, data: await base64(file) });
   }
-  return { read, refused };
+  return { read, rejected };
 }
 
 function base64(file: File): Promise<string> {

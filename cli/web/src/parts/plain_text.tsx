@@ -1,19 +1,19 @@
 import { useState } from "preact/hooks";
 
-import { Revealed } from "./hidden.jsx";
+import { RevealedText } from "./revealed_text.jsx";
 
 /** Initial length of a displayed text in characters; a button shows the rest. */
 const SHOWN = 50_000;
 
 /** Plain text in place of content that cannot be drawn. */
-export function AsText({ text, note }: { text: string; note: string }) {
+export function PlainText({ text, note }: { text: string; note: string }) {
   const [all, showAll] = useState(false);
   const isCut = !all && text.length > SHOWN;
   return (
     <div class="as-text">
       <p class="note">{note}</p>
       <pre tabIndex={0} role="region" aria-label="The text as it is">
-        <Revealed text={isCut ? text.slice(0, SHOWN) : text} />
+        <RevealedText text={isCut ? text.slice(0, SHOWN) : text} />
       </pre>
       {isCut && (
         <button type="button" class="link" onClick={() => showAll(true)}>

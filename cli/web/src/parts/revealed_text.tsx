@@ -1,7 +1,7 @@
 import { parts } from "../text/hidden.js";
 
 /** Text of a decision in one piece, with invisible characters shown by their numbers. */
-export function Revealed({ text }: { text: string }) {
+export function RevealedText({ text }: { text: string }) {
   const all = parts(text);
   if (!all.some(({ isHidden }) => isHidden)) return <>{text}</>;
   return (

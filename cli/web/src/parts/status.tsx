@@ -1,18 +1,18 @@
 import type { Conversation } from "agentese/ui";
 
-import { endedText } from "../link.js";
-import { coloured } from "../text/ansi.js";
-import { laidOut } from "../text/json.js";
-import { dollars, short, taken } from "../text/words.js";
-import { Revealed } from "./hidden.jsx";
-import { useClock, useNow } from "./use.js";
+import { endedText } from "../connection.js";
+import { ansiToHtml } from "../text/ansi.js";
+import { dollars, inputTokens, shortNumber } from "../text/format.js";
+import { prettyJson } from "../text/json.js";
+import { useClock, usePageState } from "./hooks.js";
+import { RevealedText } from "./revealed_text.jsx";
 
 /** Length of the displayed end of a running command's output in characters. */
 const SHOWN = 20_000;
 
 /** Activity of the run, above the input field. */
 export function Activity() {
-  const { store, page, conversation } = useNow();
+  const { store, page, conversation } = usePageState();
   const { run, waiting, shells } = conversation;
   useClock(run.state === "retrying");
   return (
@@ -24,47 +24,47 @@ export function Activity() {
           </p>
           {page.ended.stderr.trim() !== "" && <pre tabIndex={0}>{page.ended.stderr.trim().split("\n").slice(-12).join("\n")}</pre>}
           {!page.ended.restarts && !page.hello?.readOnly && (
-            <button type="button" class="primary" onClick={() => store.link.ask("restart")}>
+            <button type="button" class="primary" onClick={() => store.link.requestServer("restart")}>
               Start it again
             </button>
           )}
         </div>
       )}
       {!page.connected && page.hello && <p class="banner warning" role="status">The connection is lost. The page tries again…</p>}
-      {doing(conversation) !== undefined && (
+      {activityText(conversation) !== undefined && (
         <p class={`doing ${run.state}`} role="status">
           <span class="spinner" aria-hidden="true" />
-          {doing(conversation)}
-          {run.state === "retrying" && store.can("abortRetry") === undefined && (
+          {activityText(conversation)}
+          {run.state === "retrying" && store.unavailableReason("abortRetry") === undefined && (
             <button type="button" class="link" onClick={() => void store.try("abortRetry")}>
               Do not try again
             </button>
           )}
         </p>
       )}
-      {run.state === "idle" && run.error !== undefined && <p class="banner failure" role="alert">{typeof run.error === "string" ? run.error : laidOut(run.error)}</p>}
+      {run.state === "idle" && run.error !== undefined && <p class="banner failure" role="alert">{typeof run.error === "string" ? run.error : prettyJson(run.error)}</p>}
       {shells.map((shell) => (
         <div key={shell.key} class="shell-running">
           <code>
-            $ <Revealed text={shell.command} />
+            $ <RevealedText text={shell.command} />
           </code>
-          {store.can("abortShell") === undefined && (
+          {store.unavailableReason("abortShell") === undefined && (
             <button type="button" class="link" onClick={() => void store.try("abortShell")}>
               Stop
             </button>
           )}
-          {shell.output !== "" && <pre tabIndex={0} dangerouslySetInnerHTML={{ __html: coloured(shell.output.slice(-SHOWN)) }} />}
+          {shell.output !== "" && <pre tabIndex={0} dangerouslySetInnerHTML={{ __html: ansiToHtml(shell.output.slice(-SHOWN)) }} />}
         </div>
       ))}
       {waiting.length > 0 && (
         <ul class="queue" aria-label="Waiting to be said">
           {waiting.map((one) => (
             <li key={one.key}>
-              <span class="badge">{one.mode === "steer" ? "steers" : one.mode === "followUp" ? "follows" : "sent"}</span> <Revealed text={one.text} />
+              <span class="badge">{one.mode === "steer" ? "steers" : one.mode === "followUp" ? "follows" : "sent"}</span> <RevealedText text={one.text} />
               {one.images > 0 && <i> + {one.images} picture{one.images > 1 ? "s" : ""}</i>}
             </li>
           ))}
-          {store.can("clearQueue") === undefined && (
+          {store.unavailableReason("clearQueue") === undefined && (
             <li>
               <button type="button" class="link" onClick={() => void store.try("clearQueue")}>
                 Clear the queue
@@ -77,7 +77,7 @@ export function Activity() {
   );
 }
 
-function doing({ run }: Conversation): string | undefined {
+function activityText({ run }: Conversation): string | undefined {
   switch (run.state) {
     case "idle":
       return undefined;
@@ -99,7 +99,7 @@ function doing({ run }: Conversation): string | undefined {
 
 /** Tokens, cost and context, and status entries of extensions. */
 export function StatusLine() {
-  const { store, page, conversation } = useNow();
+  const { store, page, conversation } = usePageState();
   const { usage, context, status } = conversation;
   const window = context?.window ?? conversation.model?.window;
   const tokens = context?.tokens;
@@ -109,22 +109,22 @@ export function StatusLine() {
       <span class={page.connected && !page.ended ? "dot on" : "dot"} role="img" aria-label={page.connected ? "connected" : "not connected"} />
       {(usage.output ?? 0) > 0 && (
         <span title={`${usage.input ?? 0} in, ${usage.output} out, ${usage.cacheRead ?? 0} read from the cache, ${usage.cacheWrite ?? 0} written to it`}>
-          ↑{short(taken(usage))} ↓{short(usage.output ?? 0)}
+          ↑{shortNumber(inputTokens(usage))} ↓{shortNumber(usage.output ?? 0)}
         </span>
       )}
       {usage.cost !== undefined && usage.cost > 0 && <span>{dollars(usage.cost)}</span>}
       {share !== undefined && window && (
         <span class="context" title={`${tokens} of ${window} tokens`}>
-          <meter aria-label="Context used" min={0} max={100} high={80} value={share} /> {share}% of {short(window)}
+          <meter aria-label="Context used" min={0} max={100} high={80} value={share} /> {share}% of {shortNumber(window)}
         </span>
       )}
-      {store.can("compact") === undefined && conversation.messages.length > 0 && !conversation.run.working && (
+      {store.unavailableReason("compact") === undefined && conversation.messages.length > 0 && !conversation.run.working && (
         <button type="button" class="link" onClick={() => void store.try("compact", "")}>
           Compact
         </button>
       )}
       {Object.entries(status).map(([key, text]) => (
-        <span key={key} dangerouslySetInnerHTML={{ __html: coloured(text) }} />
+        <span key={key} dangerouslySetInnerHTML={{ __html: ansiToHtml(text) }} />
       ))}
     </footer>
   );
@@ -132,13 +132,13 @@ export function StatusLine() {
 
 /** Widgets of extensions around the input field. */
 export function Widgets({ placement }: { placement: "aboveEditor" | "belowEditor" }) {
-  const { conversation } = useNow();
+  const { conversation } = usePageState();
   const here = Object.entries(conversation.widgets).filter(([, widget]) => (widget.placement ?? "aboveEditor") === placement);
   if (here.length === 0) return null;
   return (
     <div class="widgets">
       {here.map(([key, { lines }]) => (
-        <pre key={key} dangerouslySetInnerHTML={{ __html: coloured(lines.join("\n")) }} />
+        <pre key={key} dangerouslySetInnerHTML={{ __html: ansiToHtml(lines.join("\n")) }} />
       ))}
     </div>
   );

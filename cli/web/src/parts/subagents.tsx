@@ -1,13 +1,13 @@
 import type { Conversation, Task } from "agentese/ui";
 
-import { type Agent, type AgentState } from "../text/agents.js";
-import { coloured } from "../text/ansi.js";
-import { dollars, duration, short } from "../text/words.js";
-import { Revealed } from "./hidden.jsx";
+import { ansiToHtml } from "../text/ansi.js";
+import { dollars, duration, shortNumber } from "../text/format.js";
+import { type Subagent, type SubagentState } from "../text/subagents.js";
+import { usePageState } from "./hooks.js";
 import { Message } from "./message.jsx";
-import { useNow } from "./use.js";
+import { RevealedText } from "./revealed_text.jsx";
 
-const STATES: Readonly<Record<AgentState, string>> = {
+const STATES: Readonly<Record<SubagentState, string>> = {
   waiting: "waiting",
   running: "running",
   done: "done",
@@ -16,8 +16,8 @@ const STATES: Readonly<Record<AgentState, string>> = {
 };
 
 /** Subagents of a tool call. */
-export function Agents({ agents }: { agents: readonly Agent[] }) {
-  const { conversation } = useNow();
+export function Subagents({ agents }: { agents: readonly Subagent[] }) {
+  const { conversation } = usePageState();
   return (
     <ul class="agents" aria-label="Subagents">
       {agents.map((agent) => (
@@ -27,14 +27,14 @@ export function Agents({ agents }: { agents: readonly Agent[] }) {
   );
 }
 
-function Row({ agent, task }: { agent: Agent; task: Task | undefined }) {
+function Row({ agent, task }: { agent: Subagent; task: Task | undefined }) {
   const { title, assignment, state, tools, output } = agent;
   const verification = agent.verification ?? (typeof task?.["verification"] === "string" ? task["verification"] : undefined);
   const activity = task?.state === "running" && typeof task["activity"] === "string" ? task["activity"] : undefined;
   const facts = [
     verification && `verification: ${verification.replaceAll("_", " ")}${activity === undefined ? "" : ` (${activity})`}`,
     agent.toolCount !== undefined && `${agent.toolCount} tool call${agent.toolCount > 1 ? "s" : ""}`,
-    agent.tokens !== undefined && `${short(agent.tokens)} tokens`,
+    agent.tokens !== undefined && `${shortNumber(agent.tokens)} tokens`,
     agent.cost !== undefined && dollars(agent.cost),
     agent.durationMs !== undefined && duration(agent.durationMs),
   ].filter(Boolean);
@@ -43,35 +43,35 @@ function Row({ agent, task }: { agent: Agent; task: Task | undefined }) {
       <p class="agent-head">
         <span class="agent-mark" role="img" aria-label={STATES[state]} />
         <span class="agent-title">
-          <Revealed text={title} />
+          <RevealedText text={title} />
         </span>
         <span class="agent-facts">{facts.join(" · ")}</span>
       </p>
       {assignment !== undefined && assignment !== title && (
         <p class="agent-assignment">
-          <Revealed text={assignment} />
+          <RevealedText text={assignment} />
         </p>
       )}
-      {agent.doing !== undefined && <p class="agent-doing">{agent.doing}…</p>}
+      {agent.activity !== undefined && <p class="agent-doing">{agent.activity}…</p>}
       {state === "running" && tools.length > 0 && (
         <ul class="agent-tools">
           {tools.slice(-4).map((tool, at) => (
             <li key={at}>
-              <Revealed text={tool} />
+              <RevealedText text={tool} />
             </li>
           ))}
         </ul>
       )}
       {agent.error !== undefined && state !== "done" && <p class="failure">{agent.error}</p>}
       {output !== undefined && (
-        <pre tabIndex={0} role="region" aria-label={`Output of ${title}`} dangerouslySetInnerHTML={{ __html: coloured(output) }} />
+        <pre tabIndex={0} role="region" aria-label={`Output of ${title}`} dangerouslySetInnerHTML={{ __html: ansiToHtml(output) }} />
       )}
     </li>
   );
 }
 
 /** Conversation of a subagent, if available. */
-export function Child({ conversation }: { conversation: Conversation }) {
+export function SubagentConversation({ conversation }: { conversation: Conversation }) {
   return (
     <div class="child" role="region" aria-label="The subagent's conversation">
       {conversation.messages.map((message) => (

@@ -1,12 +1,12 @@
 import { useEffect, useRef } from "preact/hooks";
 
 import { LONG_AGO } from "../store.js";
-import { Revealed } from "./hidden.jsx";
-import { useNow } from "./use.js";
+import { usePageState } from "./hooks.js";
+import { RevealedText } from "./revealed_text.jsx";
 
 /** Temporary messages of the page, and notices of the agent. */
 export function Toasts() {
-  const { store, page, conversation } = useNow();
+  const { store, page, conversation } = usePageState();
   const seen = useRef<string | undefined>(undefined);
   const last = conversation.notices.at(-1);
   useEffect(() => {
@@ -22,7 +22,7 @@ export function Toasts() {
       {page.toasts.map((toast) => (
         <div key={toast.key} class={`toast ${toast.level}`}>
           <span>
-            <Revealed text={toast.text} />
+            <RevealedText text={toast.text} />
           </span>
           <button type="button" class="quiet" aria-label="Close" onClick={() => store.dismiss(toast.key)}>
             ×

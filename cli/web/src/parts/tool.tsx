@@ -1,16 +1,16 @@
 import { useState } from "preact/hooks";
 import { type Block, type ToolBlock, readArguments } from "agentese/ui";
 
-import { agentsOf } from "../dialects/index.js";
-import { coloured } from "../text/ansi.js";
+import { subagentsOf } from "../dialects/index.js";
+import { ansiToHtml } from "../text/ansi.js";
 import { type Change, type Line, changeOf } from "../text/diff.js";
 import { revealed } from "../text/hidden.js";
 import { highlighted, languageOf } from "../text/highlight.js";
-import { laidOut } from "../text/json.js";
-import { duration } from "../text/words.js";
-import { Agents, Child } from "./agents.jsx";
+import { prettyJson } from "../text/json.js";
+import { duration } from "../text/format.js";
+import { SubagentConversation, Subagents } from "./subagents.jsx";
 import { Decision } from "./decision.jsx";
-import { Revealed } from "./hidden.jsx";
+import { RevealedText } from "./revealed_text.jsx";
 import { memo } from "./memo.js";
 import { Picture } from "./picture.jsx";
 
@@ -18,29 +18,29 @@ import { Picture } from "./picture.jsx";
 const SHOWN = 20_000;
 
 /** Maximum length of a command that appears only in the summary, in characters. */
-const ABOVE = 40;
+const MAX_SUMMARY_COMMAND = 40;
 
 /** Limit of the summary in characters. */
-const LINE = 500;
+const MAX_SUMMARY = 500;
 
 /** Most informative arguments of a call, by their usual names. */
-const TELLING = ["command", "path", "file_path", "pattern", "query", "url", "prompt", "description", "question", "name"];
+const SUMMARY_ARGUMENTS = ["command", "path", "file_path", "pattern", "query", "url", "prompt", "description", "question", "name"];
 
 /** Returns a summary of a call in one line. */
 function summary(tool: ToolBlock): string {
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
-  const telling = TELLING.map((name) => given[name]).find((value) => typeof value === "string" && value !== "");
-  const several = Object.values(given).find(Array.isArray)?.map(described).filter((one) => one !== "");
+  const preferred = SUMMARY_ARGUMENTS.map((name) => given[name]).find((value) => typeof value === "string" && value !== "");
+  const several = Object.values(given).find(Array.isArray)?.map(itemDescription).filter((one) => one !== "");
   const rest = Object.values(given).find((value) => typeof value === "string") ?? "";
-  const all = String(telling ?? (several?.length ? several.join(", ") : rest));
-  const line = all.split("\n", 1)[0]?.slice(0, LINE) ?? "";
+  const all = String(preferred ?? (several?.length ? several.join(", ") : rest));
+  const line = all.split("\n", 1)[0]?.slice(0, MAX_SUMMARY) ?? "";
   return all.trimEnd().length > line.length ? `${line} …` : line;
 }
 
 /** Returns the description of one item in a list argument, for example of a subagent. */
-function described(one: unknown): string {
-  const told = typeof one === "object" && one !== null ? (one as Record<string, unknown>)["description"] : undefined;
-  return typeof told === "string" ? told : "";
+function itemDescription(one: unknown): string {
+  const description = typeof one === "object" && one !== null ? (one as Record<string, unknown>)["description"] : undefined;
+  return typeof description === "string" ? description : "";
 }
 
 const STATES = { coming: "being written", running: "running", done: "done", failed: "failed", skipped: "not run" } as const;
@@ -61,27 +61,27 @@ export const Tool = memo(({ tool }: { tool: ToolBlock }) => {
       >
         <span class="tool-mark" role="img" aria-label={STATES[tool.state]} />
         <span class="tool-name">
-          <Revealed text={tool.label ?? tool.name} />
+          <RevealedText text={tool.label ?? tool.name} />
         </span>
         <span class="tool-about">
-          <Revealed text={summary(tool)} />
+          <RevealedText text={summary(tool)} />
         </span>
         {change && <Counts change={change} />}
         {tool.durationMs !== undefined && <span class="tool-time">{duration(tool.durationMs)}</span>}
       </summary>
-      {isOpen && <Inside tool={tool} change={change} />}
+      {isOpen && <ToolBody tool={tool} change={change} />}
     </details>
   );
 });
 
-function Inside({ tool, change }: { tool: ToolBlock; change: Change | undefined }) {
+function ToolBody({ tool, change }: { tool: ToolBlock; change: Change | undefined }) {
   const shown = tool.result ?? tool.output ?? [];
-  const agents = agentsOf(tool);
+  const agents = subagentsOf(tool);
   const isPlain = change !== undefined && tool.state !== "failed" && tool.state !== "skipped";
   return (
     <div class="tool-inside">
-      {change ? <Diff change={change} /> : agents.length > 0 ? <Agents agents={agents} /> : <Given tool={tool} />}
-      {tool.child && <Child conversation={tool.child} />}
+      {change ? <Diff change={change} /> : agents.length > 0 ? <Subagents agents={agents} /> : <ToolArguments tool={tool} />}
+      {tool.child && <SubagentConversation conversation={tool.child} />}
       {!isPlain && <Output blocks={shown} live={tool.state === "running"} path={pathOf(tool)} />}
     </div>
   );
@@ -93,20 +93,20 @@ function pathOf(tool: ToolBlock): string | undefined {
 }
 
 /** Arguments that exceed the summary. */
-function Given({ tool }: { tool: ToolBlock }) {
-  if (tool.arguments !== undefined && !isMembers(tool.arguments)) return <Decision text={laidOut(tool.arguments)} language="json" name="Arguments" />;
+function ToolArguments({ tool }: { tool: ToolBlock }) {
+  if (tool.arguments !== undefined && !isMembers(tool.arguments)) return <Decision text={prettyJson(tool.arguments)} language="json" name="Arguments" />;
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
   const names = Object.keys(given);
   const command = given["command"];
   if (typeof command === "string") {
     // A short command appears in the summary.
-    if (command.length < ABOVE && !command.includes("\n")) return null;
+    if (command.length < MAX_SUMMARY_COMMAND && !command.includes("\n")) return null;
     return <Decision text={command} language="bash" name="Command" />;
   }
   if (names.length === 0) return tool.argumentsText ? <Decision text={tool.argumentsText} name="Arguments" /> : null;
   const [only] = Object.values(given);
   if (names.length === 1 && typeof only !== "object" && String(only).length < 80) return null;
-  return <Decision text={laidOut(given)} language="json" name="Arguments" />;
+  return <Decision text={prettyJson(given)} language="json" name="Arguments" />;
 }
 
 const isMembers = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
@@ -118,12 +118,12 @@ export function Output({ blocks, live, path }: { blocks: readonly Block[]; live:
     <>
       {blocks.map((block, at) => {
         if (block.type === "image") return <Picture key={at} mimeType={block.mimeType} data={block.data} />;
-        const text = block.type === "text" ? block.text : block.type === "data" ? laidOut(block.value) : "";
+        const text = block.type === "text" ? block.text : block.type === "data" ? prettyJson(block.value) : "";
         if (text === "") return null;
         const isCut = !all && text.length > SHOWN;
         const part = isCut ? text.slice(-SHOWN) : text;
         const language = path === undefined ? undefined : languageOf(path);
-        const html = language !== undefined && !part.includes("\u001b") ? highlighted(part, language) : coloured(part);
+        const html = language !== undefined && !part.includes("\u001b") ? highlighted(part, language) : ansiToHtml(part);
         return (
           <div key={at} class="output">
             {isCut && (
@@ -153,12 +153,12 @@ const SIGNS = { same: " ", added: "+", removed: "−", gap: "⋯" } as const;
 const DRAWN = { lines: 400, characters: 60_000 };
 
 /** Change of a file. The part beyond the limits is available as text. */
-export const Diff = memo((props: { change: Change }) => <DiffInside {...props} />);
+export const Diff = memo((props: { change: Change }) => <DiffBody {...props} />);
 
-function DiffInside({ change }: { change: Change }) {
+function DiffBody({ change }: { change: Change }) {
   const [isText, showText] = useState(false);
   const language = languageOf(change.path);
-  const drawn = beginning(change.lines);
+  const drawn = firstLines(change.lines);
   const left = change.lines.length - drawn.length;
   return (
     <>
@@ -199,7 +199,7 @@ function plain({ kind, text }: Line): string {
 }
 
 /** Returns the lines within the limits. */
-function beginning(lines: readonly Line[]): readonly Line[] {
+function firstLines(lines: readonly Line[]): readonly Line[] {
   let characters = 0;
   const end = lines.findIndex(({ text }, at) => at >= DRAWN.lines || (characters += text.length) > DRAWN.characters);
   return end < 0 ? lines : lines.slice(0, end);

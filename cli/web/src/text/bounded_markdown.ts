@@ -22,13 +22,13 @@ const BLOCK_WORK = 500;
 const MOST_STEPS = 40_000;
 
 /** Amount of work before the browser may run. */
-const AT_ONCE = MOST_WORK;
+const WORK_PER_TURN = MOST_WORK;
 /** Work since the browser last ran. */
-let done = 0;
+let recentWork = 0;
 
 /** Returns `true` if further parsing should wait until the browser has run. */
-export function isTired(): boolean {
-  return done > AT_ONCE;
+export function shouldYield(): boolean {
+  return recentWork > WORK_PER_TURN;
 }
 
 /** Text that exceeds a limit; the message names the limit. */
@@ -42,8 +42,8 @@ class CountingTokenizer extends Tokenizer<string, string> {
 
   /** Adds work. */
   count(work: number): void {
-    if (done === 0) setTimeout(() => (done = 0));
-    done += work;
+    if (recentWork === 0) setTimeout(() => (recentWork = 0));
+    recentWork += work;
     this.work += work;
     if (this.work > MOST_WORK) throw new MarkdownBoundError("its marks are too much work to read");
   }
@@ -90,7 +90,7 @@ class BoundedLexer extends Lexer<string, string> {
 }
 
 /** Parses Markdown. Fails with a `MarkdownBoundError` if a text exceeds a limit. */
-export function lexed(source: string, options: Options): TokensList {
+export function lexMarkdown(source: string, options: Options): TokensList {
   if (source.length > LONGEST) throw new MarkdownBoundError(`it has more than ${LONGEST.toLocaleString("en")} characters`);
   return new BoundedLexer({ ...options, tokenizer: new CountingTokenizer(options) }).lex(source);
 }

@@ -45,27 +45,27 @@ function findChange(tool: ToolBlock): Change | undefined {
   const given = (readArguments(tool) ?? {}) as Record<string, unknown>;
   const path = text(given["path"]) ?? text(given["file_path"]) ?? text(given["filePath"]) ?? text(given["file"]);
   if (path === undefined) return undefined;
-  const told = text((tool.details as { diff?: unknown } | null | undefined)?.diff);
-  if (told !== undefined && told !== "") return counted(path, fromNumbered(told), false);
+  const reported = text((tool.details as { diff?: unknown } | null | undefined)?.diff);
+  if (reported !== undefined && reported !== "") return changeWithCounts(path, fromNumbered(reported), false);
   const old = text(given["oldText"]) ?? text(given["old_string"]) ?? text(given["old_text"]) ?? text(given["oldString"]);
   const now = text(given["newText"]) ?? text(given["new_string"]) ?? text(given["new_text"]) ?? text(given["newString"]);
-  if (old !== undefined && now !== undefined) return counted(path, between(old, now), false);
+  if (old !== undefined && now !== undefined) return changeWithCounts(path, lineDiff(old, now), false);
   const edits = given["edits"];
   if (Array.isArray(edits)) {
     const parts = edits.flatMap((one: unknown, at) => {
       const edit = (typeof one === "object" && one !== null ? one : {}) as Record<string, unknown>;
       const [before, after] = [text(edit["oldText"]) ?? text(edit["old_text"]), text(edit["newText"]) ?? text(edit["new_text"])];
       if (before === undefined || after === undefined) return [];
-      return [...(at > 0 ? [{ kind: "gap", text: "" } as const] : []), ...between(before, after)];
+      return [...(at > 0 ? [{ kind: "gap", text: "" } as const] : []), ...lineDiff(before, after)];
     });
-    if (parts.length > 0) return counted(path, parts, false);
+    if (parts.length > 0) return changeWithCounts(path, parts, false);
   }
   const content = text(given["content"]);
-  if (content !== undefined && /write|create/i.test(tool.name)) return counted(path, between("", content), true);
+  if (content !== undefined && /write|create/i.test(tool.name)) return changeWithCounts(path, lineDiff("", content), true);
   return undefined;
 }
 
-function counted(path: string, lines: Line[], whole: boolean): Change {
+function changeWithCounts(path: string, lines: Line[], whole: boolean): Change {
   const count = (kind: Line["kind"]): number => lines.filter((line) => line.kind === kind).length;
   return { path, lines, added: count("added"), removed: count("removed"), whole };
 }
@@ -85,7 +85,7 @@ function fromNumbered(diff: string): Line[] {
 }
 
 /** Returns the lines of a change between two texts, without distant lines. */
-function between(old: string, now: string): Line[] {
+function lineDiff(old: string, now: string): Line[] {
   const lines = old === "" ? all("added", now) : (shortest(old, now) ?? replaced(old, now));
   const isNear = near(lines);
   return lines.flatMap((line, at): Line[] => {

@@ -3,7 +3,7 @@
 const UNITS = ["", "k", "M", "G"];
 
 /** Formats a number of tokens: 950, 12.3k, 1.2M. */
-export function short(count: number): string {
+export function shortNumber(count: number): string {
   if (typeof count !== "number") return "?";
   let unit = 0;
   let value = count;
@@ -12,14 +12,14 @@ export function short(count: number): string {
 }
 
 /** Returns the number of input tokens, including those from the cache. */
-export function taken(usage: { readonly input?: number; readonly cacheRead?: number; readonly cacheWrite?: number }): number {
+export function inputTokens(usage: { readonly input?: number; readonly cacheRead?: number; readonly cacheWrite?: number }): number {
   const numbers = [usage.input, usage.cacheRead, usage.cacheWrite].filter((count) => typeof count === "number");
   return numbers.reduce((sum, count) => sum + count, 0);
 }
 
 /** Formats a number of bytes. */
 export function bytes(count: number): string {
-  return count < 1000 ? `${count} B` : `${short(count)}B`;
+  return count < 1000 ? `${count} B` : `${shortNumber(count)}B`;
 }
 
 /** Formats a cost in US dollars. */

@@ -8,24 +8,24 @@ const HIDDEN =
   /\p{Extended_Pictographic}(?:\p{Emoji_Modifier}|\ufe0f|\u200d\p{Extended_Pictographic})+|[0-9#*]\ufe0f\u20e3|((?![\t\n]|\r(?:\n|$))[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb\u2800])/gu;
 
 /** Part of a text: visible characters, or one hidden character. */
-export interface Part {
+export interface TextPart {
   readonly text: string;
   readonly isHidden: boolean;
 }
 
 /** Returns the number of a character, for example U+202E. */
-function numbered(character: string): string {
+function codePointName(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 /** Splits a text into parts. */
-export function parts(text: string): Part[] {
-  const found: Part[] = [];
+export function parts(text: string): TextPart[] {
+  const found: TextPart[] = [];
   let from = 0;
   for (const match of text.matchAll(HIDDEN)) {
     if (match[1] === undefined) continue;
     if (match.index > from) found.push({ text: text.slice(from, match.index), isHidden: false });
-    found.push({ text: numbered(match[1]), isHidden: true });
+    found.push({ text: codePointName(match[1]), isHidden: true });
     from = match.index + match[0].length;
   }
   if (from < text.length) found.push({ text: text.slice(from), isHidden: false });
@@ -34,13 +34,13 @@ export function parts(text: string): Part[] {
 
 /** Returns the text for places without elements, such as titles and labels. */
 export function revealed(text: string): string {
-  return text.replace(HIDDEN, (whole, hidden?: string) => (hidden === undefined ? whole : `⟨${numbered(hidden)}⟩`));
+  return text.replace(HIDDEN, (whole, hidden?: string) => (hidden === undefined ? whole : `⟨${codePointName(hidden)}⟩`));
 }
 
 /** Returns HTML in which an element replaces each hidden character by its number. */
 export function revealedHtml(html: string): string {
   return html.replace(HIDDEN, (whole, hidden?: string) =>
-    hidden === undefined ? whole : `<span class="hidden-character">${numbered(hidden)}</span>`,
+    hidden === undefined ? whole : `<span class="hidden-character">${codePointName(hidden)}</span>`,
   );
 }
 

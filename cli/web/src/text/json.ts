@@ -1,7 +1,7 @@
 /** JSON in readable form. */
 
 /** Formats a value over several lines. Returns a sentence instead if the nesting is too deep. */
-export function laidOut(value: unknown): string {
+export function prettyJson(value: unknown): string {
   try {
     return JSON.stringify(value, null, 2) ?? "";
   } catch {

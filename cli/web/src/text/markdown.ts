@@ -4,7 +4,7 @@ import DOMPurify from "dompurify";
 import { Marked, type MarkedOptions, type Token, type Tokens } from "marked";
 import remend from "remend";
 
-import { MarkdownBoundError, lexed } from "./bounded.js";
+import { MarkdownBoundError, lexMarkdown } from "./bounded_markdown.js";
 import { revealedHtml } from "./hidden.js";
 import { escaped, highlighted } from "./highlight.js";
 
@@ -48,7 +48,7 @@ DOMPurify.addHook("afterSanitizeAttributes", (node) => {
   }
 });
 
-function clean(html: string): string {
+function sanitize(html: string): string {
   return DOMPurify.sanitize(html, {
     ALLOWED_TAGS: TAGS,
     ALLOWED_ATTR: ATTRIBUTES,
@@ -70,7 +70,7 @@ const CACHED = 500;
 const failed = new Map<string, MarkdownBoundError>();
 
 /** Limit in characters for the completion of open marks in a growing text. */
-const MENDED = 50_000;
+const MAX_COMPLETED = 50_000;
 
 /**
  * Renders Markdown in pieces. `isGrowing` completes open marks at the end. Fails with a `MarkdownBoundError`
@@ -80,10 +80,10 @@ export function render(source: string, isGrowing: boolean): Piece[] {
   const known = failed.get(source);
   if (known !== undefined) throw known;
   try {
-    const tokens = lexed(isGrowing && source.length < MENDED ? remend(source) : source, marked.defaults as MarkedOptions<string, string>);
+    const tokens = lexMarkdown(isGrowing && source.length < MAX_COMPLETED ? remend(source) : source, marked.defaults as MarkedOptions<string, string>);
     return tokens
       .filter((token) => token.type !== "space")
-      .map((token, at) => ({ key: `${at}`, html: one(token, tokens.links) }));
+      .map((token, at) => ({ key: `${at}`, html: renderToken(token, tokens.links) }));
   } catch (error) {
     const reason = error instanceof MarkdownBoundError ? error : new MarkdownBoundError(error instanceof Error ? error.message : String(error));
     if (failed.size >= CACHED) failed.delete(failed.keys().next().value ?? "");
@@ -92,10 +92,10 @@ export function render(source: string, isGrowing: boolean): Piece[] {
   }
 }
 
-function one(token: Token, links: unknown): string {
+function renderToken(token: Token, links: unknown): string {
   const known = cache.get(token.raw);
   if (known !== undefined) return known;
-  const html = clean(marked.parser(Object.assign([token], { links }) as never));
+  const html = sanitize(marked.parser(Object.assign([token], { links }) as never));
   if (cache.size >= CACHED) cache.delete(cache.keys().next().value ?? "");
   cache.set(token.raw, html);
   return html;

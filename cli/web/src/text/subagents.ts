@@ -1,17 +1,17 @@
 /** Subagents of a tool call, independent of the dialect. */
 
-export type AgentState = "waiting" | "running" | "done" | "failed" | "stopped";
+export type SubagentState = "waiting" | "running" | "done" | "failed" | "stopped";
 
 /** A subagent. */
-export interface Agent {
+export interface Subagent {
   readonly id: string;
-  readonly state: AgentState;
+  readonly state: SubagentState;
   /** Task in one line. */
   readonly title: string;
   /** Complete task. */
   readonly assignment: string | undefined;
   /** Current activity. */
-  readonly doing: string | undefined;
+  readonly activity: string | undefined;
   /** Latest tool calls, oldest first. */
   readonly tools: readonly string[];
   readonly toolCount: number | undefined;

@@ -14,7 +14,7 @@ const questions = new Map();
 
 const write = (frame) => process.stdout.write(`${typeof frame === "string" ? frame : JSON.stringify(frame)}\n`);
 
-function say(message) {
+function streamMessage(message) {
   history.push(message);
   write({ type: "message_start", message: message.role === "assistant" ? { ...message, content: [] } : message });
   write({ type: "message_end", message });
@@ -28,7 +28,7 @@ async function play(turn) {
       const given = new Promise((resolve) => questions.set(frame.ask.id, resolve));
       write(frame.ask);
       appendFileSync(`${file}.answers`, `${JSON.stringify(await given)}\n`);
-    } else if (frame.say !== undefined) say(frame.say);
+    } else if (frame.say !== undefined) streamMessage(frame.say);
     else write(frame);
   }
 }
@@ -48,7 +48,7 @@ createInterface({ input: process.stdin }).on("line", async (line) => {
     case "prompt":
       respond(undefined);
       write({ type: "agent_start" });
-      say({ role: "user", content: [{ type: "text", text: message }] });
+      streamMessage({ role: "user", content: [{ type: "text", text: message }] });
       await play(turns.shift() ?? [{ say: answer("THE-END") }]);
       return write({ type: "agent_end", messages: [] });
     default:

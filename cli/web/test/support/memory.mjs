@@ -9,9 +9,9 @@ import { REPOSITORY } from "./page.mjs";
 const { outputFiles } = await build({
   stdin: {
     contents: `
-      export { Link } from "./link.js";
+      export { ServerConnection } from "./connection.js";
       export { Store } from "./store.js";
-      export { DIALECTS, agentsOf } from "./dialects/index.js";
+      export { DIALECTS, subagentsOf } from "./dialects/index.js";
     `,
     resolveDir: join(REPOSITORY, "cli/web/src"),
     loader: "ts",
@@ -22,30 +22,30 @@ const { outputFiles } = await build({
   alias: { agentese: join(REPOSITORY, "sdk-ts/src/index.ts"), "agentese/ui": join(REPOSITORY, "sdk-ts/src/ui.ts") },
 });
 const code = `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`;
-export const { Link, Store, DIALECTS, agentsOf } = await import(code);
+export const { ServerConnection, Store, DIALECTS, subagentsOf } = await import(code);
 
 /** A socket whose server is the test. */
 export class Socket {
   static OPEN = 1;
   static made = [];
   readyState = 0;
-  heard = [];
+  received = [];
 
   constructor() {
     Socket.made.push(this);
   }
 
   send(text) {
-    this.heard.push(JSON.parse(text));
+    this.received.push(JSON.parse(text));
   }
 
-  say(frame) {
+  deliver(frame) {
     this.onmessage({ data: JSON.stringify(frame) });
   }
 
   open(hello) {
     this.readyState = 1;
-    this.say({ agentese: "hello", back: false, lost: false, revision: null, session: null, ended: null, readOnly: false, deny: [], begun: [], questions: [], ...hello });
+    this.deliver({ agentese: "hello", back: false, lost: false, revision: null, session: null, ended: null, readOnly: false, deny: [], begun: [], questions: [], ...hello });
   }
 
   close() {
@@ -55,7 +55,7 @@ export class Socket {
 }
 
 /** Replaces the socket of the platform, and puts time under the test's control. */
-export function begin(t) {
+export function installBrowser(t) {
   Object.assign(globalThis, { WebSocket: Socket, location: { href: "http://127.0.0.1:1/token/" }, requestAnimationFrame: () => 0 });
   Socket.made = [];
   t.mock.timers.enable({ apis: ["setTimeout"] });

@@ -107,7 +107,7 @@ export async function openPage(browser, site, options = {}) {
 }
 
 /** Sends a prompt to the agent. */
-export async function say(page, text) {
+export async function sendMessage(page, text) {
   await page.fill(".composer > textarea", text);
   await page.press(".composer > textarea", "Enter");
 }

@@ -6,10 +6,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 
-import type { ExtensionFrame, FrameOf, HookEvent, HostFrame, Initialized } from "../../src/protocol.js";
+import type { ExtensionFrame, FrameOf, HookEvent, HostFrame, InitializeResult } from "../../src/protocol.js";
 
 /** Time limit of every wait of a test, in milliseconds. */
-export const PATIENCE = 60_000;
+export const TIMEOUT = 60_000;
 
 /** Folder of the repository; tests are compiled into `build/test`. */
 export const repository = join(import.meta.dirname, "../../../..");
@@ -23,7 +23,7 @@ type Response = FrameOf<"response">;
 type Line = ExtensionFrame | { type: "noise"; line: string };
 
 /** An agent with one extension process. */
-export class Agent {
+export class TestAgent {
   /** Output of the process on stderr. */
   stderr = "";
   /** Exit code of the process. */
@@ -36,7 +36,7 @@ export class Agent {
   #nextId = 1;
 
   /** Starts the host in a folder of its own. The host ends with the test. */
-  constructor(test: TestContext, files: Record<string, string> = {}, over: "pipes" | "sockets" = "sockets") {
+  constructor(test: TestContext, files: Record<string, string> = {}, transport: "pipes" | "sockets" = "sockets") {
     this.folder = mkdtempSync(join(tmpdir(), "agentese-pi-host-"));
     for (const [name, text] of Object.entries(files)) {
       mkdirSync(dirname(join(this.folder, name)), { recursive: true });
@@ -44,16 +44,16 @@ export class Agent {
     }
     // Node connects its children by sockets; agents use pipes.
     const piped = ["sh", "-c", 'cat | "$0" "$1" 2>stderr | cat', process.execPath, bundle];
-    const [program = "", ...args] = over === "pipes" ? piped : [process.execPath, bundle];
+    const [program = "", ...args] = transport === "pipes" ? piped : [process.execPath, bundle];
     this.#child = spawn(program, args, { cwd: this.folder });
     this.#child.stdin.on("error", () => {});
     this.#child.stderr.setEncoding("utf8").on("data", (text: string) => (this.stderr += text));
-    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#take(text));
+    this.#child.stdout.setEncoding("utf8").on("data", (text: string) => this.#receive(text));
     this.exit = new Promise((resolve) => this.#child.on("close", resolve));
     void this.exit.then(() => this.#wake());
     test.after(async () => {
       this.#child.stdin.destroy();
-      if (over === "sockets") this.#child.kill("SIGKILL");
+      if (transport === "sockets") this.#child.kill("SIGKILL");
       await this.exit;
       rmSync(this.folder, { recursive: true });
     });
@@ -75,8 +75,8 @@ export class Agent {
   }
 
   /** Sends the introduction, and returns the registrations of the extensions. */
-  async initialize(...names: string[]): Promise<Initialized> {
-    const { result, error } = await this.ask({
+  async initialize(...names: string[]): Promise<InitializeResult> {
+    const { result, error } = await this.request({
       type: "initialize",
       protocol: 1,
       agentVersion: "0.1.0",
@@ -87,34 +87,34 @@ export class Agent {
       extensions: names.map((name) => this.path(name)),
     } as Omit<HostFrame & { type: "initialize" }, "id">);
     if (error !== undefined) throw new Error(error);
-    return result as unknown as Initialized;
+    return result as unknown as InitializeResult;
   }
 
   /** Sends a request, and returns its id. */
-  question(frame: object): string {
+  sendRequest(frame: object): string {
     const id = String(this.#nextId++);
     this.send({ ...frame, id } as HostFrame);
     return id;
   }
 
   /** Sends a request and waits for its response, which has to be the next frame. */
-  async ask(frame: object): Promise<Response> {
-    return this.response(this.question(frame));
+  async request(frame: object): Promise<Response> {
+    return this.response(this.sendRequest(frame));
   }
 
   /** Sends an event and waits for the answer of the handlers. */
   async event(name: string, event: HookEvent): Promise<Response> {
-    return this.ask({ type: "event", extension: this.path(name), event });
+    return this.request({ type: "event", extension: this.path(name), event });
   }
 
   /** Sends an event without an answer. */
-  tell(name: string, event: HookEvent): void {
+  sendEvent(name: string, event: HookEvent): void {
     this.send({ type: "event", extension: this.path(name), event });
   }
 
   /** Starts a command, and returns the id of the request. */
   command(extension: string, name: string, args = ""): string {
-    return this.question({ type: "command", extension: this.path(extension), name, args });
+    return this.sendRequest({ type: "command", extension: this.path(extension), name, args });
   }
 
   /** Returns the response of that id, which has to be the next frame. */
@@ -133,11 +133,11 @@ export class Agent {
 
   /** Returns the next line. Fails if no line arrives within the time limit. */
   async line(): Promise<Line> {
-    const late = AbortSignal.timeout(PATIENCE);
+    const late = AbortSignal.timeout(TIMEOUT);
     for (;;) {
       const line = this.#lines.shift();
       if (line !== undefined) return line;
-      if (late.aborted) throw new Error(`no frame came within ${PATIENCE} ms; stderr: ${this.stderr}`);
+      if (late.aborted) throw new Error(`no frame came within ${TIMEOUT} ms; stderr: ${this.stderr}`);
       if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
         throw new Error(`the process has ended; stderr: ${this.stderr}`);
       }
@@ -148,7 +148,7 @@ export class Agent {
     }
   }
 
-  #take(text: string): void {
+  #receive(text: string): void {
     const lines = (this.#rest + text).split("\n");
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {

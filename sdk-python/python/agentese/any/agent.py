@@ -7,13 +7,13 @@ from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeVar, Unpack
 
 from agentese import lifetime, omp, opal, operator, options, pi, pisces
-from agentese._native import Opening
+from agentese._native import AgentTransport
 from agentese.any.commands import Commands
-from agentese.any.following import Following, handler, words
+from agentese.any.conversion import image_params
 from agentese.any.results import Image, Question, RunResult
-from agentese.any.run import Ending, Events, Run, last_said
-from agentese.any.table import Carrier, Members, intent_of
-from agentese.any.words import pictures
+from agentese.any.run import Events, PendingResult, Run, last_assistant_message
+from agentese.any.table import CommandMapping, Members, intent_of
+from agentese.any.tracker import ConversationTracker, input_params, question_handler
 from agentese.client import SyncClient
 from agentese.errors import TerminatedError, Termination
 from agentese.limits import RunLimits
@@ -28,14 +28,14 @@ CLIENTS: dict[str, type[SyncClient[Any, Any]]] = {
     module.Client.dialect: module.Client for module in (pi, omp, pisces, operator, opal)
 }
 
-WITHIN = 20.0
+DETECT_WITHIN = 20.0
 """Default time limit of the detection of the dialect in seconds."""
 
 Answer: TypeAlias = str | bool | None
 """Answer to a question: the chosen or entered text, or yes or no; `None` dismisses the question."""
 
 
-def named(dialect: str | None) -> tuple[str | None, str | None]:
+def parse_dialect(dialect: str | None) -> tuple[str | None, str | None]:
     """Returns the requested dialect and revision. Raises `ValueError` if the dialect does not exist."""
     name, _, revision = (dialect or "").partition("@")
     if name and name not in CLIENTS:
@@ -54,32 +54,38 @@ class Agent(Commands):
     with its type."""
 
     def __init__(
-        self, opening: Opening, name: str, revision: str | None, asked: Any, tap: Tap, given: options.ClientOptions
+        self,
+        transport: AgentTransport,
+        name: str,
+        revision: str | None,
+        on_question: Any,
+        tap: Tap,
+        given: options.ClientOptions,
     ) -> None:
         """Use `spawn` or `connect`."""
         kind = CLIENTS[name]
-        self._following = Following(name)
+        self._tracker = ConversationTracker(name)
         self._lock = threading.Condition(threading.RLock())
-        self._opens = threading.Lock()
-        dialogs = None if asked is None else handler(self._following, dict(kind._dialogs), asked)
-        self.client = kind._over(opening, revision, dialogs, tap, given)
+        self._opening_lock = threading.Lock()
+        dialogs = None if on_question is None else question_handler(self._tracker, dict(kind._dialogs), on_question)
+        self.client = kind._from_transport(transport, revision, dialogs, tap, given)
         self._connection = self.client._connection
-        self._pump = threading.Thread(target=self._listen, daemon=True)
-        lifetime.start("agentese-any", self._pump)
+        self._fold_thread = threading.Thread(target=self._listen, daemon=True)
+        lifetime.start("agentese-any", self._fold_thread)
 
     @classmethod
     def spawn(
         cls,
-        command: Sequence[options.Word],
+        command: Sequence[options.CommandArgument],
         *,
         dialect: str | None = None,
-        asked: Callable[[Question], Answer] | None = None,
-        detect_within: float = WITHIN,
+        on_question: Callable[[Question], Answer] | None = None,
+        detect_within: float = DETECT_WITHIN,
         **given: Unpack[options.SpawnOptions],
     ) -> Self:
         """Starts a program and detects its dialect.
 
-        `dialect`: the dialect, `NAME` or `NAME@REVISION`, if known. `asked`: answers the agent's questions,
+        `dialect`: the dialect, `NAME` or `NAME@REVISION`, if known. `on_question`: answers the agent's questions,
         each on its own thread; by default the declared policy dismisses them. `detect_within`: time limit of
         the detection in seconds.
 
@@ -88,9 +94,9 @@ class Agent(Commands):
         """
         options.check(given, options.SpawnOptions)
         tap = Tap(given)
-        named(dialect)
-        opening = Opening.spawn(options.program(command, given), tap.wants, None, 0 if tap else None)
-        return cls._open(opening, dialect, asked, detect_within, tap, given)
+        parse_dialect(dialect)
+        transport = AgentTransport.spawn(options.program(command, given), tap.wants, None, 0 if tap else None)
+        return cls._open(transport, dialect, on_question, detect_within, tap, given)
 
     @classmethod
     def connect(
@@ -98,36 +104,38 @@ class Agent(Commands):
         socket: sockets.socket,
         *,
         dialect: str | None = None,
-        asked: Callable[[Question], Answer] | None = None,
-        detect_within: float = WITHIN,
+        on_question: Callable[[Question], Answer] | None = None,
+        detect_within: float = DETECT_WITHIN,
         **given: Unpack[options.ClientOptions],
     ) -> Self:
         """Connects to the agent at the other end of a Unix socket (on Windows: a TCP socket). The caller
         closes the socket."""
         options.check(given, options.ClientOptions)
         tap = Tap(given)
-        named(dialect)
-        opening = Opening.connect(socket.fileno(), None, 0 if tap else None)
-        return cls._open(opening, dialect, asked, detect_within, tap, given)
+        parse_dialect(dialect)
+        transport = AgentTransport.connect(socket.fileno(), None, 0 if tap else None)
+        return cls._open(transport, dialect, on_question, detect_within, tap, given)
 
     @classmethod
-    def _open(cls, opening: Opening, dialect: str | None, asked: Any, within: float, tap: Tap, given: Any) -> Self:
-        name, revision = named(dialect)
+    def _open(
+        cls, transport: AgentTransport, dialect: str | None, on_question: Any, within: float, tap: Tap, given: Any
+    ) -> Self:
+        name, revision = parse_dialect(dialect)
         if name is None:
-            found = opening.detect(within)
+            found = transport.detect(within)
             found.wait()
             name = found.take(ANY)
-        return cls(opening, name, revision, asked, tap, given)
+        return cls(transport, name, revision, on_question, tap, given)
 
     @property
     def dialect(self) -> str:
         """Name of the dialect."""
-        return self._following.dialect
+        return self._tracker.dialect
 
     @property
     def conversation(self) -> Conversation:
         """Current conversation."""
-        return self._following.conversation
+        return self._tracker.conversation
 
     @property
     def termination(self) -> Termination | None:
@@ -139,15 +147,15 @@ class Agent(Commands):
         dialect."""
         return self.client if isinstance(self.client, kind) else None
 
-    def can(self, intent: str) -> bool:
+    def supports(self, intent: str) -> bool:
         """Returns `True` if the dialect has a command for the intent: in the agent's revision, or in any
         revision while that is unknown."""
-        return self._following.carrier(intent, self.client.revision) is not None
+        return self._tracker.mapping(intent, self.client.revision) is not None
 
     def events(self) -> Events:
         """Returns an iterator over all events from now on. The iterator raises the termination of the
         connection."""
-        return Events(self._lock, self._following)
+        return Events(self._lock, self._tracker)
 
     def call(self, intent: str, **params: Json) -> dict[str, Json]:
         """Executes an intent with neutral parameters and returns its neutral results; see
@@ -157,11 +165,11 @@ class Agent(Commands):
         a parameter. While the revision is unknown, all revisions are searched. Nothing was sent.
         """
         given = {camel(name): value for name, value in params.items()}
-        carrier = self._following.need(intent, self.client.revision, given)
-        members = self._members(carrier, given)
-        opens = carrier.opens and self._following.table.session is not None
-        data = (self._ask_opening if opens else self._ask)(carrier.command, members)
-        return self._following.table.results(carrier, members, data)
+        mapping = self._tracker.require_mapping(intent, self.client.revision, given)
+        members = self._members(mapping, given)
+        opens = mapping.opens and self._tracker.table.session is not None
+        data = (self._request_opening if opens else self._request)(mapping.command, members)
+        return self._tracker.table.results(mapping, members, data)
 
     def prompt(
         self,
@@ -176,19 +184,19 @@ class Agent(Commands):
         end the run; raises `UsageError`, and sends nothing, for a limit of something that agents of the
         dialect do not report."""
         mode = None if when_busy is None else intent_of(when_busy)
-        return self._start("prompt", words(text, pictures(images), mode), limits)
+        return self._start("prompt", input_params(text, image_params(images), mode), limits)
 
     def abort_and_prompt(
         self, text: str, *, images: Sequence[Image] | None = None, limits: RunLimits | None = None
     ) -> Run:
         """Aborts the current run and starts a new one with this user input. `limits`: as of `prompt`."""
-        return self._start("abortAndPrompt", words(text, pictures(images), None), limits)
+        return self._start("abortAndPrompt", input_params(text, image_params(images), None), limits)
 
     def close(self) -> Termination:
         """Shuts the agent down and waits for its termination."""
         end = self.client.close()
-        if self._pump is not threading.current_thread():
-            self._pump.join()
+        if self._fold_thread is not threading.current_thread():
+            self._fold_thread.join()
         return end
 
     def __enter__(self) -> Self:
@@ -213,69 +221,69 @@ class Agent(Commands):
         finally:
             with self._lock:
                 end = self._connection.termination
-                self._following.over(failure or TerminatedError(str(end), termination=end))
+                self._tracker.end_listeners(failure or TerminatedError(str(end), termination=end))
 
     def _catch_up(self) -> None:
         """Folds all received and sent frames."""
         with self._lock:
             end = self._connection.termination
-            self._following.take(self._connection.watched())
+            self._tracker.fold(self._connection.watched())
             if end is not None:
-                self._following.end(str(end))
+                self._tracker.end(str(end))
 
-    def _ask(self, command: str, members: Members) -> Json:
+    def _request(self, command: str, members: Members) -> Json:
         try:
             return self.client.request(command, members)
         finally:
             self._catch_up()
 
-    def _ask_opening(self, command: str, members: Members) -> Json:
+    def _request_opening(self, command: str, members: Members) -> Json:
         """Sends a command that opens a session. The conversation then follows the session in its response."""
         with self._lock:
-            self._following.switch(command)
+            self._tracker.begin_opening(command)
         try:
-            return self._ask(command, members)
+            return self._request(command, members)
         finally:
             with self._lock:
-                self._following.stay(command)
+                self._tracker.end_opening(command)
 
-    def _members(self, carrier: Carrier, given: Members) -> Members:
+    def _members(self, mapping: CommandMapping, given: Members) -> Members:
         """Returns the parameters of a command, with the current session if the command needs one."""
-        members = carrier.members(given)
-        if carrier.session is None or members.get(carrier.session) is not None:
+        members = mapping.params(given)
+        if mapping.session is None or members.get(mapping.session) is not None:
             return members
         # Once a session is followed, a first session that is still being opened is not awaited.
-        if self._following.followed() is None:
-            with self._opens:
-                if self._following.followed() is None:
-                    self._ask_opening(*self._following.first())
-        return {**members, carrier.session: self._following.followed() or ""}
+        if self._tracker.current_session() is None:
+            with self._opening_lock:
+                if self._tracker.current_session() is None:
+                    self._request_opening(*self._tracker.first_session_command())
+        return {**members, mapping.session: self._tracker.current_session() or ""}
 
     def _start(self, intent: str, given: Members, limits: RunLimits | None) -> Run:
-        carrier = self._following.need(intent, self.client.revision, given)
-        members = self._members(carrier, given)
+        mapping = self._tracker.require_mapping(intent, self.client.revision, given)
+        members = self._members(mapping, given)
         events = self.events()
         try:
-            run = self.client._start(carrier.command, members, DEFAULT, limits)
+            run = self.client._start(mapping.command, members, DEFAULT, limits)
         except BaseException:
             events.close()
             raise
         finally:
             self._catch_up()
-        outcome = self._following.table.results(carrier, members, run.answer).get("outcome")
-        ending = Ending(events.listener, self._lock)
-        lifetime.start("agentese-run", threading.Thread(target=self._see_off, args=(run, ending), daemon=True))
-        return Run(run, events, ending, outcome)
+        outcome = self._tracker.table.results(mapping, members, run.answer).get("outcome")
+        pending_result = PendingResult(events.listener, self._lock)
+        lifetime.start("agentese-run", threading.Thread(target=self._await_end, args=(run, pending_result), daemon=True))
+        return Run(run, events, pending_result, outcome)
 
-    def _see_off(self, run: SyncRun[Any, Any], ending: Ending) -> None:
+    def _await_end(self, run: SyncRun[Any, Any], pending_result: PendingResult) -> None:
         """Waits for the end of a run. Holds no reference to the caller's run, so that the caller can drop it.
         """
         try:
             ended = run.wait()
             self._catch_up()
-            ending.came(RunResult.of(ended, last_said(self.conversation)))
+            pending_result.set_result(RunResult.of(ended, last_assistant_message(self.conversation)))
         except BaseException as error:
             try:
                 self._catch_up()
             finally:
-                ending.came(error)
+                pending_result.set_result(error)

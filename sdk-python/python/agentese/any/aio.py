@@ -6,15 +6,15 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
 from agentese import backends, omp, opal, operator, options, pi, pisces
-from agentese._native import Opening
+from agentese._native import AgentTransport
 from agentese.aio import AsyncClientBase
-from agentese.any.agent import WITHIN, Answer, named
+from agentese.any.agent import DETECT_WITHIN, Answer, parse_dialect
 from agentese.any.aio_commands import AsyncCommands
-from agentese.any.aio_run import AsyncEnding, AsyncEvents, AsyncRun
-from agentese.any.following import Following, handler, words
+from agentese.any.aio_run import AsyncEvents, AsyncPendingResult, AsyncRun
+from agentese.any.conversion import image_params
 from agentese.any.results import Image, Question
-from agentese.any.table import Carrier, Members, intent_of
-from agentese.any.words import pictures
+from agentese.any.table import CommandMapping, Members, intent_of
+from agentese.any.tracker import ConversationTracker, input_params, question_handler
 from agentese.errors import TerminatedError, Termination
 from agentese.limits import RunLimits
 from agentese.members import DEFAULT
@@ -43,40 +43,40 @@ class AsyncAgent(AsyncCommands):
 
     def __init__(
         self,
-        opening: Opening,
+        transport: AgentTransport,
         reactor: Reactor,
         name: str,
         revision: str | None,
-        asked: Any,
+        on_question: Any,
         tap: Tap,
         seen: int | None,
         given: options.ClientOptions,
     ) -> None:
         """Use `spawn` or `connect`."""
         kind = CLIENTS[name]
-        self._following = Following(name)
+        self._tracker = ConversationTracker(name)
         self._backend = reactor.backend
-        self._opening: backends.Signal | None = None
-        dialogs = None if asked is None else handler(self._following, dict(kind._dialogs), asked)
-        watched = reactor.ticket()
-        self.client = kind._over(opening, reactor, revision, dialogs, tap, seen, watched, given)
+        self._first_session: backends.Signal | None = None
+        dialogs = None if on_question is None else question_handler(self._tracker, dict(kind._dialogs), on_question)
+        watched = reactor.token()
+        self.client = kind._from_transport(transport, reactor, revision, dialogs, tap, seen, watched, given)
         self._connection = self.client._connection
-        reactor.stand(watched, self._catch_up)
+        reactor.on_token(watched, self._catch_up)
         self._catch_up()
 
     @classmethod
     async def spawn(
         cls,
-        command: Sequence[options.Word],
+        command: Sequence[options.CommandArgument],
         *,
         dialect: str | None = None,
-        asked: Callable[[Question], Answer | Awaitable[Answer]] | None = None,
-        detect_within: float = WITHIN,
+        on_question: Callable[[Question], Answer | Awaitable[Answer]] | None = None,
+        detect_within: float = DETECT_WITHIN,
         **given: Unpack[options.SpawnOptions],
     ) -> Self:
         """Starts a program and detects its dialect, on the running loop.
 
-        `dialect`: the dialect, `NAME` or `NAME@REVISION`, if known. `asked`: answers the agent's questions,
+        `dialect`: the dialect, `NAME` or `NAME@REVISION`, if known. `on_question`: answers the agent's questions,
         each in its own task; by default the declared policy dismisses them. `detect_within`: time limit of
         the detection in seconds.
 
@@ -86,10 +86,10 @@ class AsyncAgent(AsyncCommands):
         options.check(given, options.SpawnOptions)
         program = options.program(command, given)
 
-        def start(tap: Tap, reactor: Reactor, seen: int | None) -> Opening:
-            return Opening.spawn(program, tap.wants, reactor.mailbox, seen)
+        def start(tap: Tap, reactor: Reactor, seen: int | None) -> AgentTransport:
+            return AgentTransport.spawn(program, tap.wants, reactor.mailbox, seen)
 
-        return await cls._open(start, dialect, asked, detect_within, given)
+        return await cls._open(start, dialect, on_question, detect_within, given)
 
     @classmethod
     async def connect(
@@ -97,37 +97,37 @@ class AsyncAgent(AsyncCommands):
         socket: sockets.socket,
         *,
         dialect: str | None = None,
-        asked: Callable[[Question], Answer | Awaitable[Answer]] | None = None,
-        detect_within: float = WITHIN,
+        on_question: Callable[[Question], Answer | Awaitable[Answer]] | None = None,
+        detect_within: float = DETECT_WITHIN,
         **given: Unpack[options.ClientOptions],
     ) -> Self:
         """Connects to the agent at the other end of a Unix socket (on Windows: a TCP socket), on the running
         loop. The caller closes the socket."""
         options.check(given, options.ClientOptions)
 
-        def start(tap: Tap, reactor: Reactor, seen: int | None) -> Opening:
-            return Opening.connect(socket.fileno(), reactor.mailbox, seen)
+        def start(tap: Tap, reactor: Reactor, seen: int | None) -> AgentTransport:
+            return AgentTransport.connect(socket.fileno(), reactor.mailbox, seen)
 
-        return await cls._open(start, dialect, asked, detect_within, given)
+        return await cls._open(start, dialect, on_question, detect_within, given)
 
     @classmethod
-    async def _open(cls, start: Any, dialect: str | None, asked: Any, within: float, given: Any) -> Self:
-        name, revision = named(dialect)
+    async def _open(cls, start: Any, dialect: str | None, on_question: Any, within: float, given: Any) -> Self:
+        name, revision = parse_dialect(dialect)
         tap = Tap(given)
         reactor = Reactor(backends.current())
         try:
-            seen = reactor.ticket() if tap else None
-            opening = start(tap, reactor, seen)
+            seen = reactor.token() if tap else None
+            transport = start(tap, reactor, seen)
             if name is None:
-                ticket = reactor.ticket()
-                found = opening.detect(within, ticket)
+                token = reactor.token()
+                found = transport.detect(within, token)
                 try:
-                    await reactor.wait(ticket, found)
+                    await reactor.wait(token, found)
                 except BaseException:
                     found.cancel()
                     raise
                 name = found.take(ANY)
-            return cls(opening, reactor, name, revision, asked, tap, seen, given)
+            return cls(transport, reactor, name, revision, on_question, tap, seen, given)
         except BaseException:
             reactor.close()
             raise
@@ -135,12 +135,12 @@ class AsyncAgent(AsyncCommands):
     @property
     def dialect(self) -> str:
         """Name of the dialect."""
-        return self._following.dialect
+        return self._tracker.dialect
 
     @property
     def conversation(self) -> Conversation:
         """Current conversation."""
-        return self._following.conversation
+        return self._tracker.conversation
 
     @property
     def termination(self) -> Termination | None:
@@ -152,15 +152,15 @@ class AsyncAgent(AsyncCommands):
         another dialect."""
         return self.client if isinstance(self.client, kind) else None
 
-    def can(self, intent: str) -> bool:
+    def supports(self, intent: str) -> bool:
         """Returns `True` if the dialect has a command for the intent: in the agent's revision, or in any
         revision while that is unknown."""
-        return self._following.carrier(intent, self.client.revision) is not None
+        return self._tracker.mapping(intent, self.client.revision) is not None
 
     def events(self) -> AsyncEvents:
         """Returns an iterator over all events from now on. The iterator raises the termination of the
         connection."""
-        return AsyncEvents(self._backend, self._following)
+        return AsyncEvents(self._backend, self._tracker)
 
     async def call(self, intent: str, **params: Json) -> dict[str, Json]:
         """Executes an intent with neutral parameters and returns its neutral results; see
@@ -170,11 +170,11 @@ class AsyncAgent(AsyncCommands):
         a parameter. While the revision is unknown, all revisions are searched. Nothing was sent.
         """
         given = {camel(name): value for name, value in params.items()}
-        carrier = self._following.need(intent, self.client.revision, given)
-        members = await self._members(carrier, given)
-        opens = carrier.opens and self._following.table.session is not None
-        data = await (self._ask_opening if opens else self._ask)(carrier.command, members)
-        return self._following.table.results(carrier, members, data)
+        mapping = self._tracker.require_mapping(intent, self.client.revision, given)
+        members = await self._members(mapping, given)
+        opens = mapping.opens and self._tracker.table.session is not None
+        data = await (self._request_opening if opens else self._request)(mapping.command, members)
+        return self._tracker.table.results(mapping, members, data)
 
     async def prompt(
         self,
@@ -189,13 +189,13 @@ class AsyncAgent(AsyncCommands):
         end the run; raises `UsageError`, and sends nothing, for a limit of something that agents of the
         dialect do not report."""
         mode = None if when_busy is None else intent_of(when_busy)
-        return await self._start("prompt", words(text, pictures(images), mode), limits)
+        return await self._start("prompt", input_params(text, image_params(images), mode), limits)
 
     async def abort_and_prompt(
         self, text: str, *, images: Sequence[Image] | None = None, limits: RunLimits | None = None
     ) -> AsyncRun:
         """Aborts the current run and starts a new one with this user input. `limits`: as of `prompt`."""
-        return await self._start("abortAndPrompt", words(text, pictures(images), None), limits)
+        return await self._start("abortAndPrompt", input_params(text, image_params(images), None), limits)
 
     async def close(self) -> Termination:
         """Shuts the agent down and waits for its termination."""
@@ -217,54 +217,54 @@ class AsyncAgent(AsyncCommands):
     def _catch_up(self) -> None:
         """Folds all received and sent frames."""
         end = self._connection.termination
-        self._following.take(self._connection.watched())
+        self._tracker.fold(self._connection.watched())
         if end is not None:
-            self._following.end(str(end))
-            self._following.over(TerminatedError(str(end), termination=end))
+            self._tracker.end(str(end))
+            self._tracker.end_listeners(TerminatedError(str(end), termination=end))
 
-    async def _ask(self, command: str, members: Members) -> Json:
+    async def _request(self, command: str, members: Members) -> Json:
         try:
             return await self.client.request(command, members)
         finally:
             self._catch_up()
 
-    async def _ask_opening(self, command: str, members: Members) -> Json:
+    async def _request_opening(self, command: str, members: Members) -> Json:
         """Sends a command that opens a session. The conversation then follows the session in its response."""
-        self._following.switch(command)
+        self._tracker.begin_opening(command)
         try:
-            return await self._ask(command, members)
+            return await self._request(command, members)
         finally:
-            self._following.stay(command)
+            self._tracker.end_opening(command)
 
-    async def _members(self, carrier: Carrier, given: Members) -> Members:
+    async def _members(self, mapping: CommandMapping, given: Members) -> Members:
         """Returns the parameters of a command, with the current session if the command needs one."""
-        members = carrier.members(given)
-        if carrier.session is None or members.get(carrier.session) is not None:
+        members = mapping.params(given)
+        if mapping.session is None or members.get(mapping.session) is not None:
             return members
-        while self._opening is not None and self._following.followed() is None:
-            await self._opening.wait()
-        if self._following.followed() is None:
-            self._opening = self._backend.signal()
+        while self._first_session is not None and self._tracker.current_session() is None:
+            await self._first_session.wait()
+        if self._tracker.current_session() is None:
+            self._first_session = self._backend.signal()
             try:
-                await self._ask_opening(*self._following.first())
+                await self._request_opening(*self._tracker.first_session_command())
             finally:
-                signal, self._opening = self._opening, None
+                signal, self._first_session = self._first_session, None
                 signal.set()
-        return {**members, carrier.session: self._following.followed() or ""}
+        return {**members, mapping.session: self._tracker.current_session() or ""}
 
     async def _start(self, intent: str, given: Members, limits: RunLimits | None) -> AsyncRun:
-        carrier = self._following.need(intent, self.client.revision, given)
-        members = await self._members(carrier, given)
+        mapping = self._tracker.require_mapping(intent, self.client.revision, given)
+        members = await self._members(mapping, given)
         events = self.events()
         try:
-            run = self.client._start(carrier.command, members, DEFAULT, limits)
+            run = self.client._start(mapping.command, members, DEFAULT, limits)
             await run
         except BaseException:
             events.close()
             raise
         finally:
             self._catch_up()
-        outcome = self._following.table.results(carrier, members, run.answer).get("outcome")
-        ending = AsyncEnding(run, events.listener, lambda: self.conversation, self._catch_up)
-        self._backend.start(ending.wait, ending.over)
-        return AsyncRun(run, events, ending, self._backend, outcome)
+        outcome = self._tracker.table.results(mapping, members, run.answer).get("outcome")
+        pending_result = AsyncPendingResult(run, events.listener, lambda: self.conversation, self._catch_up)
+        self._backend.start(pending_result.wait, pending_result.finish)
+        return AsyncRun(run, events, pending_result, self._backend, outcome)

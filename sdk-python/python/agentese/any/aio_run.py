@@ -7,15 +7,15 @@ from typing import Any, Self
 from agentese import backends
 from agentese.aio import AsyncRunBase
 from agentese.any.event import Event
-from agentese.any.following import Following
-from agentese.any.heard import Listener
+from agentese.any.listener import Listener
 from agentese.any.results import RunResult
-from agentese.any.run import last_said, succeeded
+from agentese.any.run import last_assistant_message, succeeded
+from agentese.any.tracker import ConversationTracker
 from agentese.errors import TimedOutError
 from agentese.view.conversation import Conversation
 
 
-class Waiting:
+class WaiterList:
     """Tasks that wait for an event."""
 
     def __init__(self, backend: backends.Backend) -> None:
@@ -38,26 +38,26 @@ class Waiting:
 class AsyncEvents(AsyncIterator[Event]):
     """Events as an asynchronous iterator. Dropping it, or leaving its `with` block, unsubscribes."""
 
-    def __init__(self, backend: backends.Backend, following: Following) -> None:
-        self._following = following
-        self._waiting = Waiting(backend)
-        self.listener = Listener(self._waiting.wake)
-        following.listen(self.listener)
+    def __init__(self, backend: backends.Backend, tracker: ConversationTracker) -> None:
+        self._tracker = tracker
+        self._waiters = WaiterList(backend)
+        self.listener = Listener(self._waiters.wake)
+        tracker.subscribe(self.listener)
 
     async def __anext__(self) -> Event:
         """Returns the next event. Raises the termination of the connection."""
         while not self.listener:
-            if self.listener.is_over:
+            if self.listener.is_ended:
                 failure = self.listener.failure()
                 if failure is not None:
                     raise failure
                 raise StopAsyncIteration
-            await self._waiting.signal().wait()
+            await self._waiters.signal().wait()
         return self.listener.take()
 
     def close(self) -> None:
         """Unsubscribes. Events received so far can still be read."""
-        self._following.leave(self.listener)
+        self._tracker.unsubscribe(self.listener)
         self.listener.end()
 
     def __enter__(self) -> Self:
@@ -74,7 +74,7 @@ class AsyncEvents(AsyncIterator[Event]):
             listener.drop()
 
 
-class AsyncEnding:
+class AsyncPendingResult:
     """Result of a run after its end. It refers to the reader of the events, and the reader does not refer to
     it."""
 
@@ -89,7 +89,7 @@ class AsyncEnding:
         self._listener = listener
         self._conversation = conversation
         self._catch_up = catch_up
-        self.waiting: Waiting | None = None
+        self.waiters: WaiterList | None = None
         self.result: RunResult | BaseException | None = None
 
     async def wait(self) -> None:
@@ -100,9 +100,9 @@ class AsyncEnding:
         except Exception as error:
             self.result = error
             return
-        self.result = RunResult.of(ended, last_said(self._conversation()))
+        self.result = RunResult.of(ended, last_assistant_message(self._conversation()))
 
-    def over(self) -> None:
+    def finish(self) -> None:
         """Sets the result, also if the loop ends first."""
         if self.result is None:
             self.result = RuntimeError("nobody waits for the end of this run any more")
@@ -110,8 +110,8 @@ class AsyncEnding:
             self._catch_up()
         finally:
             self._listener.end(self.result if isinstance(self.result, BaseException) else self.result.failure)
-            if self.waiting is not None:
-                self.waiting.wake()
+            if self.waiters is not None:
+                self.waiters.wake()
 
 
 class AsyncRun:
@@ -129,7 +129,7 @@ class AsyncRun:
         self,
         run: AsyncRunBase[Any, Any],
         events: AsyncEvents,
-        ending: AsyncEnding,
+        pending_result: AsyncPendingResult,
         backend: backends.Backend,
         outcome: str | None,
     ) -> None:
@@ -137,9 +137,9 @@ class AsyncRun:
         self.run = run
         self.outcome = outcome
         self._events = events
-        self._ending = ending
+        self._pending_result = pending_result
         self._backend = backend
-        self._waiting = ending.waiting = Waiting(backend)
+        self._waiters = pending_result.waiters = WaiterList(backend)
         self._is_read = False
 
     def __aiter__(self) -> AsyncIterator[Event]:
@@ -168,13 +168,13 @@ class AsyncRun:
         Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
         connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
-        if self._ending.result is None and not await self._backend.within(timeout, self._waiting.signal().wait()):
+        if self._pending_result.result is None and not await self._backend.within(timeout, self._waiters.signal().wait()):
             text = f"the run of `{self.run.command}` is not over after {timeout} s"
             raise TimedOutError(text, command=self.run.command, after=timeout or 0.0)
-        if isinstance(self._ending.result, BaseException):
-            raise self._ending.result
-        assert self._ending.result is not None
-        return self._ending.result
+        if isinstance(self._pending_result.result, BaseException):
+            raise self._pending_result.result
+        assert self._pending_result.result is not None
+        return self._pending_result.result
 
     async def text(self, *, timeout: float | None = None) -> str:
         """Waits for the end of the run and returns the text of the model's last message. Unsubscribes first

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from agentese.any.results import ClearedQueue, Forked, Image, KeptSession, ShellResult, State, Stats
-from agentese.any.words import pictures, record, records
+from agentese.any.conversion import image_params, record, records
+from agentese.any.results import ClearedQueue, ForkResult, Image, ShellResult, State, Stats, StoredSession
 from agentese.view.conversation import ForkPoint, Json, Message, Model, SlashCommand, Todo
 
 
@@ -21,13 +21,13 @@ class Commands:
     def steer(self, text: str, *, images: Sequence[Image] | None = None) -> str | None:
         """Sends user input to the current run. Returns its outcome in the agent's response: `queued`,
         `started`."""
-        told = self.call("steer", text=text, images=pictures(images))
-        return told.get("outcome")
+        results = self.call("steer", text=text, images=image_params(images))
+        return results.get("outcome")
 
     def follow_up(self, text: str, *, images: Sequence[Image] | None = None) -> str | None:
         """Queues user input that the agent reads when it would otherwise stop."""
-        told = self.call("followUp", text=text, images=pictures(images))
-        return told.get("outcome")
+        results = self.call("followUp", text=text, images=image_params(images))
+        return results.get("outcome")
 
     def abort(self) -> None:
         """Aborts the current run."""
@@ -35,24 +35,24 @@ class Commands:
 
     def clear_queue(self) -> ClearedQueue:
         """Clears the queues and returns their content."""
-        told = self.call("clearQueue")
-        return ClearedQueue.of(told)
+        results = self.call("clearQueue")
+        return ClearedQueue.of(results)
 
     def new_session(self) -> bool:
         """Starts a new session. Returns `False` if an extension of the agent prevented it."""
-        told = self.call("newSession")
-        return told.get("cancelled") is not True
+        results = self.call("newSession")
+        return results.get("cancelled") is not True
 
     def open_session(self, session: str) -> bool:
         """Opens a stored session by its file, or by its id if the state has no file. Returns `False` if an
         extension prevented it."""
-        told = self.call("openSession", session=session)
-        return told.get("cancelled") is not True
+        results = self.call("openSession", session=session)
+        return results.get("cancelled") is not True
 
-    def list_sessions(self) -> tuple[KeptSession, ...]:
+    def list_sessions(self) -> tuple[StoredSession, ...]:
         """Returns the stored sessions."""
-        told = self.call("listSessions")
-        return records(KeptSession, told.get("sessions"))
+        results = self.call("listSessions")
+        return records(StoredSession, results.get("sessions"))
 
     def delete_session(self, session: str) -> None:
         """Deletes a stored session."""
@@ -60,43 +60,43 @@ class Commands:
 
     def clone_session(self) -> bool:
         """Continues in a copy of the session. Returns `False` if an extension prevented it."""
-        told = self.call("cloneSession")
-        return told.get("cancelled") is not True
+        results = self.call("cloneSession")
+        return results.get("cancelled") is not True
 
-    def fork(self, entry: str) -> Forked:
+    def fork(self, entry: str) -> ForkResult:
         """Continues from an earlier entry of the conversation."""
-        told = self.call("fork", entry=entry)
-        return Forked.of(told)
+        results = self.call("fork", entry=entry)
+        return ForkResult.of(results)
 
     def fork_points(self) -> tuple[ForkPoint, ...]:
         """Returns the entries from which a fork is possible."""
-        told = self.call("forkPoints")
-        return records(ForkPoint, told.get("points"))
+        results = self.call("forkPoints")
+        return records(ForkPoint, results.get("points"))
 
     def state(self) -> State:
         """Returns the activity of the agent and its settings."""
-        told = self.call("state")
-        return State.of(told)
+        results = self.call("state")
+        return State.of(results)
 
     def messages(self) -> tuple[Message, ...]:
         """Returns the messages of the conversation. Afterwards `conversation` holds them too."""
-        told = self.call("messages")
-        return records(Message, told.get("messages"))
+        results = self.call("messages")
+        return records(Message, results.get("messages"))
 
     def last_text(self) -> str | None:
         """Returns the text of the model's last message."""
-        told = self.call("lastText")
-        return told.get("text")
+        results = self.call("lastText")
+        return results.get("text")
 
     def stats(self) -> Stats:
         """Returns tokens and cost of the session."""
-        told = self.call("stats")
-        return Stats.of(told)
+        results = self.call("stats")
+        return Stats.of(results)
 
     def models(self) -> tuple[Model, ...]:
         """Returns the available models."""
-        told = self.call("models")
-        return records(Model, told.get("models"))
+        results = self.call("models")
+        return records(Model, results.get("models"))
 
     def set_model(self, provider: str, id: str) -> None:
         """Selects a model."""
@@ -104,13 +104,13 @@ class Commands:
 
     def cycle_model(self) -> Model | None:
         """Selects the next model and returns it."""
-        told = self.call("cycleModel")
-        return record(Model, told.get("model"))
+        results = self.call("cycleModel")
+        return record(Model, results.get("model"))
 
     def thinking_levels(self) -> tuple[str, ...]:
         """Returns the available thinking levels."""
-        told = self.call("thinkingLevels")
-        return tuple(told.get("levels") or ())
+        results = self.call("thinkingLevels")
+        return tuple(results.get("levels") or ())
 
     def set_thinking(self, level: str) -> None:
         """Selects a thinking level."""
@@ -118,8 +118,8 @@ class Commands:
 
     def cycle_thinking(self) -> str | None:
         """Selects the next thinking level and returns it."""
-        told = self.call("cycleThinking")
-        return told.get("thinkingLevel")
+        results = self.call("cycleThinking")
+        return results.get("thinkingLevel")
 
     def set_steering_mode(self, mode: str) -> None:
         """Sets the delivery of steering input: all at once or one at a time."""
@@ -135,8 +135,8 @@ class Commands:
 
     def compact(self, instructions: str | None = None) -> Message | None:
         """Replaces older messages by a summary. Returns the summary if the agent sends it."""
-        told = self.call("compact", instructions=instructions)
-        return record(Message, told.get("message"))
+        results = self.call("compact", instructions=instructions)
+        return record(Message, results.get("message"))
 
     def set_auto_compaction(self, enabled: bool) -> None:
         """Enables or disables automatic compaction."""
@@ -152,8 +152,8 @@ class Commands:
 
     def bash(self, command: str) -> ShellResult:
         """Runs a shell command of the user; its output enters the conversation."""
-        told = self.call("bash", command=command)
-        return ShellResult.of(told)
+        results = self.call("bash", command=command)
+        return ShellResult.of(results)
 
     def abort_bash(self) -> None:
         """Stops the user's shell command."""
@@ -161,8 +161,8 @@ class Commands:
 
     def export(self, path: str | None = None) -> str | None:
         """Exports the conversation as a page and returns its path."""
-        told = self.call("export", path=path)
-        return told.get("path")
+        results = self.call("export", path=path)
+        return results.get("path")
 
     def set_session_name(self, name: str) -> None:
         """Sets the name of the session."""
@@ -170,10 +170,10 @@ class Commands:
 
     def commands(self) -> tuple[SlashCommand, ...]:
         """Returns the commands that a prompt can invoke with `/name`."""
-        told = self.call("commands")
-        return records(SlashCommand, told.get("commands"))
+        results = self.call("commands")
+        return records(SlashCommand, results.get("commands"))
 
     def todos(self) -> tuple[Todo, ...]:
         """Returns the open tasks of the agent."""
-        told = self.call("todos")
-        return records(Todo, told.get("todos"))
+        results = self.call("todos")
+        return records(Todo, results.get("todos"))

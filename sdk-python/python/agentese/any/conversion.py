@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from agentese.any.results import Image
-from agentese.view.conversation import Record
+from agentese.view.conversation import ViewRecord
 
-R = TypeVar("R", bound=Record)
+R = TypeVar("R", bound=ViewRecord)
 
 
-def pictures(images: Sequence[Image] | None) -> list[dict[str, str]] | None:
+def image_params(images: Sequence[Image] | None) -> list[dict[str, str]] | None:
     """Returns images as neutral parameters."""
     if not images:
         return None

@@ -3,11 +3,23 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from agentese.view.conversation import Block, Context, Json, Message, Notice, OpenQuestion, Record, Retry, Usage, Waiting, camel
+from agentese.view.conversation import (
+    Block,
+    Context,
+    Json,
+    Message,
+    Notice,
+    OpenQuestion,
+    PendingInput,
+    Retry,
+    Usage,
+    ViewRecord,
+    camel,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StateChanged(Record):
+class StateChanged(ViewRecord):
     """Activity of the agent, and reason for the failure of the last run. After `idle`, work may resume (a
     retry, a compaction, a queued prompt). A run detects its own end."""
 
@@ -17,7 +29,7 @@ class StateChanged(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageBegan(Record):
+class MessageStarted(ViewRecord):
     """A message started."""
 
     type: Literal["messageBegan"] = "messageBegan"
@@ -27,7 +39,7 @@ class MessageBegan(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TextGrew(Record):
+class TextGrew(ViewRecord):
     """A text block of the model grew. Messages of other roles arrive whole, at their end."""
 
     type: Literal["textGrew"] = "textGrew"
@@ -37,7 +49,7 @@ class TextGrew(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingGrew(Record):
+class ThinkingGrew(ViewRecord):
     """A reasoning block of the model grew."""
 
     type: Literal["thinkingGrew"] = "thinkingGrew"
@@ -47,7 +59,7 @@ class ThinkingGrew(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ArgumentsGrew(Record):
+class ArgumentsGrew(ViewRecord):
     """The arguments of a tool call grew: new JSON text, or the arguments that can be parsed so far."""
 
     type: Literal["argumentsGrew"] = "argumentsGrew"
@@ -60,7 +72,7 @@ class ArgumentsGrew(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlockChanged(Record):
+class BlockChanged(ViewRecord):
     """The content or type of a block changed."""
 
     type: Literal["blockChanged"] = "blockChanged"
@@ -70,7 +82,7 @@ class BlockChanged(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageEnded(Record):
+class MessageEnded(ViewRecord):
     """A message ended, with usage, stop reason and error if present."""
 
     type: Literal["messageEnded"] = "messageEnded"
@@ -78,7 +90,7 @@ class MessageEnded(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MessageGone(Record):
+class MessageGone(ViewRecord):
     """A message is no longer in the model's context."""
 
     type: Literal["messageGone"] = "messageGone"
@@ -86,7 +98,7 @@ class MessageGone(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolStarted(Record):
+class ToolStarted(ViewRecord):
     """A tool started."""
 
     type: Literal["toolStarted"] = "toolStarted"
@@ -96,7 +108,7 @@ class ToolStarted(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolUpdated(Record):
+class ToolUpdated(ViewRecord):
     """Complete output of a tool so far."""
 
     type: Literal["toolUpdated"] = "toolUpdated"
@@ -106,7 +118,7 @@ class ToolUpdated(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolEnded(Record):
+class ToolEnded(ViewRecord):
     """A tool ended."""
 
     type: Literal["toolEnded"] = "toolEnded"
@@ -118,7 +130,7 @@ class ToolEnded(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replaced(Record):
+class ConversationReplaced(ViewRecord):
     """The conversation was replaced by another session or by its history. Earlier messages no longer apply.
     """
 
@@ -127,15 +139,15 @@ class Replaced(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Queue(Record):
+class QueueChanged(ViewRecord):
     """All user input that waits to enter the conversation."""
 
     type: Literal["queue"] = "queue"
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[PendingInput, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked(Record):
+class QuestionOpened(ViewRecord):
     """A question was opened."""
 
     type: Literal["asked"] = "asked"
@@ -143,7 +155,7 @@ class Asked(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered(Record):
+class QuestionClosed(ViewRecord):
     """The question with that key was answered, withdrawn, or has timed out."""
 
     type: Literal["answered"] = "answered"
@@ -151,7 +163,7 @@ class Answered(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NoticeCame(Record):
+class NoticeAdded(ViewRecord):
     """Notice for the user."""
 
     type: Literal["notice"] = "notice"
@@ -159,7 +171,7 @@ class NoticeCame(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryBegan(Record):
+class RetryStarted(ViewRecord):
     """A model request failed and is retried."""
 
     type: Literal["retryBegan"] = "retryBegan"
@@ -167,14 +179,14 @@ class RetryBegan(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RetryEnded(Record):
+class RetryEnded(ViewRecord):
     """A retry started, or was abandoned."""
 
     type: Literal["retryEnded"] = "retryEnded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionBegan(Record):
+class CompactionStarted(ViewRecord):
     """A compaction started."""
 
     type: Literal["compactionBegan"] = "compactionBegan"
@@ -182,14 +194,14 @@ class CompactionBegan(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionEnded(Record):
+class CompactionEnded(ViewRecord):
     """A compaction ended. A preceding message holds the summary."""
 
     type: Literal["compactionEnded"] = "compactionEnded"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UsageChanged(Record):
+class UsageChanged(ViewRecord):
     """Usage of the session so far, and the fill level of the model's context."""
 
     type: Literal["usage"] = "usage"
@@ -198,7 +210,7 @@ class UsageChanged(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed(Record):
+class MembersChanged(ViewRecord):
     """Names of other members of the conversation that changed."""
 
     type: Literal["changed"] = "changed"
@@ -212,7 +224,7 @@ class Changed(Record):
 
 Event: TypeAlias = (
     StateChanged
-    | MessageBegan
+    | MessageStarted
     | TextGrew
     | ThinkingGrew
     | ArgumentsGrew
@@ -222,16 +234,16 @@ Event: TypeAlias = (
     | ToolStarted
     | ToolUpdated
     | ToolEnded
-    | Replaced
-    | Queue
-    | Asked
-    | Answered
-    | NoticeCame
-    | RetryBegan
+    | ConversationReplaced
+    | QueueChanged
+    | QuestionOpened
+    | QuestionClosed
+    | NoticeAdded
+    | RetryStarted
     | RetryEnded
-    | CompactionBegan
+    | CompactionStarted
     | CompactionEnded
     | UsageChanged
-    | Changed
+    | MembersChanged
 )
 """Difference between the conversations before and after a frame. Events name messages by their keys."""

@@ -7,10 +7,10 @@ from agentese.any.event import ArgumentsGrew, BlockChanged, Event, TextGrew, Thi
 from agentese.errors import DetachedError
 from agentese.view.conversation import Block, Json
 
-MOST = 64 << 20
+MAX_QUEUED_BYTES = 64 << 20
 """Approximate limit of queued events for one listener in bytes. Beyond it, the listener fails."""
 
-ONE = 128
+EVENT_OVERHEAD = 128
 """Fixed cost of an event, or of a value in it, besides its text, in bytes."""
 
 
@@ -19,37 +19,37 @@ def size(event: Event) -> int:
     conversation shares them."""
     match event:
         case TextGrew() | ThinkingGrew():
-            return ONE + len(event.text)
+            return EVENT_OVERHEAD + len(event.text)
         case ArgumentsGrew():
-            return ONE + len(event.text or "") + _weight(event.arguments)
+            return EVENT_OVERHEAD + len(event.text or "") + _weight(event.arguments)
         case ToolUpdated():
-            return ONE + sum(map(_block, event.output)) + _weight(event.details)
+            return EVENT_OVERHEAD + sum(map(_block, event.output)) + _weight(event.details)
         case BlockChanged():
-            return ONE + _block(event.value)
-    return ONE
+            return EVENT_OVERHEAD + _block(event.value)
+    return EVENT_OVERHEAD
 
 
 def _block(block: Block) -> int:
-    return ONE + sum(len(value) for name in Block.__slots__ if isinstance(value := getattr(block, name), str))
+    return EVENT_OVERHEAD + sum(len(value) for name in Block.__slots__ if isinstance(value := getattr(block, name), str))
 
 
 def _weight(value: Json) -> int:
     if isinstance(value, str):
-        return ONE + len(value)
+        return EVENT_OVERHEAD + len(value)
     if isinstance(value, dict):
-        return ONE + sum(map(_weight, value.values()))
-    return ONE + sum(map(_weight, value)) if isinstance(value, list) else ONE
+        return EVENT_OVERHEAD + sum(map(_weight, value.values()))
+    return EVENT_OVERHEAD + sum(map(_weight, value)) if isinstance(value, list) else EVENT_OVERHEAD
 
 
 class Listener:
     """Queue of events for one reader."""
 
-    __slots__ = ("_bytes", "_failure", "_waiting", "_wake", "is_over")
+    __slots__ = ("_bytes", "_failure", "_waiting", "_wake", "is_ended")
 
     def __init__(self, wake: Callable[[], object]) -> None:
         self._waiting: deque[tuple[Event, int]] = deque()
         self._bytes = 0
-        self.is_over = False
+        self.is_ended = False
         self._failure: BaseException | None = None
         self._wake = wake
 
@@ -57,15 +57,15 @@ class Listener:
         """Returns `True` if events are queued."""
         return bool(self._waiting)
 
-    def push(self, told: Iterable[tuple[Event, int]]) -> None:
+    def push(self, events: Iterable[tuple[Event, int]]) -> None:
         """Queues events with their sizes."""
-        if self.is_over:
+        if self.is_ended:
             return
-        told = list(told)
-        if self._bytes > MOST:
-            return self.end(DetachedError(f"{MOST >> 20} MiB of events were not read", dropped=len(told)))
-        self._waiting.extend(told)
-        self._bytes += sum(size for _, size in told)
+        events = list(events)
+        if self._bytes > MAX_QUEUED_BYTES:
+            return self.end(DetachedError(f"{MAX_QUEUED_BYTES >> 20} MiB of events were not read", dropped=len(events)))
+        self._waiting.extend(events)
+        self._bytes += sum(size for _, size in events)
         self._wake()
 
     def take(self) -> Event:
@@ -76,14 +76,14 @@ class Listener:
 
     def end(self, failure: BaseException | None = None) -> None:
         """Ends the queue after the queued events. Then the reader raises `failure` once, if given."""
-        if not self.is_over:
-            self.is_over, self._failure = True, failure
+        if not self.is_ended:
+            self.is_ended, self._failure = True, failure
             self._wake()
 
     def drop(self) -> None:
         """Drops the queue after its reader has gone. Takes no lock and wakes no thread, because a finalizer
         may call it anywhere."""
-        self.is_over = True
+        self.is_ended = True
         self._waiting = deque()
 
     def failure(self) -> BaseException | None:

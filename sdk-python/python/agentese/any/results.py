@@ -5,7 +5,7 @@ from typing import Any, Literal, Self, TypedDict
 
 from agentese.errors import RunFailedError
 from agentese.run import RunResult as Ended
-from agentese.view.conversation import Context, Json, Message, Model, Record, Session, Usage
+from agentese.view.conversation import Context, Json, Message, Model, Session, Usage, ViewRecord
 
 
 class Image(TypedDict):
@@ -17,7 +17,7 @@ class Image(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question(Record):
+class Question(ViewRecord):
     """Question of the agent."""
 
     method: str = ""
@@ -34,7 +34,7 @@ class Question(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class State(Record):
+class State(ViewRecord):
     """Activity and settings of an agent, as far as its dialect provides them."""
 
     model: Model | None = None
@@ -52,7 +52,7 @@ class State(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stats(Record):
+class Stats(ViewRecord):
     """Tokens and cost of a session."""
 
     usage: Usage | None = None
@@ -62,7 +62,7 @@ class Stats(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClearedQueue(Record):
+class ClearedQueue(ViewRecord):
     """Former content of the queues."""
 
     steering: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ class ClearedQueue(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptSession(Record):
+class StoredSession(ViewRecord):
     """Stored session."""
 
     session: str
@@ -80,7 +80,7 @@ class KeptSession(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forked(Record):
+class ForkResult(ViewRecord):
     """Result of a fork."""
 
     cancelled: bool = False
@@ -90,7 +90,7 @@ class Forked(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ShellResult(Record):
+class ShellResult(ViewRecord):
     """Result of a shell command of the user."""
 
     output: str = ""

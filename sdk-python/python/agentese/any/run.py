@@ -6,9 +6,9 @@ from types import TracebackType
 from typing import Any, Self
 
 from agentese.any.event import Event
-from agentese.any.following import Following
-from agentese.any.heard import Listener
+from agentese.any.listener import Listener
 from agentese.any.results import RunResult
+from agentese.any.tracker import ConversationTracker
 from agentese.errors import TimedOutError
 from agentese.run import SyncRun
 from agentese.view.conversation import Conversation, Message
@@ -17,17 +17,17 @@ from agentese.view.conversation import Conversation, Message
 class Events(Iterator[Event]):
     """Events as an iterator. Dropping it, or leaving its `with` block, unsubscribes."""
 
-    def __init__(self, lock: "threading.Condition", following: Following) -> None:
+    def __init__(self, lock: "threading.Condition", tracker: ConversationTracker) -> None:
         self._lock = lock
-        self._following = following
+        self._tracker = tracker
         self.listener = Listener(lock.notify_all)
         with lock:
-            following.listen(self.listener)
+            tracker.subscribe(self.listener)
 
     def __next__(self) -> Event:
         """Returns the next event. Raises the termination of the connection."""
         with self._lock:
-            self._lock.wait_for(lambda: self.listener or self.listener.is_over)
+            self._lock.wait_for(lambda: self.listener or self.listener.is_ended)
             if self.listener:
                 return self.listener.take()
             failure = self.listener.failure()
@@ -38,7 +38,7 @@ class Events(Iterator[Event]):
     def close(self) -> None:
         """Unsubscribes. Events received so far can still be read."""
         with self._lock:
-            self._following.leave(self.listener)
+            self._tracker.unsubscribe(self.listener)
             self.listener.end()
 
     def __enter__(self) -> Self:
@@ -55,20 +55,20 @@ class Events(Iterator[Event]):
             listener.drop()
 
 
-class Ending:
+class PendingResult:
     """Result of a run after its end. It refers to the reader of the events, and the reader does not refer to
     it."""
 
     def __init__(self, listener: Listener, lock: "threading.Condition") -> None:
         self._listener = listener
         self._lock = lock
-        self.over = threading.Event()
+        self.done = threading.Event()
         self.result: RunResult | BaseException | None = None
 
-    def came(self, result: RunResult | BaseException) -> None:
+    def set_result(self, result: RunResult | BaseException) -> None:
         """Sets the result of the run."""
         self.result = result
-        self.over.set()
+        self.done.set()
         with self._lock:
             self._listener.end(result if isinstance(result, BaseException) else result.failure)
 
@@ -84,12 +84,12 @@ class Run:
     outcome: str | None
     """Outcome of the prompt in the agent's response: `started`, `queued`, `handled`."""
 
-    def __init__(self, run: SyncRun[Any, Any], events: Events, ending: Ending, outcome: str | None) -> None:
+    def __init__(self, run: SyncRun[Any, Any], events: Events, pending_result: PendingResult, outcome: str | None) -> None:
         """Use `Agent.prompt`."""
         self.run = run
         self.outcome = outcome
         self._events = events
-        self._ending = ending
+        self._pending_result = pending_result
         self._is_read = False
 
     def __iter__(self) -> Iterator[Event]:
@@ -118,13 +118,13 @@ class Run:
         Raises `RefusedError` if the agent rejected the prompt after all, and `TerminatedError` if the
         connection ended first. Raises `TimedOutError` if the run is not over after `timeout` seconds.
         """
-        if not self._ending.over.wait(timeout):
+        if not self._pending_result.done.wait(timeout):
             text = f"the run of `{self.run.command}` is not over after {timeout} s"
             raise TimedOutError(text, command=self.run.command, after=timeout or 0.0)
-        if isinstance(self._ending.result, BaseException):
-            raise self._ending.result
-        assert self._ending.result is not None
-        return self._ending.result
+        if isinstance(self._pending_result.result, BaseException):
+            raise self._pending_result.result
+        assert self._pending_result.result is not None
+        return self._pending_result.result
 
     def text(self, *, timeout: float | None = None) -> str:
         """Waits for the end of the run and returns the text of the model's last message. Unsubscribes first
@@ -141,6 +141,6 @@ def succeeded(result: RunResult) -> RunResult:
     return result
 
 
-def last_said(conversation: Conversation) -> Message | None:
+def last_assistant_message(conversation: Conversation) -> Message | None:
     """Returns the last message of the model."""
     return next((message for message in reversed(conversation.messages) if message.role == "assistant"), None)

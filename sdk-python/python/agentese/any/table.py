@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from agentese.hints import meant
+from agentese.hints import suggest
 from agentese.view.conversation import camel
 from agentese.view.reading import holds, meaning_of, read_all
 
@@ -24,7 +24,7 @@ def intent_of(name: str) -> str:
     intent = camel(name)
     known = [name for name in _read("neutral") if not name.startswith("$")]
     if intent not in known:
-        raise ValueError(f"there is no intent `{name}`{meant(intent, known)}")
+        raise ValueError(f"there is no intent `{name}`{suggest(intent, known)}")
     return intent
 
 
@@ -33,7 +33,7 @@ def _hints(intent: str) -> set[str]:
     return {param["name"] for param in _read("neutral")[intent]["params"] if param.get("hint")}
 
 
-class Carrier:
+class CommandMapping:
     """Command for an intent."""
 
     def __init__(self, row: Members) -> None:
@@ -46,19 +46,19 @@ class Carrier:
         self._only: dict[str, list[str]] = row.get("only", {})
         self.gives: Members = row["gives"]
 
-    def members(self, given: Members) -> Members:
+    def params(self, given: Members) -> Members:
         """Builds the parameters of the command from neutral ones."""
         values = {name: _value(send, given) for name, send in self._sends.items()}
         return {name: value for name, value in values.items() if value is not None}
 
-    def untaken(self, intent: str, revision: str | None, given: Members) -> str | None:
+    def unsupported_param(self, intent: str, revision: str | None, given: Members) -> str | None:
         """Returns the first neutral parameter that the command does not take in the revision. While the
         revision is unknown, any revision is sufficient. Omitted parameters are skipped."""
-        taken = _hints(intent)
+        supported = _hints(intent)
         for name, send in self._sends.items():
             if name not in self._only or revision in self._only[name]:
-                taken.update([send] if isinstance(send, str) else send.get("join", []))
-        return next((name for name, value in given.items() if value is not None and name not in taken), None)
+                supported.update([send] if isinstance(send, str) else send.get("join", []))
+        return next((name for name, value in given.items() if value is not None and name not in supported), None)
 
 
 def _value(send: Any, given: Members) -> Json:
@@ -70,14 +70,14 @@ def _value(send: Any, given: Members) -> Json:
     return send["with"].join(parts) if parts else None
 
 
-class Table:
+class IntentTable:
     """Tables of a dialect: its commands by intent and the meaning of its frames."""
 
     def __init__(self, dialect: str) -> None:
         rows = _read(dialect)
         meaning = meaning_of(dialect)
         self._meaning = {**meaning, "readers": {**meaning["readers"], **rows["readers"]}}
-        self._carriers = {intent: [Carrier(row) for row in carriers] for intent, carriers in rows["carriers"].items()}
+        self._mappings = {intent: [CommandMapping(row) for row in mappings] for intent, mappings in rows["carriers"].items()}
         self.opens: str | None = rows["opens"]
         """Command that opens a session without further knowledge, in dialects with several sessions per
         connection."""
@@ -87,15 +87,15 @@ class Table:
         self.answers: dict[str, str] = rows["answers"]
         """Member of the answer to each dialog that is a question."""
 
-    def carriers(self, intent: str) -> list[Carrier]:
+    def mappings(self, intent: str) -> list[CommandMapping]:
         """Returns the commands for an intent; an agent has the first one that its revision has."""
-        return self._carriers.get(intent, [])
+        return self._mappings.get(intent, [])
 
-    def results(self, carrier: Carrier, params: Members, data: Json) -> Members:
+    def results(self, mapping: CommandMapping, params: Members, data: Json) -> Members:
         """Returns the neutral results in a response. A name with a dot denotes a member of an object."""
         answer = {"params": params} if data is None else {"params": params, "data": data}
         results: Members = {}
-        for name, value in read_all(self._meaning, carrier.gives, answer).items():
+        for name, value in read_all(self._meaning, mapping.gives, answer).items():
             outer, _, inner = name.partition(".")
             if inner:
                 results.setdefault(outer, {})[inner] = value

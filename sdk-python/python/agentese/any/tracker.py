@@ -7,26 +7,26 @@ from dataclasses import replace
 from typing import Any
 
 from agentese import _native
-from agentese.any.differ import differences
+from agentese.any.diff import differences
 from agentese.any.event import Event
-from agentese.any.heard import Listener, size
+from agentese.any.listener import Listener, size
 from agentese.any.results import Question
-from agentese.any.table import Carrier, Members, Table, intent_of
+from agentese.any.table import CommandMapping, IntentTable, Members, intent_of
 from agentese.errors import NotInDialectError
 from agentese.view import View
 from agentese.view.conversation import Conversation, Json
 
 
-class Following:
+class ConversationTracker:
     """State of an agent of any dialect, with the table of its commands."""
 
     def __init__(self, dialect: str) -> None:
-        self.table = Table(dialect)
+        self.table = IntentTable(dialect)
         self.dialect = dialect
         self._view = View(dialect)
         self._listeners: list[Listener] = []
-        self._opening: list[str] = []
-        self._asked: set[str] = set()
+        self._opening_commands: list[str] = []
+        self._opening_ids: set[str] = set()
         self._end: BaseException | None = None
         self._commands: dict[str, frozenset[str]] = {}
 
@@ -35,73 +35,73 @@ class Following:
         """Current conversation."""
         return self._view.conversation
 
-    def listen(self, listener: Listener) -> None:
+    def subscribe(self, listener: Listener) -> None:
         """Subscribes a listener to all events from now on."""
         if self._end is None:
             self._listeners.append(listener)
         else:
             listener.end(self._end)
 
-    def leave(self, listener: Listener) -> None:
+    def unsubscribe(self, listener: Listener) -> None:
         """Unsubscribes a listener."""
         if listener in self._listeners:
             self._listeners.remove(listener)
 
-    def take(self, frames: Iterable[tuple[Any, str]]) -> None:
+    def fold(self, frames: Iterable[tuple[Any, str]]) -> None:
         """Folds frames in order."""
         for direction, line in frames:
             before = self._view.conversation
-            if self._opening and direction == "sent":
-                self._note_sent(line)
-            elif self._asked and direction == "received":
-                self._follow(line, before)
+            if self._opening_commands and direction == "sent":
+                self._record_opening_id(line)
+            elif self._opening_ids and direction == "received":
+                self._follow_session(line, before)
             show = self._view.sent if direction == "sent" else self._view.received
-            self._tell(before, show(line, time.time() * 1000))
+            self._emit(before, show(line, time.time() * 1000))
 
-    def _tell(self, before: Conversation, now: Conversation) -> None:
+    def _emit(self, before: Conversation, now: Conversation) -> None:
         """Emits the differences between two conversations."""
-        if self._listeners and (told := differences(before, now)):
-            sized = [(event, size(event)) for event in told]
+        if self._listeners and (events := differences(before, now)):
+            sized = [(event, size(event)) for event in events]
             for listener in self._listeners:
                 listener.push(sized)
-            self._listeners = [listener for listener in self._listeners if not listener.is_over]
+            self._listeners = [listener for listener in self._listeners if not listener.is_ended]
 
     def end(self, reason: str) -> None:
         """Ends all current work with the reason of the end of the connection."""
-        self._tell(self._view.conversation, self._view.close(reason))
+        self._emit(self._view.conversation, self._view.close(reason))
 
-    def over(self, failure: BaseException) -> None:
+    def end_listeners(self, failure: BaseException) -> None:
         """Ends all listeners after the end of the connection."""
         self._end = failure
         for listener in self._listeners:
             listener.end(failure)
         self._listeners = []
 
-    def switch(self, command: str) -> None:
+    def begin_opening(self, command: str) -> None:
         """Records a command that opens a session. The conversation then follows the session in its response.
         The first session inherits all earlier content."""
-        self._opening.append(command)
+        self._opening_commands.append(command)
 
-    def stay(self, command: str) -> None:
+    def end_opening(self, command: str) -> None:
         """Records the end of such a command, with or without a session in the response."""
-        self._opening.remove(command)
-        if not self._opening:
+        self._opening_commands.remove(command)
+        if not self._opening_commands:
             # A response without a waiting call changes nothing.
-            self._asked.clear()
+            self._opening_ids.clear()
 
-    def _note_sent(self, line: str) -> None:
+    def _record_opening_id(self, line: str) -> None:
         """Records the id of a command that opens a session."""
         frame = _object(line)
-        if frame.get("method" if self.table.is_rpc else "type") in self._opening and "id" in frame:
-            self._asked.add(json.dumps(frame["id"]))
+        if frame.get("method" if self.table.is_rpc else "type") in self._opening_commands and "id" in frame:
+            self._opening_ids.add(json.dumps(frame["id"]))
 
-    def _follow(self, line: str, before: Conversation) -> None:
+    def _follow_session(self, line: str, before: Conversation) -> None:
         """Follows the session in the response to a command that opens one."""
         frame = _object(line)
-        asked = json.dumps(frame.get("id"))
-        if "method" in frame or asked not in self._asked:
+        response_id = json.dumps(frame.get("id"))
+        if "method" in frame or response_id not in self._opening_ids:
             return
-        self._asked.remove(asked)
+        self._opening_ids.remove(response_id)
         data = frame.get("result" if self.table.is_rpc else "data")
         session = data.get(self.table.session) if isinstance(data, dict) else None
         if not isinstance(session, str) or before.session.id in (None, session):
@@ -110,48 +110,48 @@ class Following:
         internal = replace(begun.internal, sent=before.internal.sent)
         self._view = View.resume(replace(begun, internal=internal))
 
-    def carrier(self, name: str, revision: str | None) -> Carrier | None:
+    def mapping(self, name: str, revision: str | None) -> CommandMapping | None:
         """Returns the command for an intent, if the dialect or its revision has one."""
         spoken = revision or self.dialect
         if spoken not in self._commands:
             self._commands[spoken] = frozenset(_native.commands(spoken))
         known = self._commands[spoken]
-        return next((carrier for carrier in self.table.carriers(intent_of(name)) if carrier.command in known), None)
+        return next((mapping for mapping in self.table.mappings(intent_of(name)) if mapping.command in known), None)
 
-    def need(self, name: str, revision: str | None, given: Members) -> Carrier:
-        """Like `carrier`. Raises `NotInDialectError` if no command takes these parameters."""
-        carrier, intent, spoken = self.carrier(name, revision), intent_of(name), revision or self.dialect
+    def require_mapping(self, name: str, revision: str | None, given: Members) -> CommandMapping:
+        """Like `mapping`. Raises `NotInDialectError` if no command takes these parameters."""
+        mapping, intent, spoken = self.mapping(name, revision), intent_of(name), revision or self.dialect
         lacks = f"{spoken} has no command for `{intent}`"
-        if carrier is None:
+        if mapping is None:
             raise NotInDialectError(lacks, intent=intent, dialect=spoken)
-        param = carrier.untaken(intent, revision, given)
+        param = mapping.unsupported_param(intent, revision, given)
         if param is not None:
             raise NotInDialectError(f"{lacks} that takes `{param}`", intent=intent, dialect=spoken, param=param)
-        return carrier
+        return mapping
 
-    def first(self) -> tuple[str, Members]:
+    def first_session_command(self) -> tuple[str, Members]:
         """Returns the command that opens the first session, with its parameters."""
         opens = self.table.opens or ""
-        carrier = next((carrier for carrier in self.table.carriers("newSession") if carrier.command == opens), None)
-        return opens, {} if carrier is None else carrier.members({})
+        mapping = next((mapping for mapping in self.table.mappings("newSession") if mapping.command == opens), None)
+        return opens, {} if mapping is None else mapping.params({})
 
-    def followed(self) -> str | None:
+    def current_session(self) -> str | None:
         """Returns the id of the current session. If several are opened at once, the last response wins."""
         return self._view.conversation.session.id
 
 
-def handler(following: Following, rows: dict[str, Any], asked: Callable[[Question], Any]) -> object:
+def question_handler(tracker: ConversationTracker, rows: dict[str, Any], on_question: Callable[[Question], Any]) -> object:
     """Returns a handler of a dialect's dialogs for neutral questions. Other dialogs are left to the declared
     policy."""
 
     def method(name: str) -> Callable[[object, Any], Any]:
         def ask(_: object, dialog: Any) -> Any:
-            params = following.table.question(name, dialog.to_dict()) if name in following.table.answers else None
-            return None if params is None else asked(Question.of({**params, "method": name}))
+            params = tracker.table.question(name, dialog.to_dict()) if name in tracker.table.answers else None
+            return None if params is None else on_question(Question.of({**params, "method": name}))
 
         return ask
 
-    return type("Asked", (), {row[0]: method(name) for name, row in rows.items()})()
+    return type("QuestionHandlers", (), {row[0]: method(name) for name, row in rows.items()})()
 
 
 def _object(line: str) -> Members:
@@ -163,7 +163,7 @@ def _object(line: str) -> Members:
     return frame if isinstance(frame, dict) else {}
 
 
-def words(text: str, images: Json, when_busy: str | None) -> Members:
+def input_params(text: str, images: Json, when_busy: str | None) -> Members:
     """Returns the neutral parameters of a prompt."""
     given = {"text": text, "images": images, "whenBusy": when_busy}
     return {name: value for name, value in given.items() if value is not None}

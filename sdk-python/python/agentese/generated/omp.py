@@ -62,8 +62,8 @@ from agentese.generated.types import (
     GetMessagesPageParams as GetMessagesPageParams,
     GetSubagentMessagesParams as GetSubagentMessagesParams,
     GoalUpdated as GoalUpdated,
-    HandedOver as HandedOver,
     HandoffParams as HandoffParams,
+    HandoffResult as HandoffResult,
     HostToolCall as HostToolCall,
     HostToolCancel as HostToolCancel,
     HostToolNames as HostToolNames,
@@ -86,10 +86,10 @@ from agentese.generated.types import (
     InterruptMode as InterruptMode,
     IrcMessage as IrcMessage,
     LastAssistantText as LastAssistantText,
-    LoggedIn as LoggedIn,
     LoginParams as LoginParams,
     LoginProvider as LoginProvider,
     LoginProviders as LoginProviders,
+    LoginResult as LoginResult,
     MentionedFile as MentionedFile,
     MessageEnd as MessageEnd,
     MessageStart as MessageStart,
@@ -147,13 +147,13 @@ from agentese.generated.types import (
     StreamStart as StreamStart,
     StreamingBehavior as StreamingBehavior,
     SubagentEvent as SubagentEvent,
-    SubagentHappening as SubagentHappening,
+    SubagentEventPayload as SubagentEventPayload,
     SubagentLevel as SubagentLevel,
-    SubagentLife as SubagentLife,
     SubagentLifecycle as SubagentLifecycle,
+    SubagentLifecyclePayload as SubagentLifecyclePayload,
     SubagentMessages as SubagentMessages,
     SubagentProgress as SubagentProgress,
-    SubagentProgressed as SubagentProgressed,
+    SubagentProgressEvent as SubagentProgressEvent,
     SubagentReport as SubagentReport,
     SubagentSnapshot as SubagentSnapshot,
     SubagentSubscription as SubagentSubscription,
@@ -219,7 +219,7 @@ from agentese.generated.failures import (
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
-from agentese.service import Call, Refusal, ServiceBase
+from agentese.service import Call, CommandError, ServiceBase
 from agentese.text import TextTable
 from agentese.unknown import UnknownEvent
 
@@ -296,8 +296,8 @@ __all__ = [
     "GetMessagesPageParams",
     "GetSubagentMessagesParams",
     "GoalUpdated",
-    "HandedOver",
     "HandoffParams",
+    "HandoffResult",
     "HostSchemeRefused",
     "HostToolCall",
     "HostToolCancel",
@@ -322,10 +322,10 @@ __all__ = [
     "InterruptMode",
     "IrcMessage",
     "LastAssistantText",
-    "LoggedIn",
     "LoginParams",
     "LoginProvider",
     "LoginProviders",
+    "LoginResult",
     "MentionedFile",
     "MessageEnd",
     "MessageStart",
@@ -391,13 +391,13 @@ __all__ = [
     "StreamStart",
     "StreamingBehavior",
     "SubagentEvent",
-    "SubagentHappening",
+    "SubagentEventPayload",
     "SubagentLevel",
-    "SubagentLife",
     "SubagentLifecycle",
+    "SubagentLifecyclePayload",
     "SubagentMessages",
     "SubagentProgress",
-    "SubagentProgressed",
+    "SubagentProgressEvent",
     "SubagentReport",
     "SubagentSnapshot",
     "SubagentSubscription",
@@ -473,7 +473,7 @@ EVENTS = {
     "rpc_chunk": types.RpcChunk,
     "rpc_frame_error": types.RpcFrameError,
     "subagent_lifecycle": types.SubagentLifecycle,
-    "subagent_progress": types.SubagentProgressed,
+    "subagent_progress": types.SubagentProgressEvent,
     "subagent_event": types.SubagentEvent,
     "available_commands_update": types.AvailableCommandsUpdate,
     "prompt_result": types.PromptResult,
@@ -516,7 +516,7 @@ Event = (
     | types.RpcChunk
     | types.RpcFrameError
     | types.SubagentLifecycle
-    | types.SubagentProgressed
+    | types.SubagentProgressEvent
     | types.SubagentEvent
     | types.AvailableCommandsUpdate
     | types.PromptResult
@@ -576,7 +576,7 @@ _DATA = {
     "set_host_tools": Decoder("HostToolNames"),
     "set_host_uri_schemes": Decoder("HostUriSchemes"),
     "get_login_providers": Decoder("LoginProviders"),
-    "login": Decoder("LoggedIn"),
+    "login": Decoder("LoginResult"),
     "set_subagent_subscription": Decoder("SubagentSubscription"),
     "get_subagents": Decoder("Subagents"),
     "get_subagent_messages": Decoder("SubagentMessages"),
@@ -584,7 +584,7 @@ _DATA = {
     "set_fast_mode": Decoder("FastMode"),
     "get_available_commands": Decoder("AvailableCommands"),
     "get_messages_page": Decoder("MessagesPage"),
-    "handoff": Decoder("HandedOver", nullable=True),
+    "handoff": Decoder("HandoffResult", nullable=True),
 }
 
 # How the parameters of each command are checked.
@@ -1236,7 +1236,7 @@ for _class in (Run, AsyncRun):
 class Service(ServiceBase):
     """An agent of the omp dialect: override a method for each command that it has.
 
-    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
+    Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.
     """
 
     dialect = DIALECT
@@ -1291,7 +1291,7 @@ class Service(ServiceBase):
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
-        raise Refusal.not_available("prompt")
+        raise CommandError.not_available("prompt")
 
     async def steer(self, params, call):
         """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
@@ -1299,14 +1299,14 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("steer")
+        raise CommandError.not_available("steer")
 
     async def follow_up(self, params, call):
         """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("follow_up")
+        raise CommandError.not_available("follow_up")
 
     async def abort(self, call):
         """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
@@ -1314,49 +1314,49 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("abort")
+        raise CommandError.not_available("abort")
 
     async def new_session(self, params, call):
         """Starts a new session. An extension can prevent it.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("new_session")
+        raise CommandError.not_available("new_session")
 
     async def get_state(self, call):
         """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_state")
+        raise CommandError.not_available("get_state")
 
     async def get_messages(self, call):
         """Returns all messages of the conversation.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_messages")
+        raise CommandError.not_available("get_messages")
 
     async def set_model(self, params, call):
         """Switches to a model.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_model")
+        raise CommandError.not_available("set_model")
 
     async def cycle_model(self, call):
         """Switches to the next model. The data is null if only one model is available.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("cycle_model")
+        raise CommandError.not_available("cycle_model")
 
     async def get_available_models(self, call):
         """Lists the configured models.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_available_models")
+        raise CommandError.not_available("get_available_models")
 
     async def set_thinking_level(self, params, call):
         """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
@@ -1364,56 +1364,56 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_thinking_level")
+        raise CommandError.not_available("set_thinking_level")
 
     async def cycle_thinking_level(self, call):
         """Switches to the next thinking level. The data is null if the model cannot think.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("cycle_thinking_level")
+        raise CommandError.not_available("cycle_thinking_level")
 
     async def set_steering_mode(self, params, call):
         """Sets the delivery of steering messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_steering_mode")
+        raise CommandError.not_available("set_steering_mode")
 
     async def set_follow_up_mode(self, params, call):
         """Sets the delivery of follow-up messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_follow_up_mode")
+        raise CommandError.not_available("set_follow_up_mode")
 
     async def compact(self, params, call):
         """Compacts the conversation now: a summary replaces its older part.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("compact")
+        raise CommandError.not_available("compact")
 
     async def set_auto_compaction(self, params, call):
         """Switches automatic compaction on or off.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_auto_compaction")
+        raise CommandError.not_available("set_auto_compaction")
 
     async def set_auto_retry(self, params, call):
         """Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_auto_retry")
+        raise CommandError.not_available("set_auto_retry")
 
     async def abort_retry(self, call):
         """Cancels the pending automatic retry.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("abort_retry")
+        raise CommandError.not_available("abort_retry")
 
     async def bash(self, params, call):
         """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
@@ -1421,49 +1421,49 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("bash")
+        raise CommandError.not_available("bash")
 
     async def abort_bash(self, call):
         """Stops all running `bash` commands.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("abort_bash")
+        raise CommandError.not_available("abort_bash")
 
     async def get_session_stats(self, call):
         """Returns the token counts and costs of the session.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_session_stats")
+        raise CommandError.not_available("get_session_stats")
 
     async def export_html(self, params, call):
         """Exports the session as an HTML page.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("export_html")
+        raise CommandError.not_available("export_html")
 
     async def switch_session(self, params, call):
         """Opens another session. An extension can prevent it.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("switch_session")
+        raise CommandError.not_available("switch_session")
 
     async def get_last_assistant_text(self, call):
         """Returns the text of the model's last answer.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_last_assistant_text")
+        raise CommandError.not_available("get_last_assistant_text")
 
     async def set_session_name(self, params, call):
         """Sets the name of the session. White space around the name is removed.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_session_name")
+        raise CommandError.not_available("set_session_name")
 
     async def abort_and_prompt(self, params, call):
         """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
@@ -1471,28 +1471,28 @@ class Service(ServiceBase):
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
-        raise Refusal.not_available("abort_and_prompt")
+        raise CommandError.not_available("abort_and_prompt")
 
     async def set_interrupt_mode(self, params, call):
         """Sets the time at which steering messages reach the agent.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_interrupt_mode")
+        raise CommandError.not_available("set_interrupt_mode")
 
     async def branch(self, params, call):
         """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("branch")
+        raise CommandError.not_available("branch")
 
     async def get_branch_messages(self, call):
         """Lists the user's messages that can be the start of a branch.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_branch_messages")
+        raise CommandError.not_available("get_branch_messages")
 
     async def negotiate_protocol(self, params, call):
         """Selects the version of the transport. In version 2 the agent sends frames above one MiB in pieces; in version 1
@@ -1500,7 +1500,7 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("negotiate_protocol")
+        raise CommandError.not_available("negotiate_protocol")
 
     async def set_host_tools(self, params, call):
         """Sets the tools that the client executes; they replace earlier ones. The agent calls a tool with
@@ -1508,7 +1508,7 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_host_tools")
+        raise CommandError.not_available("set_host_tools")
 
     async def set_host_uri_schemes(self, params, call):
         """Sets the URI schemes that the client reads and writes; they replace earlier ones. Tools access them with
@@ -1516,35 +1516,35 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_host_uri_schemes")
+        raise CommandError.not_available("set_host_uri_schemes")
 
     async def get_login_providers(self, call):
         """Lists the providers with a login. Since omp@18.2.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_login_providers")
+        raise CommandError.not_available("get_login_providers")
 
     async def login(self, params, call):
         """Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("login")
+        raise CommandError.not_available("login")
 
     async def set_subagent_subscription(self, params, call):
         """Sets the detail of the events about subagents. Since omp@18.2.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_subagent_subscription")
+        raise CommandError.not_available("set_subagent_subscription")
 
     async def get_subagents(self, call):
         """Lists the known subagents. Since omp@18.2.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_subagents")
+        raise CommandError.not_available("get_subagents")
 
     async def get_subagent_messages(self, params, call):
         """Reads the session of a subagent from a given position. Either `subagentId` or `sessionFile` identifies the
@@ -1552,39 +1552,39 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_subagent_messages")
+        raise CommandError.not_available("get_subagent_messages")
 
     async def set_todos(self, params, call):
         """Sets the todo list. Since omp@18.2.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_todos")
+        raise CommandError.not_available("set_todos")
 
     async def set_fast_mode(self, params, call):
         """Switches fast mode on or off: faster answers at a higher price. Since omp@18.2.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_fast_mode")
+        raise CommandError.not_available("set_fast_mode")
 
     async def get_available_commands(self, call):
         """Lists the commands that can start a prompt. Since omp@18.2.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_available_commands")
+        raise CommandError.not_available("get_available_commands")
 
     async def get_messages_page(self, params, call):
         """Returns the messages of the conversation in parts. Since omp@18.2.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_messages_page")
+        raise CommandError.not_available("get_messages_page")
 
     async def handoff(self, params, call):
         """Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("handoff")
+        raise CommandError.not_available("handoff")

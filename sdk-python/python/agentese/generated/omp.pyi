@@ -66,8 +66,8 @@ from agentese.generated.types import (
     GetMessagesPageParams as GetMessagesPageParams,
     GetSubagentMessagesParams as GetSubagentMessagesParams,
     GoalUpdated as GoalUpdated,
-    HandedOver as HandedOver,
     HandoffParams as HandoffParams,
+    HandoffResult as HandoffResult,
     HostToolCall as HostToolCall,
     HostToolCancel as HostToolCancel,
     HostToolNames as HostToolNames,
@@ -90,10 +90,10 @@ from agentese.generated.types import (
     InterruptMode as InterruptMode,
     IrcMessage as IrcMessage,
     LastAssistantText as LastAssistantText,
-    LoggedIn as LoggedIn,
     LoginParams as LoginParams,
     LoginProvider as LoginProvider,
     LoginProviders as LoginProviders,
+    LoginResult as LoginResult,
     MentionedFile as MentionedFile,
     MessageEnd as MessageEnd,
     MessageStart as MessageStart,
@@ -151,13 +151,13 @@ from agentese.generated.types import (
     StreamStart as StreamStart,
     StreamingBehavior as StreamingBehavior,
     SubagentEvent as SubagentEvent,
-    SubagentHappening as SubagentHappening,
+    SubagentEventPayload as SubagentEventPayload,
     SubagentLevel as SubagentLevel,
-    SubagentLife as SubagentLife,
     SubagentLifecycle as SubagentLifecycle,
+    SubagentLifecyclePayload as SubagentLifecyclePayload,
     SubagentMessages as SubagentMessages,
     SubagentProgress as SubagentProgress,
-    SubagentProgressed as SubagentProgressed,
+    SubagentProgressEvent as SubagentProgressEvent,
     SubagentReport as SubagentReport,
     SubagentSnapshot as SubagentSnapshot,
     SubagentSubscription as SubagentSubscription,
@@ -302,8 +302,8 @@ __all__ = [
     "GetMessagesPageParams",
     "GetSubagentMessagesParams",
     "GoalUpdated",
-    "HandedOver",
     "HandoffParams",
+    "HandoffResult",
     "HostSchemeRefused",
     "HostToolCall",
     "HostToolCancel",
@@ -328,10 +328,10 @@ __all__ = [
     "InterruptMode",
     "IrcMessage",
     "LastAssistantText",
-    "LoggedIn",
     "LoginParams",
     "LoginProvider",
     "LoginProviders",
+    "LoginResult",
     "MentionedFile",
     "MessageEnd",
     "MessageStart",
@@ -397,13 +397,13 @@ __all__ = [
     "StreamStart",
     "StreamingBehavior",
     "SubagentEvent",
-    "SubagentHappening",
+    "SubagentEventPayload",
     "SubagentLevel",
-    "SubagentLife",
     "SubagentLifecycle",
+    "SubagentLifecyclePayload",
     "SubagentMessages",
     "SubagentProgress",
-    "SubagentProgressed",
+    "SubagentProgressEvent",
     "SubagentReport",
     "SubagentSnapshot",
     "SubagentSubscription",
@@ -479,7 +479,7 @@ Event: TypeAlias = (
     | types.RpcChunk
     | types.RpcFrameError
     | types.SubagentLifecycle
-    | types.SubagentProgressed
+    | types.SubagentProgressEvent
     | types.SubagentEvent
     | types.AvailableCommandsUpdate
     | types.PromptResult
@@ -525,7 +525,7 @@ Call: TypeAlias = _Call[
     | shapes.RpcChunk
     | shapes.RpcFrameError
     | shapes.SubagentLifecycle
-    | shapes.SubagentProgressed
+    | shapes.SubagentProgressEvent
     | shapes.SubagentEvent
     | shapes.AvailableCommandsUpdate
     | shapes.PromptResult
@@ -900,7 +900,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
-    def login(self, provider_id: str, *, timeout: Timeout = ...) -> types.LoggedIn:
+    def login(self, provider_id: str, *, timeout: Timeout = ...) -> types.LoginResult:
         """Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
 
         No timeout by default.
@@ -952,7 +952,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
-    def handoff(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.HandedOver | None:
+    def handoff(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> types.HandoffResult | None:
         """Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
 
         No timeout by default.
@@ -1192,7 +1192,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
-    def login(self, provider_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.LoggedIn]:
+    def login(self, provider_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.LoginResult]:
         """Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
 
         No timeout by default.
@@ -1244,7 +1244,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: omp, docs/rpc.md (12.7.6).
         """
-    def handoff(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.HandedOver | None]:
+    def handoff(self, *, custom_instructions: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.HandoffResult | None]:
         """Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
 
         No timeout by default.
@@ -1259,7 +1259,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 class Service(ServiceBase):
     """An agent of the omp dialect: override a method for each command that it has.
 
-    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
+    Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.
     """
     dialect: ClassVar[str]
     async def prompt(self, params: types.PromptParams, call: Call) -> None:
@@ -1436,7 +1436,7 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-    async def login(self, params: types.LoginParams, call: Call) -> shapes.LoggedIn:
+    async def login(self, params: types.LoginParams, call: Call) -> shapes.LoginResult:
         """Logs in at a provider. The agent sends the page as `open_url` and answers when the login is complete. Since omp@18.2.
 
         The answer carries what this returns.
@@ -1477,7 +1477,7 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-    async def handoff(self, params: types.HandoffParams, call: Call) -> shapes.HandedOver | None:
+    async def handoff(self, params: types.HandoffParams, call: Call) -> shapes.HandoffResult | None:
         """Starts a new session with the model's account of the old one. The data is null if there was no handoff. Since omp@18.2.
 
         The answer carries what this returns.

@@ -12,13 +12,13 @@ from agentese.generated.types import (
     AgentStateParams as AgentStateParams,
     AskUserResult as AskUserResult,
     AuthPollParams as AuthPollParams,
+    AuthPollResult as AuthPollResult,
     AuthSetKeyParams as AuthSetKeyParams,
     AuthStatusResult as AuthStatusResult,
-    Authenticated as Authenticated,
     ConfirmResult as ConfirmResult,
     DeviceCode as DeviceCode,
     InputResult as InputResult,
-    ModelSet as ModelSet,
+    ModelSelection as ModelSelection,
     ModelSetParams as ModelSetParams,
     ModelsListParams as ModelsListParams,
     OpalAgentAbort as OpalAgentAbort,
@@ -70,7 +70,7 @@ from agentese.generated.types import (
     OpalUsage as OpalUsage,
     OpalUsageUpdate as OpalUsageUpdate,
     OpalVersion as OpalVersion,
-    PromptQueued as PromptQueued,
+    QueuedPrompt as QueuedPrompt,
     SessionBranchParams as SessionBranchParams,
     SessionCompactParams as SessionCompactParams,
     SessionDeleteParams as SessionDeleteParams,
@@ -78,10 +78,10 @@ from agentese.generated.types import (
     SessionHistoryParams as SessionHistoryParams,
     SessionList as SessionList,
     SessionStartParams as SessionStartParams,
-    SessionStarted as SessionStarted,
+    SessionStartResult as SessionStartResult,
     SettingsSaveParams as SettingsSaveParams,
     TasksListParams as TasksListParams,
-    ThinkingSet as ThinkingSet,
+    ThinkingSelection as ThinkingSelection,
     ThinkingSetParams as ThinkingSetParams,
 )
 from agentese.generated.failures import (
@@ -111,7 +111,7 @@ from agentese.generated.failures import (
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
-from agentese.service import Call, Refusal, ServiceBase
+from agentese.service import Call, CommandError, ServiceBase
 from agentese.text import TextTable
 from agentese.unknown import UnknownEvent
 
@@ -125,9 +125,9 @@ __all__ = [
     "AsyncDialogs",
     "AsyncRun",
     "AuthPollParams",
+    "AuthPollResult",
     "AuthSetKeyParams",
     "AuthStatusResult",
-    "Authenticated",
     "BranchFailed",
     "Call",
     "Client",
@@ -151,7 +151,7 @@ __all__ = [
     "LoginFailed",
     "LoginPollingFailed",
     "MissingParameters",
-    "ModelSet",
+    "ModelSelection",
     "ModelSetParams",
     "ModelsListParams",
     "NotKept",
@@ -204,7 +204,7 @@ __all__ = [
     "OpalUsage",
     "OpalUsageUpdate",
     "OpalVersion",
-    "PromptQueued",
+    "QueuedPrompt",
     "REVISION",
     "Run",
     "Service",
@@ -217,10 +217,10 @@ __all__ = [
     "SessionNotFound",
     "SessionStartFailed",
     "SessionStartParams",
-    "SessionStarted",
+    "SessionStartResult",
     "SettingsSaveParams",
     "TasksListParams",
-    "ThinkingSet",
+    "ThinkingSelection",
     "ThinkingSetParams",
     "UnknownCommand",
     "UnknownEvent",
@@ -287,8 +287,8 @@ _TABLE = EventTable(EVENTS, UnknownEvent)
 
 # How the data of each answer is read.
 _DATA = {
-    "session/start": Decoder("SessionStarted"),
-    "agent/prompt": Decoder("PromptQueued"),
+    "session/start": Decoder("SessionStartResult"),
+    "agent/prompt": Decoder("QueuedPrompt"),
     "agent/abort": None,
     "agent/state": Decoder("AgentState"),
     "session/list": Decoder("SessionList"),
@@ -297,11 +297,11 @@ _DATA = {
     "session/history": Decoder("SessionHistory"),
     "session/delete": Decoder("OpalDone"),
     "models/list": Decoder("OpalModels"),
-    "model/set": Decoder("ModelSet"),
-    "thinking/set": Decoder("ThinkingSet"),
+    "model/set": Decoder("ModelSelection"),
+    "thinking/set": Decoder("ThinkingSelection"),
     "auth/status": Decoder("AuthStatusResult"),
     "auth/login": Decoder("DeviceCode"),
-    "auth/poll": Decoder("Authenticated"),
+    "auth/poll": Decoder("AuthPollResult"),
     "auth/set_key": Decoder("OpalDone"),
     "tasks/list": Decoder("OpalTasks"),
     "settings/get": Decoder("OpalSettings"),
@@ -697,7 +697,7 @@ for _class in (Run, AsyncRun):
 class Service(ServiceBase):
     """An agent of the opal dialect: override a method for each command that it has.
 
-    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
+    Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.
     """
 
     dialect = DIALECT
@@ -732,158 +732,158 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("session/start")
+        raise CommandError.not_available("session/start")
 
     async def agent_prompt(self, params, call):
         """Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
 
         Return as soon as the work can start: the answer is sent then.
         """
-        raise Refusal.not_available("agent/prompt")
+        raise CommandError.not_available("agent/prompt")
 
     async def agent_abort(self, params, call):
         """Stops the current turn. `agent_abort` follows, even if the agent is idle.
 
         Return as soon as the work can start: the answer is sent then.
         """
-        raise Refusal.not_available("agent/abort")
+        raise CommandError.not_available("agent/abort")
 
     async def agent_state(self, params, call):
         """Returns the current state of an agent.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("agent/state")
+        raise CommandError.not_available("agent/state")
 
     async def session_list(self, call):
         """Lists the stored sessions.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("session/list")
+        raise CommandError.not_available("session/list")
 
     async def session_branch(self, params, call):
         """Moves the current position of a session back to one of its messages.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("session/branch")
+        raise CommandError.not_available("session/branch")
 
     async def session_compact(self, params, call):
         """Compacts a session now: a summary replaces its older messages.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("session/compact")
+        raise CommandError.not_available("session/compact")
 
     async def session_history(self, params, call):
         """Returns the messages of a running session.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("session/history")
+        raise CommandError.not_available("session/history")
 
     async def session_delete(self, params, call):
         """Deletes a stored session.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("session/delete")
+        raise CommandError.not_available("session/delete")
 
     async def models_list(self, params, call):
         """Lists the available models.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("models/list")
+        raise CommandError.not_available("models/list")
 
     async def model_set(self, params, call):
         """Switches the model of a session, from its next request on.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("model/set")
+        raise CommandError.not_available("model/set")
 
     async def thinking_set(self, params, call):
         """Sets the thinking level of a session's model.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("thinking/set")
+        raise CommandError.not_available("thinking/set")
 
     async def auth_status(self, call):
         """Searches for credentials in all locations.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("auth/status")
+        raise CommandError.not_available("auth/status")
 
     async def auth_login(self, call):
         """Starts the device-code login.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("auth/login")
+        raise CommandError.not_available("auth/login")
 
     async def auth_poll(self, params, call):
         """Waits until the user has logged in.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("auth/poll")
+        raise CommandError.not_available("auth/poll")
 
     async def auth_set_key(self, params, call):
         """Stores an API key.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("auth/set_key")
+        raise CommandError.not_available("auth/set_key")
 
     async def tasks_list(self, params, call):
         """Lists the unfinished tasks of a session.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("tasks/list")
+        raise CommandError.not_available("tasks/list")
 
     async def settings_get(self, call):
         """Returns the user's settings.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("settings/get")
+        raise CommandError.not_available("settings/get")
 
     async def settings_save(self, params, call):
         """Merges settings into the user's and returns all of them.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("settings/save")
+        raise CommandError.not_available("settings/save")
 
     async def opal_config_get(self, params, call):
         """Returns the configuration of a session.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("opal/config/get")
+        raise CommandError.not_available("opal/config/get")
 
     async def opal_config_set(self, params, call):
         """Changes the configuration of a session.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("opal/config/set")
+        raise CommandError.not_available("opal/config/set")
 
     async def opal_ping(self, call):
         """Confirms that the server is running.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("opal/ping")
+        raise CommandError.not_available("opal/ping")
 
     async def opal_version(self, call):
         """Returns the versions of the server and of the protocol.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("opal/version")
+        raise CommandError.not_available("opal/version")

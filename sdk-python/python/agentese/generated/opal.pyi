@@ -16,13 +16,13 @@ from agentese.generated.types import (
     AgentStateParams as AgentStateParams,
     AskUserResult as AskUserResult,
     AuthPollParams as AuthPollParams,
+    AuthPollResult as AuthPollResult,
     AuthSetKeyParams as AuthSetKeyParams,
     AuthStatusResult as AuthStatusResult,
-    Authenticated as Authenticated,
     ConfirmResult as ConfirmResult,
     DeviceCode as DeviceCode,
     InputResult as InputResult,
-    ModelSet as ModelSet,
+    ModelSelection as ModelSelection,
     ModelSetParams as ModelSetParams,
     ModelsListParams as ModelsListParams,
     OpalAgentAbort as OpalAgentAbort,
@@ -74,7 +74,7 @@ from agentese.generated.types import (
     OpalUsage as OpalUsage,
     OpalUsageUpdate as OpalUsageUpdate,
     OpalVersion as OpalVersion,
-    PromptQueued as PromptQueued,
+    QueuedPrompt as QueuedPrompt,
     SessionBranchParams as SessionBranchParams,
     SessionCompactParams as SessionCompactParams,
     SessionDeleteParams as SessionDeleteParams,
@@ -82,10 +82,10 @@ from agentese.generated.types import (
     SessionHistoryParams as SessionHistoryParams,
     SessionList as SessionList,
     SessionStartParams as SessionStartParams,
-    SessionStarted as SessionStarted,
+    SessionStartResult as SessionStartResult,
     SettingsSaveParams as SettingsSaveParams,
     TasksListParams as TasksListParams,
-    ThinkingSet as ThinkingSet,
+    ThinkingSelection as ThinkingSelection,
     ThinkingSetParams as ThinkingSetParams,
 )
 from agentese.generated.failures import (
@@ -131,9 +131,9 @@ __all__ = [
     "AsyncDialogs",
     "AsyncRun",
     "AuthPollParams",
+    "AuthPollResult",
     "AuthSetKeyParams",
     "AuthStatusResult",
-    "Authenticated",
     "BranchFailed",
     "Call",
     "Client",
@@ -157,7 +157,7 @@ __all__ = [
     "LoginFailed",
     "LoginPollingFailed",
     "MissingParameters",
-    "ModelSet",
+    "ModelSelection",
     "ModelSetParams",
     "ModelsListParams",
     "NotKept",
@@ -210,7 +210,7 @@ __all__ = [
     "OpalUsage",
     "OpalUsageUpdate",
     "OpalVersion",
-    "PromptQueued",
+    "QueuedPrompt",
     "REVISION",
     "Run",
     "Service",
@@ -223,10 +223,10 @@ __all__ = [
     "SessionNotFound",
     "SessionStartFailed",
     "SessionStartParams",
-    "SessionStarted",
+    "SessionStartResult",
     "SettingsSaveParams",
     "TasksListParams",
-    "ThinkingSet",
+    "ThinkingSelection",
     "ThinkingSetParams",
     "UnknownCommand",
     "UnknownEvent",
@@ -353,7 +353,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
 class Client(SyncClient[Event, Dialogs]):
     """A client of the opal dialect: a method for every command."""
     dialect: ClassVar[str]
-    def session_start(self, *, model: shapes.OpalModelChoice | None = None, system_prompt: str | None = None, working_dir: str | None = None, tools: Sequence[str] | None = None, mcp_servers: Sequence[Mapping[str, JsonValue]] | None = None, features: shapes.OpalFeatures | None = None, session: bool | None = None, session_id: str | None = None, timeout: Timeout = ...) -> types.SessionStarted:
+    def session_start(self, *, model: shapes.OpalModelChoice | None = None, system_prompt: str | None = None, working_dir: str | None = None, tools: Sequence[str] | None = None, mcp_servers: Sequence[Mapping[str, JsonValue]] | None = None, features: shapes.OpalFeatures | None = None, session: bool | None = None, session_id: str | None = None, timeout: Timeout = ...) -> types.SessionStartResult:
         """Starts a session (or loads a stored one) and subscribes to its events.
 
         Raises InvalidModel (`model must be {provider, id} with non-empty strings`, code -32602): `model` is wrong.
@@ -435,7 +435,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-    def model_set(self, *, session_id: str, model_id: str, thinking_level: str | None = None, timeout: Timeout = ...) -> types.ModelSet:
+    def model_set(self, *, session_id: str, model_id: str, thinking_level: str | None = None, timeout: Timeout = ...) -> types.ModelSelection:
         """Switches the model of a session, from its next request on.
 
         Raises UnknownProvider (`Unknown provider`, code -32602): no provider has that name.
@@ -443,7 +443,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-    def thinking_set(self, *, session_id: str, level: str, timeout: Timeout = ...) -> types.ThinkingSet:
+    def thinking_set(self, *, session_id: str, level: str, timeout: Timeout = ...) -> types.ThinkingSelection:
         """Sets the thinking level of a session's model.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
@@ -463,7 +463,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-    def auth_poll(self, *, device_code: str, interval: int, timeout: Timeout = ...) -> types.Authenticated:
+    def auth_poll(self, *, device_code: str, interval: int, timeout: Timeout = ...) -> types.AuthPollResult:
         """Waits until the user has logged in.
 
         Raises LoginPollingFailed (`Auth polling failed`, code -32603): the code expired or the user refused.
@@ -538,7 +538,7 @@ class Client(SyncClient[Event, Dialogs]):
 class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
     """A client of the opal dialect for asyncio: a method for every command."""
     dialect: ClassVar[str]
-    def session_start(self, *, model: shapes.OpalModelChoice | None = None, system_prompt: str | None = None, working_dir: str | None = None, tools: Sequence[str] | None = None, mcp_servers: Sequence[Mapping[str, JsonValue]] | None = None, features: shapes.OpalFeatures | None = None, session: bool | None = None, session_id: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionStarted]:
+    def session_start(self, *, model: shapes.OpalModelChoice | None = None, system_prompt: str | None = None, working_dir: str | None = None, tools: Sequence[str] | None = None, mcp_servers: Sequence[Mapping[str, JsonValue]] | None = None, features: shapes.OpalFeatures | None = None, session: bool | None = None, session_id: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.SessionStartResult]:
         """Starts a session (or loads a stored one) and subscribes to its events.
 
         Raises InvalidModel (`model must be {provider, id} with non-empty strings`, code -32602): `model` is wrong.
@@ -620,7 +620,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-    def model_set(self, *, session_id: str, model_id: str, thinking_level: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ModelSet]:
+    def model_set(self, *, session_id: str, model_id: str, thinking_level: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ModelSelection]:
         """Switches the model of a session, from its next request on.
 
         Raises UnknownProvider (`Unknown provider`, code -32602): no provider has that name.
@@ -628,7 +628,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-    def thinking_set(self, *, session_id: str, level: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ThinkingSet]:
+    def thinking_set(self, *, session_id: str, level: str, timeout: Timeout = ...) -> Coroutine[Any, Any, types.ThinkingSelection]:
         """Sets the thinking level of a session's model.
 
         Raises SessionNotFound (`Session not found`, code -32602): no session has that id.
@@ -648,7 +648,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Opal, docs/rpc.md (protocol 0.1.0).
         """
-    def auth_poll(self, *, device_code: str, interval: int, timeout: Timeout = ...) -> Coroutine[Any, Any, types.Authenticated]:
+    def auth_poll(self, *, device_code: str, interval: int, timeout: Timeout = ...) -> Coroutine[Any, Any, types.AuthPollResult]:
         """Waits until the user has logged in.
 
         Raises LoginPollingFailed (`Auth polling failed`, code -32603): the code expired or the user refused.
@@ -723,15 +723,15 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 class Service(ServiceBase):
     """An agent of the opal dialect: override a method for each command that it has.
 
-    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
+    Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.
     """
     dialect: ClassVar[str]
-    async def session_start(self, params: types.SessionStartParams, call: Call) -> shapes.SessionStarted:
+    async def session_start(self, params: types.SessionStartParams, call: Call) -> shapes.SessionStartResult:
         """Starts a session (or loads a stored one) and subscribes to its events.
 
         The answer carries what this returns.
         """
-    async def agent_prompt(self, params: types.AgentPromptParams, call: Call) -> shapes.PromptQueued:
+    async def agent_prompt(self, params: types.AgentPromptParams, call: Call) -> shapes.QueuedPrompt:
         """Sends a prompt. The server answers at once; if the agent is busy, the prompt waits.
 
         Return as soon as the work can start: the answer is sent then.
@@ -776,12 +776,12 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-    async def model_set(self, params: types.ModelSetParams, call: Call) -> shapes.ModelSet:
+    async def model_set(self, params: types.ModelSetParams, call: Call) -> shapes.ModelSelection:
         """Switches the model of a session, from its next request on.
 
         The answer carries what this returns.
         """
-    async def thinking_set(self, params: types.ThinkingSetParams, call: Call) -> shapes.ThinkingSet:
+    async def thinking_set(self, params: types.ThinkingSetParams, call: Call) -> shapes.ThinkingSelection:
         """Sets the thinking level of a session's model.
 
         The answer carries what this returns.
@@ -796,7 +796,7 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-    async def auth_poll(self, params: types.AuthPollParams, call: Call) -> shapes.Authenticated:
+    async def auth_poll(self, params: types.AuthPollParams, call: Call) -> shapes.AuthPollResult:
         """Waits until the user has logged in.
 
         The answer carries what this returns.

@@ -24,7 +24,7 @@ from agentese.generated.types import (
     OperatorContext as OperatorContext,
     OperatorDialogAnswer as OperatorDialogAnswer,
     OperatorForkParams as OperatorForkParams,
-    OperatorForked as OperatorForked,
+    OperatorForkResult as OperatorForkResult,
     OperatorGoalUpdate as OperatorGoalUpdate,
     OperatorImages as OperatorImages,
     OperatorInput as OperatorInput,
@@ -37,14 +37,14 @@ from agentese.generated.types import (
     OperatorMessages as OperatorMessages,
     OperatorModelParams as OperatorModelParams,
     OperatorModelSelect as OperatorModelSelect,
-    OperatorModelSet as OperatorModelSet,
+    OperatorModelSelection as OperatorModelSelection,
     OperatorNotice as OperatorNotice,
     OperatorPartialResult as OperatorPartialResult,
     OperatorPhase as OperatorPhase,
     OperatorPromptParams as OperatorPromptParams,
     OperatorQueue as OperatorQueue,
     OperatorQueueUpdate as OperatorQueueUpdate,
-    OperatorQueuedWords as OperatorQueuedWords,
+    OperatorQueuedInput as OperatorQueuedInput,
     OperatorResourcesDiscover as OperatorResourcesDiscover,
     OperatorRetryEnd as OperatorRetryEnd,
     OperatorRetryStart as OperatorRetryStart,
@@ -65,22 +65,22 @@ from agentese.generated.types import (
     OperatorState as OperatorState,
     OperatorSubagentEnd as OperatorSubagentEnd,
     OperatorSubagentStart as OperatorSubagentStart,
+    OperatorSwitchResult as OperatorSwitchResult,
     OperatorSwitchSessionParams as OperatorSwitchSessionParams,
-    OperatorSwitched as OperatorSwitched,
     OperatorText as OperatorText,
     OperatorThinking as OperatorThinking,
     OperatorThinkingLevel as OperatorThinkingLevel,
     OperatorThinkingLevelSelect as OperatorThinkingLevelSelect,
     OperatorThinkingParams as OperatorThinkingParams,
-    OperatorThinkingSet as OperatorThinkingSet,
+    OperatorThinkingSelection as OperatorThinkingSelection,
     OperatorToolCall as OperatorToolCall,
-    OperatorToolCalled as OperatorToolCalled,
+    OperatorToolCallEvent as OperatorToolCallEvent,
     OperatorToolExecutionEnd as OperatorToolExecutionEnd,
     OperatorToolExecutionFailure as OperatorToolExecutionFailure,
     OperatorToolExecutionStart as OperatorToolExecutionStart,
     OperatorToolExecutionUpdate as OperatorToolExecutionUpdate,
     OperatorToolResult as OperatorToolResult,
-    OperatorToolReturned as OperatorToolReturned,
+    OperatorToolResultEvent as OperatorToolResultEvent,
     OperatorTurnEnd as OperatorTurnEnd,
     OperatorTurnStart as OperatorTurnStart,
     OperatorUsage as OperatorUsage,
@@ -100,7 +100,7 @@ from agentese.generated.failures import (
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
-from agentese.service import Call, Refusal, ServiceBase
+from agentese.service import Call, CommandError, ServiceBase
 from agentese.text import TextTable
 from agentese.unknown import UnknownEvent
 
@@ -137,7 +137,7 @@ __all__ = [
     "OperatorContext",
     "OperatorDialogAnswer",
     "OperatorForkParams",
-    "OperatorForked",
+    "OperatorForkResult",
     "OperatorGoalUpdate",
     "OperatorImages",
     "OperatorInput",
@@ -150,14 +150,14 @@ __all__ = [
     "OperatorMessages",
     "OperatorModelParams",
     "OperatorModelSelect",
-    "OperatorModelSet",
+    "OperatorModelSelection",
     "OperatorNotice",
     "OperatorPartialResult",
     "OperatorPhase",
     "OperatorPromptParams",
     "OperatorQueue",
     "OperatorQueueUpdate",
-    "OperatorQueuedWords",
+    "OperatorQueuedInput",
     "OperatorResourcesDiscover",
     "OperatorRetryEnd",
     "OperatorRetryStart",
@@ -178,22 +178,22 @@ __all__ = [
     "OperatorState",
     "OperatorSubagentEnd",
     "OperatorSubagentStart",
+    "OperatorSwitchResult",
     "OperatorSwitchSessionParams",
-    "OperatorSwitched",
     "OperatorText",
     "OperatorThinking",
     "OperatorThinkingLevel",
     "OperatorThinkingLevelSelect",
     "OperatorThinkingParams",
-    "OperatorThinkingSet",
+    "OperatorThinkingSelection",
     "OperatorToolCall",
-    "OperatorToolCalled",
+    "OperatorToolCallEvent",
     "OperatorToolExecutionEnd",
     "OperatorToolExecutionFailure",
     "OperatorToolExecutionStart",
     "OperatorToolExecutionUpdate",
     "OperatorToolResult",
-    "OperatorToolReturned",
+    "OperatorToolResultEvent",
     "OperatorTurnEnd",
     "OperatorTurnStart",
     "OperatorUsage",
@@ -228,9 +228,9 @@ EVENTS = {
     "context": types.OperatorContext,
     "before_provider_request": types.OperatorBeforeProviderRequest,
     "after_provider_response": types.OperatorAfterProviderResponse,
-    "tool_call": types.OperatorToolCalled,
+    "tool_call": types.OperatorToolCallEvent,
     "tool_execution_update": types.OperatorToolExecutionUpdate,
-    "tool_result": types.OperatorToolReturned,
+    "tool_result": types.OperatorToolResultEvent,
     "tool_execution_failure": types.OperatorToolExecutionFailure,
     "queue_update": types.OperatorQueueUpdate,
     "agent_error": types.OperatorAgentError,
@@ -270,9 +270,9 @@ Event = (
     | types.OperatorContext
     | types.OperatorBeforeProviderRequest
     | types.OperatorAfterProviderResponse
-    | types.OperatorToolCalled
+    | types.OperatorToolCallEvent
     | types.OperatorToolExecutionUpdate
-    | types.OperatorToolReturned
+    | types.OperatorToolResultEvent
     | types.OperatorToolExecutionFailure
     | types.OperatorQueueUpdate
     | types.OperatorAgentError
@@ -306,9 +306,9 @@ _DATA = {
     "prompt": None,
     "compact": None,
     "abort": None,
-    "new_session": Decoder("OperatorSwitched", nullable=True),
-    "fork": Decoder("OperatorForked", nullable=True),
-    "switch_session": Decoder("OperatorSwitched", nullable=True),
+    "new_session": Decoder("OperatorSwitchResult", nullable=True),
+    "fork": Decoder("OperatorForkResult", nullable=True),
+    "switch_session": Decoder("OperatorSwitchResult", nullable=True),
     "get_state": Decoder("OperatorState"),
     "steer": None,
     "follow_up": None,
@@ -316,8 +316,8 @@ _DATA = {
     "get_last_assistant_text": Decoder("OperatorLastText"),
     "get_session_stats": Decoder("OperatorSessionStats"),
     "set_session_name": None,
-    "set_model": Decoder("OperatorModelSet"),
-    "set_thinking_level": Decoder("OperatorThinkingSet"),
+    "set_model": Decoder("OperatorModelSelection"),
+    "set_thinking_level": Decoder("OperatorThinkingSelection"),
     "set_auto_compaction": Decoder("OperatorAutoCompaction"),
 }
 
@@ -330,8 +330,8 @@ _PARAMS = {
     "fork": Decoder("OperatorForkParams"),
     "switch_session": Decoder("OperatorSwitchSessionParams"),
     "get_state": None,
-    "steer": Decoder("OperatorQueuedWords"),
-    "follow_up": Decoder("OperatorQueuedWords"),
+    "steer": Decoder("OperatorQueuedInput"),
+    "follow_up": Decoder("OperatorQueuedInput"),
     "get_messages": None,
     "get_last_assistant_text": None,
     "get_session_stats": None,
@@ -655,7 +655,7 @@ for _class in (Run, AsyncRun):
 class Service(ServiceBase):
     """An agent of the operator dialect: override a method for each command that it has.
 
-    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
+    Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.
     """
 
     dialect = DIALECT
@@ -667,8 +667,8 @@ class Service(ServiceBase):
         "fork": ("fork", types.OperatorForkParams),
         "switch_session": ("switch_session", types.OperatorSwitchSessionParams),
         "get_state": ("get_state", None),
-        "steer": ("steer", types.OperatorQueuedWords),
-        "follow_up": ("follow_up", types.OperatorQueuedWords),
+        "steer": ("steer", types.OperatorQueuedInput),
+        "follow_up": ("follow_up", types.OperatorQueuedInput),
         "get_messages": ("get_messages", None),
         "get_last_assistant_text": ("get_last_assistant_text", None),
         "get_session_stats": ("get_session_stats", None),
@@ -685,7 +685,7 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("prompt")
+        raise CommandError.not_available("prompt")
 
     async def compact(self, params, call):
         """Compacts the conversation: in the document at once, or rejected during a turn; in the published sources after
@@ -693,28 +693,28 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("compact")
+        raise CommandError.not_available("compact")
 
     async def abort(self, call):
         """Stops the current turn.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("abort")
+        raise CommandError.not_available("abort")
 
     async def new_session(self, call):
         """Starts a new session. Answered with data since operator@live.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("new_session")
+        raise CommandError.not_available("new_session")
 
     async def fork(self, params, call):
         """Forks the session from one of its entries. Answered with data since operator@live.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("fork")
+        raise CommandError.not_available("fork")
 
     async def switch_session(self, params, call):
         """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
@@ -722,14 +722,14 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("switch_session")
+        raise CommandError.not_available("switch_session")
 
     async def get_state(self, call):
         """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_state")
+        raise CommandError.not_available("get_state")
 
     async def steer(self, params, call):
         """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
@@ -737,7 +737,7 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("steer")
+        raise CommandError.not_available("steer")
 
     async def follow_up(self, params, call):
         """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
@@ -745,53 +745,53 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("follow_up")
+        raise CommandError.not_available("follow_up")
 
     async def get_messages(self, call):
         """Returns the messages of this process, without the user's prompts. Since operator@live.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_messages")
+        raise CommandError.not_available("get_messages")
 
     async def get_last_assistant_text(self, call):
         """Returns the text of the last answer. Since operator@live.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_last_assistant_text")
+        raise CommandError.not_available("get_last_assistant_text")
 
     async def get_session_stats(self, call):
         """Returns statistics of the session. Since operator@live.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_session_stats")
+        raise CommandError.not_available("get_session_stats")
 
     async def set_session_name(self, params, call):
         """Sets the name of the session. White space around the name is removed. Since operator@live.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_session_name")
+        raise CommandError.not_available("set_session_name")
 
     async def set_model(self, params, call):
         """Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_model")
+        raise CommandError.not_available("set_model")
 
     async def set_thinking_level(self, params, call):
         """Sets the thinking level. Since operator@live.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_thinking_level")
+        raise CommandError.not_available("set_thinking_level")
 
     async def set_auto_compaction(self, params, call):
         """Switches automatic compaction on or off. Since operator@live.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_auto_compaction")
+        raise CommandError.not_available("set_auto_compaction")

@@ -28,7 +28,7 @@ from agentese.generated.types import (
     OperatorContext as OperatorContext,
     OperatorDialogAnswer as OperatorDialogAnswer,
     OperatorForkParams as OperatorForkParams,
-    OperatorForked as OperatorForked,
+    OperatorForkResult as OperatorForkResult,
     OperatorGoalUpdate as OperatorGoalUpdate,
     OperatorImages as OperatorImages,
     OperatorInput as OperatorInput,
@@ -41,14 +41,14 @@ from agentese.generated.types import (
     OperatorMessages as OperatorMessages,
     OperatorModelParams as OperatorModelParams,
     OperatorModelSelect as OperatorModelSelect,
-    OperatorModelSet as OperatorModelSet,
+    OperatorModelSelection as OperatorModelSelection,
     OperatorNotice as OperatorNotice,
     OperatorPartialResult as OperatorPartialResult,
     OperatorPhase as OperatorPhase,
     OperatorPromptParams as OperatorPromptParams,
     OperatorQueue as OperatorQueue,
     OperatorQueueUpdate as OperatorQueueUpdate,
-    OperatorQueuedWords as OperatorQueuedWords,
+    OperatorQueuedInput as OperatorQueuedInput,
     OperatorResourcesDiscover as OperatorResourcesDiscover,
     OperatorRetryEnd as OperatorRetryEnd,
     OperatorRetryStart as OperatorRetryStart,
@@ -69,22 +69,22 @@ from agentese.generated.types import (
     OperatorState as OperatorState,
     OperatorSubagentEnd as OperatorSubagentEnd,
     OperatorSubagentStart as OperatorSubagentStart,
+    OperatorSwitchResult as OperatorSwitchResult,
     OperatorSwitchSessionParams as OperatorSwitchSessionParams,
-    OperatorSwitched as OperatorSwitched,
     OperatorText as OperatorText,
     OperatorThinking as OperatorThinking,
     OperatorThinkingLevel as OperatorThinkingLevel,
     OperatorThinkingLevelSelect as OperatorThinkingLevelSelect,
     OperatorThinkingParams as OperatorThinkingParams,
-    OperatorThinkingSet as OperatorThinkingSet,
+    OperatorThinkingSelection as OperatorThinkingSelection,
     OperatorToolCall as OperatorToolCall,
-    OperatorToolCalled as OperatorToolCalled,
+    OperatorToolCallEvent as OperatorToolCallEvent,
     OperatorToolExecutionEnd as OperatorToolExecutionEnd,
     OperatorToolExecutionFailure as OperatorToolExecutionFailure,
     OperatorToolExecutionStart as OperatorToolExecutionStart,
     OperatorToolExecutionUpdate as OperatorToolExecutionUpdate,
     OperatorToolResult as OperatorToolResult,
-    OperatorToolReturned as OperatorToolReturned,
+    OperatorToolResultEvent as OperatorToolResultEvent,
     OperatorTurnEnd as OperatorTurnEnd,
     OperatorTurnStart as OperatorTurnStart,
     OperatorUsage as OperatorUsage,
@@ -143,7 +143,7 @@ __all__ = [
     "OperatorContext",
     "OperatorDialogAnswer",
     "OperatorForkParams",
-    "OperatorForked",
+    "OperatorForkResult",
     "OperatorGoalUpdate",
     "OperatorImages",
     "OperatorInput",
@@ -156,14 +156,14 @@ __all__ = [
     "OperatorMessages",
     "OperatorModelParams",
     "OperatorModelSelect",
-    "OperatorModelSet",
+    "OperatorModelSelection",
     "OperatorNotice",
     "OperatorPartialResult",
     "OperatorPhase",
     "OperatorPromptParams",
     "OperatorQueue",
     "OperatorQueueUpdate",
-    "OperatorQueuedWords",
+    "OperatorQueuedInput",
     "OperatorResourcesDiscover",
     "OperatorRetryEnd",
     "OperatorRetryStart",
@@ -184,22 +184,22 @@ __all__ = [
     "OperatorState",
     "OperatorSubagentEnd",
     "OperatorSubagentStart",
+    "OperatorSwitchResult",
     "OperatorSwitchSessionParams",
-    "OperatorSwitched",
     "OperatorText",
     "OperatorThinking",
     "OperatorThinkingLevel",
     "OperatorThinkingLevelSelect",
     "OperatorThinkingParams",
-    "OperatorThinkingSet",
+    "OperatorThinkingSelection",
     "OperatorToolCall",
-    "OperatorToolCalled",
+    "OperatorToolCallEvent",
     "OperatorToolExecutionEnd",
     "OperatorToolExecutionFailure",
     "OperatorToolExecutionStart",
     "OperatorToolExecutionUpdate",
     "OperatorToolResult",
-    "OperatorToolReturned",
+    "OperatorToolResultEvent",
     "OperatorTurnEnd",
     "OperatorTurnStart",
     "OperatorUsage",
@@ -234,9 +234,9 @@ Event: TypeAlias = (
     | types.OperatorContext
     | types.OperatorBeforeProviderRequest
     | types.OperatorAfterProviderResponse
-    | types.OperatorToolCalled
+    | types.OperatorToolCallEvent
     | types.OperatorToolExecutionUpdate
-    | types.OperatorToolReturned
+    | types.OperatorToolResultEvent
     | types.OperatorToolExecutionFailure
     | types.OperatorQueueUpdate
     | types.OperatorAgentError
@@ -279,9 +279,9 @@ Call: TypeAlias = _Call[
     | shapes.OperatorContext
     | shapes.OperatorBeforeProviderRequest
     | shapes.OperatorAfterProviderResponse
-    | shapes.OperatorToolCalled
+    | shapes.OperatorToolCallEvent
     | shapes.OperatorToolExecutionUpdate
-    | shapes.OperatorToolReturned
+    | shapes.OperatorToolResultEvent
     | shapes.OperatorToolExecutionFailure
     | shapes.OperatorQueueUpdate
     | shapes.OperatorAgentError
@@ -429,13 +429,13 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def new_session(self, *, timeout: Timeout = ...) -> types.OperatorSwitched | None:
+    def new_session(self, *, timeout: Timeout = ...) -> types.OperatorSwitchResult | None:
         """Starts a new session. Answered with data since operator@live.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def fork(self, entry_id: str, *, timeout: Timeout = ...) -> types.OperatorForked | None:
+    def fork(self, entry_id: str, *, timeout: Timeout = ...) -> types.OperatorForkResult | None:
         """Forks the session from one of its entries. Answered with data since operator@live.
 
         Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): there is no such entry.
@@ -443,7 +443,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def switch_session(self, session_file: str, *, timeout: Timeout = ...) -> types.OperatorSwitched | None:
+    def switch_session(self, session_file: str, *, timeout: Timeout = ...) -> types.OperatorSwitchResult | None:
         """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
         of sessions; both look like success. Answered with data since operator@live.
 
@@ -499,14 +499,14 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def set_model(self, model_id: str, *, provider: str | None = None, timeout: Timeout = ...) -> types.OperatorModelSet:
+    def set_model(self, model_id: str, *, provider: str | None = None, timeout: Timeout = ...) -> types.OperatorModelSelection:
         """Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
 
         Raises MissingParameters (`'model_id' is required`): the model is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def set_thinking_level(self, level: shapes.OperatorThinkingLevel, *, timeout: Timeout = ...) -> types.OperatorThinkingSet:
+    def set_thinking_level(self, level: shapes.OperatorThinkingLevel, *, timeout: Timeout = ...) -> types.OperatorThinkingSelection:
         """Sets the thinking level. Since operator@live.
 
         Raises MissingParameters (`'level' required and session must be active`): the level is missing, or there is no session.
@@ -556,13 +556,13 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def new_session(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorSwitched | None]:
+    def new_session(self, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorSwitchResult | None]:
         """Starts a new session. Answered with data since operator@live.
 
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def fork(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorForked | None]:
+    def fork(self, entry_id: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorForkResult | None]:
         """Forks the session from one of its entries. Answered with data since operator@live.
 
         Raises EntryNotFound (`"Entry '{entry_id}' not found in session."`): there is no such entry.
@@ -570,7 +570,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def switch_session(self, session_file: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorSwitched | None]:
+    def switch_session(self, session_file: str, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorSwitchResult | None]:
         """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
         of sessions; both look like success. Answered with data since operator@live.
 
@@ -626,14 +626,14 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def set_model(self, model_id: str, *, provider: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorModelSet]:
+    def set_model(self, model_id: str, *, provider: str | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorModelSelection]:
         """Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
 
         Raises MissingParameters (`'model_id' is required`): the model is missing or empty.
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: Operator, docs/rpc.md.
         """
-    def set_thinking_level(self, level: shapes.OperatorThinkingLevel, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorThinkingSet]:
+    def set_thinking_level(self, level: shapes.OperatorThinkingLevel, *, timeout: Timeout = ...) -> Coroutine[Any, Any, types.OperatorThinkingSelection]:
         """Sets the thinking level. Since operator@live.
 
         Raises MissingParameters (`'level' required and session must be active`): the level is missing, or there is no session.
@@ -657,7 +657,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 class Service(ServiceBase):
     """An agent of the operator dialect: override a method for each command that it has.
 
-    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
+    Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.
     """
     dialect: ClassVar[str]
     async def prompt(self, params: types.OperatorPromptParams, call: Call) -> None:
@@ -678,17 +678,17 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-    async def new_session(self, call: Call) -> shapes.OperatorSwitched | None:
+    async def new_session(self, call: Call) -> shapes.OperatorSwitchResult | None:
         """Starts a new session. Answered with data since operator@live.
 
         The answer carries what this returns.
         """
-    async def fork(self, params: types.OperatorForkParams, call: Call) -> shapes.OperatorForked | None:
+    async def fork(self, params: types.OperatorForkParams, call: Call) -> shapes.OperatorForkResult | None:
         """Forks the session from one of its entries. Answered with data since operator@live.
 
         The answer carries what this returns.
         """
-    async def switch_session(self, params: types.OperatorSwitchSessionParams, call: Call) -> shapes.OperatorSwitched | None:
+    async def switch_session(self, params: types.OperatorSwitchSessionParams, call: Call) -> shapes.OperatorSwitchResult | None:
         """Opens another session file. The published sources create a missing file, and ignore a file outside the directory
         of sessions; both look like success. Answered with data since operator@live.
 
@@ -699,13 +699,13 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-    async def steer(self, params: types.OperatorQueuedWords, call: Call) -> None:
+    async def steer(self, params: types.OperatorQueuedInput, call: Call) -> None:
         """Queues input for delivery to the model when the running tools have ended. Without a turn, the input waits for
         the next one. Since operator@live.
 
         The answer carries what this returns.
         """
-    async def follow_up(self, params: types.OperatorQueuedWords, call: Call) -> None:
+    async def follow_up(self, params: types.OperatorQueuedInput, call: Call) -> None:
         """Queues input for delivery to the model at the end of the turn; the run continues with it. Without a turn, the
         input waits for the next one. Since operator@live.
 
@@ -731,12 +731,12 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-    async def set_model(self, params: types.OperatorModelParams, call: Call) -> shapes.OperatorModelSet:
+    async def set_model(self, params: types.OperatorModelParams, call: Call) -> shapes.OperatorModelSelection:
         """Requests another model. The agent confirms the request but keeps its current model. Since operator@live.
 
         The answer carries what this returns.
         """
-    async def set_thinking_level(self, params: types.OperatorThinkingParams, call: Call) -> shapes.OperatorThinkingSet:
+    async def set_thinking_level(self, params: types.OperatorThinkingParams, call: Call) -> shapes.OperatorThinkingSelection:
         """Sets the thinking level. Since operator@live.
 
         The answer carries what this returns.

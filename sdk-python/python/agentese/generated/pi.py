@@ -72,6 +72,7 @@ from agentese.generated.types import (
     InputDialog as InputDialog,
     InputKind as InputKind,
     InputLimits as InputLimits,
+    InputReceipt as InputReceipt,
     LabelEntry as LabelEntry,
     LastAssistantText as LastAssistantText,
     MessageEnd as MessageEnd,
@@ -156,7 +157,6 @@ from agentese.generated.types import (
     UserMessage as UserMessage,
     ValueAnswer as ValueAnswer,
     WidgetPlacement as WidgetPlacement,
-    WordsTaken as WordsTaken,
     WrittenFile as WrittenFile,
 )
 from agentese.generated.failures import (
@@ -179,7 +179,7 @@ from agentese.generated.failures import (
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
-from agentese.service import Call, Refusal, ServiceBase
+from agentese.service import Call, CommandError, ServiceBase
 from agentese.text import TextTable
 from agentese.unknown import UnknownEvent
 
@@ -265,6 +265,7 @@ __all__ = [
     "InputDialog",
     "InputKind",
     "InputLimits",
+    "InputReceipt",
     "InvalidLine",
     "LabelEntry",
     "LastAssistantText",
@@ -362,7 +363,6 @@ __all__ = [
     "UserMessage",
     "ValueAnswer",
     "WidgetPlacement",
-    "WordsTaken",
     "WrittenFile",
     "decode_event",
 ]
@@ -435,9 +435,9 @@ _TABLE = EventTable(EVENTS, UnknownEvent)
 
 # How the data of each answer is read.
 _DATA = {
-    "prompt": Decoder("WordsTaken", nullable=True),
-    "steer": Decoder("WordsTaken", nullable=True),
-    "follow_up": Decoder("WordsTaken", nullable=True),
+    "prompt": Decoder("InputReceipt", nullable=True),
+    "steer": Decoder("InputReceipt", nullable=True),
+    "follow_up": Decoder("InputReceipt", nullable=True),
     "abort": None,
     "clear_queue": Decoder("QueuedTexts"),
     "new_session": Decoder("Cancellation"),
@@ -1002,7 +1002,7 @@ for _class in (Run, AsyncRun):
 class Service(ServiceBase):
     """An agent of the pi dialect: override a method for each command that it has.
 
-    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
+    Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.
     """
 
     dialect = DIALECT
@@ -1048,7 +1048,7 @@ class Service(ServiceBase):
 
         Return as soon as the work can start: the answer is sent then.
         """
-        raise Refusal.not_available("prompt")
+        raise CommandError.not_available("prompt")
 
     async def steer(self, params, call):
         """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
@@ -1056,14 +1056,14 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("steer")
+        raise CommandError.not_available("steer")
 
     async def follow_up(self, params, call):
         """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("follow_up")
+        raise CommandError.not_available("follow_up")
 
     async def abort(self, call):
         """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
@@ -1071,56 +1071,56 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("abort")
+        raise CommandError.not_available("abort")
 
     async def clear_queue(self, call):
         """Removes all messages from the queues and returns their texts. Since pi@1.5.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("clear_queue")
+        raise CommandError.not_available("clear_queue")
 
     async def new_session(self, params, call):
         """Starts a new session. An extension can prevent it.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("new_session")
+        raise CommandError.not_available("new_session")
 
     async def get_state(self, call):
         """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_state")
+        raise CommandError.not_available("get_state")
 
     async def get_messages(self, call):
         """Returns all messages of the conversation.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_messages")
+        raise CommandError.not_available("get_messages")
 
     async def set_model(self, params, call):
         """Switches to a model.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_model")
+        raise CommandError.not_available("set_model")
 
     async def cycle_model(self, call):
         """Switches to the next model. The data is null if only one model is available.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("cycle_model")
+        raise CommandError.not_available("cycle_model")
 
     async def get_available_models(self, call):
         """Lists the configured models.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_available_models")
+        raise CommandError.not_available("get_available_models")
 
     async def set_thinking_level(self, params, call):
         """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
@@ -1128,63 +1128,63 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_thinking_level")
+        raise CommandError.not_available("set_thinking_level")
 
     async def cycle_thinking_level(self, call):
         """Switches to the next thinking level. The data is null if the model cannot think.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("cycle_thinking_level")
+        raise CommandError.not_available("cycle_thinking_level")
 
     async def get_available_thinking_levels(self, call):
         """Lists the thinking levels of the current model. Since pi@1.5.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_available_thinking_levels")
+        raise CommandError.not_available("get_available_thinking_levels")
 
     async def set_steering_mode(self, params, call):
         """Sets the delivery of steering messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_steering_mode")
+        raise CommandError.not_available("set_steering_mode")
 
     async def set_follow_up_mode(self, params, call):
         """Sets the delivery of follow-up messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_follow_up_mode")
+        raise CommandError.not_available("set_follow_up_mode")
 
     async def compact(self, params, call):
         """Compacts the conversation now: a summary replaces its older part.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("compact")
+        raise CommandError.not_available("compact")
 
     async def set_auto_compaction(self, params, call):
         """Switches automatic compaction on or off.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_auto_compaction")
+        raise CommandError.not_available("set_auto_compaction")
 
     async def set_auto_retry(self, params, call):
         """Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_auto_retry")
+        raise CommandError.not_available("set_auto_retry")
 
     async def abort_retry(self, call):
         """Cancels the pending automatic retry.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("abort_retry")
+        raise CommandError.not_available("abort_retry")
 
     async def bash(self, params, call):
         """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
@@ -1192,49 +1192,49 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("bash")
+        raise CommandError.not_available("bash")
 
     async def abort_bash(self, call):
         """Stops all running `bash` commands.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("abort_bash")
+        raise CommandError.not_available("abort_bash")
 
     async def get_session_stats(self, call):
         """Returns the token counts and costs of the session.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_session_stats")
+        raise CommandError.not_available("get_session_stats")
 
     async def export_html(self, params, call):
         """Exports the session as an HTML page.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("export_html")
+        raise CommandError.not_available("export_html")
 
     async def switch_session(self, params, call):
         """Opens another session. An extension can prevent it.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("switch_session")
+        raise CommandError.not_available("switch_session")
 
     async def fork(self, params, call):
         """Makes a fork of the session that ends before one of the user's messages. An extension can prevent it.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("fork")
+        raise CommandError.not_available("fork")
 
     async def clone_session(self, call):
         """Makes a copy of the session up to its current entry. An extension can prevent it. Since pi@1.5.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("clone")
+        raise CommandError.not_available("clone")
 
     async def get_entries(self, params, call):
         """Returns the entries of the session file in the order of their writing, including entries of abandoned branches.
@@ -1242,39 +1242,39 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_entries")
+        raise CommandError.not_available("get_entries")
 
     async def get_tree(self, call):
         """Returns the entries of the session file as a tree. Since pi@1.5.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_tree")
+        raise CommandError.not_available("get_tree")
 
     async def get_fork_messages(self, call):
         """Lists the user's messages that can be the start of a fork.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_fork_messages")
+        raise CommandError.not_available("get_fork_messages")
 
     async def get_last_assistant_text(self, call):
         """Returns the text of the model's last answer.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_last_assistant_text")
+        raise CommandError.not_available("get_last_assistant_text")
 
     async def set_session_name(self, params, call):
         """Sets the name of the session. White space around the name is removed.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_session_name")
+        raise CommandError.not_available("set_session_name")
 
     async def get_commands(self, call):
         """Lists the commands that a prompt can invoke with `/name`: extension commands, templates, skills.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_commands")
+        raise CommandError.not_available("get_commands")

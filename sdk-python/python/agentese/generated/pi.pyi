@@ -76,6 +76,7 @@ from agentese.generated.types import (
     InputDialog as InputDialog,
     InputKind as InputKind,
     InputLimits as InputLimits,
+    InputReceipt as InputReceipt,
     LabelEntry as LabelEntry,
     LastAssistantText as LastAssistantText,
     MessageEnd as MessageEnd,
@@ -160,7 +161,6 @@ from agentese.generated.types import (
     UserMessage as UserMessage,
     ValueAnswer as ValueAnswer,
     WidgetPlacement as WidgetPlacement,
-    WordsTaken as WordsTaken,
     WrittenFile as WrittenFile,
 )
 from agentese.generated.failures import (
@@ -271,6 +271,7 @@ __all__ = [
     "InputDialog",
     "InputKind",
     "InputLimits",
+    "InputReceipt",
     "InvalidLine",
     "LabelEntry",
     "LastAssistantText",
@@ -368,7 +369,6 @@ __all__ = [
     "UserMessage",
     "ValueAnswer",
     "WidgetPlacement",
-    "WordsTaken",
     "WrittenFile",
     "decode_event",
 ]
@@ -504,7 +504,7 @@ class AsyncDialogs(DialogsBase):
 
 class Run(SyncRun[Event, Client]):
     """The work that a prompt of the pi dialect started."""
-    def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.WordsTaken | None:
+    def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.InputReceipt | None:
         """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
         tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
@@ -512,7 +512,7 @@ class Run(SyncRun[Event, Client]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
-    def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.WordsTaken | None:
+    def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.InputReceipt | None:
         """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
@@ -529,7 +529,7 @@ class Run(SyncRun[Event, Client]):
 
 class AsyncRun(AsyncRunBase[Event, AsyncClient]):
     """The work that a prompt of the pi dialect started."""
-    def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WordsTaken | None]:
+    def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.InputReceipt | None]:
         """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
         tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
@@ -537,7 +537,7 @@ class AsyncRun(AsyncRunBase[Event, AsyncClient]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
-    def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WordsTaken | None]:
+    def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.InputReceipt | None]:
         """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
@@ -565,7 +565,7 @@ class Client(SyncClient[Event, Dialogs]):
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
-    def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.WordsTaken | None:
+    def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.InputReceipt | None:
         """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
         tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
@@ -573,7 +573,7 @@ class Client(SyncClient[Event, Dialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
-    def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.WordsTaken | None:
+    def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> types.InputReceipt | None:
         """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
@@ -794,7 +794,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         No timeout by default.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
-    def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WordsTaken | None]:
+    def steer(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.InputReceipt | None]:
         """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
         tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
@@ -802,7 +802,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
         Raises TimedOutError after 30 s without an answer, unless `timeout` says otherwise.
         Source: pi, docs/rpc.md (0.52.10 to 0.55.4).
         """
-    def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.WordsTaken | None]:
+    def follow_up(self, message: str, *, images: Sequence[shapes.ImageContent] | None = None, timeout: Timeout = ...) -> Coroutine[Any, Any, types.InputReceipt | None]:
         """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         Raises ExtensionCommand (`Extension command "/{name}" cannot be queued. Use prompt() or execute the command when not streaming.`): the message is an extension command.
@@ -1013,22 +1013,22 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 class Service(ServiceBase):
     """An agent of the pi dialect: override a method for each command that it has.
 
-    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
+    Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.
     """
     dialect: ClassVar[str]
-    async def prompt(self, params: types.PromptParams, call: Call) -> shapes.WordsTaken | None:
+    async def prompt(self, params: types.PromptParams, call: Call) -> shapes.InputReceipt | None:
         """Sends a prompt to the agent. Events follow until the run ends. During a run, `streamingBehavior` must state how
         the agent queues the prompt. Answered with data since pi@1.5.
 
         Return as soon as the work can start: the answer is sent then.
         """
-    async def steer(self, params: types.SteerParams, call: Call) -> shapes.WordsTaken | None:
+    async def steer(self, params: types.SteerParams, call: Call) -> shapes.InputReceipt | None:
         """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
         tools. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.
         """
-    async def follow_up(self, params: types.FollowUpParams, call: Call) -> shapes.WordsTaken | None:
+    async def follow_up(self, params: types.FollowUpParams, call: Call) -> shapes.InputReceipt | None:
         """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt. Answered with data since pi@1.5.
 
         The answer carries what this returns.

@@ -165,7 +165,7 @@ from agentese.generated.failures import (
 from agentese.members import DEFAULT, null
 from agentese.run import SyncRun
 from agentese.dialogs import DialogsBase
-from agentese.service import Call, Refusal, ServiceBase
+from agentese.service import Call, CommandError, ServiceBase
 from agentese.text import TextTable
 from agentese.unknown import UnknownEvent
 
@@ -927,7 +927,7 @@ for _class in (Run, AsyncRun):
 class Service(ServiceBase):
     """An agent of the pisces dialect: override a method for each command that it has.
 
-    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
+    Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.
     """
 
     dialect = DIALECT
@@ -969,7 +969,7 @@ class Service(ServiceBase):
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
-        raise Refusal.not_available("prompt")
+        raise CommandError.not_available("prompt")
 
     async def steer(self, params, call):
         """Queues a message that interrupts the run. The agent delivers it after the running tool and skips the remaining
@@ -977,14 +977,14 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("steer")
+        raise CommandError.not_available("steer")
 
     async def follow_up(self, params, call):
         """Queues a message for the end of the run. If the agent is idle, the message waits for the next prompt.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("follow_up")
+        raise CommandError.not_available("follow_up")
 
     async def abort(self, call):
         """Stops the current run. The answer follows when the run has ended, or at once if the agent is idle. Queued
@@ -992,49 +992,49 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("abort")
+        raise CommandError.not_available("abort")
 
     async def new_session(self, params, call):
         """Starts a new session. An extension can prevent it.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("new_session")
+        raise CommandError.not_available("new_session")
 
     async def get_state(self, call):
         """Returns the current state of the agent.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_state")
+        raise CommandError.not_available("get_state")
 
     async def get_messages(self, call):
         """Returns all messages of the conversation.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_messages")
+        raise CommandError.not_available("get_messages")
 
     async def set_model(self, params, call):
         """Switches to a model.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_model")
+        raise CommandError.not_available("set_model")
 
     async def cycle_model(self, call):
         """Switches to the next model. The data is null if only one model is available.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("cycle_model")
+        raise CommandError.not_available("cycle_model")
 
     async def get_available_models(self, call):
         """Lists the configured models.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_available_models")
+        raise CommandError.not_available("get_available_models")
 
     async def set_thinking_level(self, params, call):
         """Sets the thinking level of the model. A level that the model does not support becomes the nearest supported
@@ -1042,56 +1042,56 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_thinking_level")
+        raise CommandError.not_available("set_thinking_level")
 
     async def cycle_thinking_level(self, call):
         """Switches to the next thinking level. The data is null if the model cannot think.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("cycle_thinking_level")
+        raise CommandError.not_available("cycle_thinking_level")
 
     async def set_steering_mode(self, params, call):
         """Sets the delivery of steering messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_steering_mode")
+        raise CommandError.not_available("set_steering_mode")
 
     async def set_follow_up_mode(self, params, call):
         """Sets the delivery of follow-up messages: all at once or one at a time.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_follow_up_mode")
+        raise CommandError.not_available("set_follow_up_mode")
 
     async def compact(self, params, call):
         """Compacts the conversation now: a summary replaces its older part.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("compact")
+        raise CommandError.not_available("compact")
 
     async def set_auto_compaction(self, params, call):
         """Switches automatic compaction on or off.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_auto_compaction")
+        raise CommandError.not_available("set_auto_compaction")
 
     async def set_auto_retry(self, params, call):
         """Switches automatic retries after transient errors (overloaded, rate limit, 5xx) on or off.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_auto_retry")
+        raise CommandError.not_available("set_auto_retry")
 
     async def abort_retry(self, call):
         """Cancels the pending automatic retry.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("abort_retry")
+        raise CommandError.not_available("abort_retry")
 
     async def bash(self, params, call):
         """Runs a shell command; the model receives its output with the next prompt. Several commands may run at once. The
@@ -1099,49 +1099,49 @@ class Service(ServiceBase):
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("bash")
+        raise CommandError.not_available("bash")
 
     async def abort_bash(self, call):
         """Stops all running `bash` commands.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("abort_bash")
+        raise CommandError.not_available("abort_bash")
 
     async def get_session_stats(self, call):
         """Returns the token counts and costs of the session.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_session_stats")
+        raise CommandError.not_available("get_session_stats")
 
     async def export_html(self, params, call):
         """Exports the session as an HTML page.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("export_html")
+        raise CommandError.not_available("export_html")
 
     async def switch_session(self, params, call):
         """Opens another session. An extension can prevent it.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("switch_session")
+        raise CommandError.not_available("switch_session")
 
     async def get_last_assistant_text(self, call):
         """Returns the text of the model's last answer.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_last_assistant_text")
+        raise CommandError.not_available("get_last_assistant_text")
 
     async def set_session_name(self, params, call):
         """Sets the name of the session. White space around the name is removed.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_session_name")
+        raise CommandError.not_available("set_session_name")
 
     async def abort_and_prompt(self, params, call):
         """Stops the current run, then sends a prompt. The agent acknowledges it when the run has stopped; a failure with
@@ -1149,25 +1149,25 @@ class Service(ServiceBase):
 
         The command was acknowledged before this is called; a refusal is sent as a second answer.
         """
-        raise Refusal.not_available("abort_and_prompt")
+        raise CommandError.not_available("abort_and_prompt")
 
     async def set_interrupt_mode(self, params, call):
         """Sets the time at which steering messages reach the agent.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("set_interrupt_mode")
+        raise CommandError.not_available("set_interrupt_mode")
 
     async def branch(self, params, call):
         """Makes a branch of the session that ends before one of the user's messages. An extension can prevent it.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("branch")
+        raise CommandError.not_available("branch")
 
     async def get_branch_messages(self, call):
         """Lists the user's messages that can be the start of a branch.
 
         The answer carries what this returns.
         """
-        raise Refusal.not_available("get_branch_messages")
+        raise CommandError.not_available("get_branch_messages")

@@ -925,7 +925,7 @@ class AsyncClient(AsyncClientBase[Event, Dialogs | AsyncDialogs]):
 class Service(ServiceBase):
     """An agent of the pisces dialect: override a method for each command that it has.
 
-    Other commands are rejected as not available. Raise `Refusal` in a method to reject its command.
+    Other commands are rejected as not available. Raise `CommandError` in a method to reject its command.
     """
     dialect: ClassVar[str]
     async def prompt(self, params: types.PromptParams, call: Call) -> None:

@@ -191,6 +191,12 @@ class AuthPollParams(TypedDict):
     """Interval between two polls in seconds."""
 
 
+class AuthPollResult(TypedDict):
+    """The outcome of a login."""
+    authenticated: "bool"
+    """Always `true`."""
+
+
 class AuthSetKeyParams(TypedDict):
     """Parameters of `auth_set_key`.
 
@@ -208,12 +214,6 @@ class AuthStatusResult(TypedDict):
     """`true` if a provider is available."""
     auth: "OpalAuth"
     """Details about the credentials."""
-
-
-class Authenticated(TypedDict):
-    """The outcome of a login."""
-    authenticated: "bool"
-    """Always `true`."""
 
 
 class AutoCompactionEnd(TypedDict):
@@ -926,12 +926,6 @@ class GoalUpdated(TypedDict):
     """State of the work towards the goal."""
 
 
-class HandedOver(TypedDict):
-    """The result of a handoff. Since omp@18.2."""
-    savedPath: NotRequired["str"]
-    """Path of the file with the handoff text, if one was written."""
-
-
 class HandoffParams(TypedDict):
     """Parameters of `handoff`.
 
@@ -939,6 +933,12 @@ class HandoffParams(TypedDict):
     """
     customInstructions: NotRequired["str"]
     """Instructions for the model's account."""
+
+
+class HandoffResult(TypedDict):
+    """The result of a handoff. Since omp@18.2."""
+    savedPath: NotRequired["str"]
+    """Path of the file with the handoff text, if one was written."""
 
 
 class HostToolCall(TypedDict):
@@ -1076,6 +1076,12 @@ class InputLimits(TypedDict):
     """Limits for images."""
 
 
+class InputReceipt(TypedDict):
+    """The agent accepted the user's input."""
+    disposition: "Disposition"
+    """Disposition of the input."""
+
+
 class InputResult(TypedDict):
     """The text that the user entered."""
     text: "str"
@@ -1118,12 +1124,6 @@ class LineRepeat(TypedDict):
     """Number of repetitions in the line."""
 
 
-class LoggedIn(TypedDict):
-    """The provider of the completed login. Since omp@18.2."""
-    providerId: "str"
-    """Id of the provider."""
-
-
 class LoginParams(TypedDict):
     """Parameters of `login`.
 
@@ -1149,6 +1149,12 @@ class LoginProviders(TypedDict):
     """The providers with a login. Since omp@18.2."""
     providers: "Sequence[LoginProvider]"
     """Providers with a login."""
+
+
+class LoginResult(TypedDict):
+    """The provider of the completed login. Since omp@18.2."""
+    providerId: "str"
+    """Id of the provider."""
 
 
 class MentionedFile(TypedDict):
@@ -1299,7 +1305,7 @@ class ModelScript(TypedDict):
     """The login by device code."""
 
 
-class ModelSet(TypedDict):
+class ModelSelection(TypedDict):
     """The current model of a session."""
     model: "OpalModel"
     """Current model of the session."""
@@ -2052,7 +2058,7 @@ class OperatorForkParams(TypedDict):
     """Id of the session entry."""
 
 
-class OperatorForked(TypedDict):
+class OperatorForkResult(TypedDict):
     """The outcome of a fork. Since operator@live."""
     entry_id: NotRequired["str"]
     """Id of the entry at which the fork continues."""
@@ -2158,7 +2164,7 @@ class OperatorModelSelect(TypedDict):
     type: Literal["model_select"]
 
 
-class OperatorModelSet(TypedDict):
+class OperatorModelSelection(TypedDict):
     """The requested model. Since operator@live."""
     model_id: "str"
     """Id of the model, as in the command."""
@@ -2212,7 +2218,7 @@ class OperatorQueueUpdate(TypedDict):
     """All messages in the queue."""
 
 
-class OperatorQueuedWords(TypedDict):
+class OperatorQueuedInput(TypedDict):
     """Input of the user for the current turn. Since operator@live."""
     message: "str"
     """Text of the input."""
@@ -2382,6 +2388,12 @@ class OperatorSubagentStart(TypedDict):
     type: Literal["subagent_start"]
 
 
+class OperatorSwitchResult(TypedDict):
+    """The outcome of a change of session. Since operator@live."""
+    cancelled: NotRequired["bool"]
+    """`true` if the change was prevented; the agent always sends `false`."""
+
+
 class OperatorSwitchSessionParams(TypedDict):
     """Parameters of `switch_session`.
 
@@ -2390,12 +2402,6 @@ class OperatorSwitchSessionParams(TypedDict):
     """
     session_file: "str"
     """Path of the session file. Called `session_path` since operator@live."""
-
-
-class OperatorSwitched(TypedDict):
-    """The outcome of a change of session. Since operator@live."""
-    cancelled: NotRequired["bool"]
-    """`true` if the change was prevented; the agent always sends `false`."""
 
 
 class OperatorText(TypedDict):
@@ -2428,7 +2434,7 @@ class OperatorThinkingParams(TypedDict):
     """New thinking level."""
 
 
-class OperatorThinkingSet(TypedDict):
+class OperatorThinkingSelection(TypedDict):
     """The new thinking level. Since operator@live."""
     level: "OperatorThinkingLevel"
     """Thinking level of the model."""
@@ -2449,7 +2455,7 @@ class OperatorToolCall(TypedDict):
     """Additional data of the provider."""
 
 
-class OperatorToolCalled(TypedDict):
+class OperatorToolCallEvent(TypedDict):
     """A tool is about to run. Since operator@live."""
     type: Literal["tool_call"]
     tool_call_id: "str"
@@ -2511,7 +2517,7 @@ class OperatorToolResult(TypedDict):
     """Message for the user when the run stops."""
 
 
-class OperatorToolReturned(TypedDict):
+class OperatorToolResultEvent(TypedDict):
     """A tool has returned. Since operator@live."""
     type: Literal["tool_result"]
     tool_call_id: "str"
@@ -2596,12 +2602,6 @@ class PromptParams(TypedDict):
     """Queue for a prompt that arrives during a run."""
 
 
-class PromptQueued(TypedDict):
-    """The outcome of a prompt: queued or started."""
-    queued: "bool"
-    """`true` if the agent is busy and queued the prompt."""
-
-
 class PromptResult(TypedDict):
     """The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2."""
     type: Literal["prompt_result"]
@@ -2624,6 +2624,12 @@ class QueueUpdate(TypedDict):
     """Texts of the queued messages that interrupt the run."""
     followUp: "Sequence[str]"
     """Texts of the queued messages for the end of the run."""
+
+
+class QueuedPrompt(TypedDict):
+    """The outcome of a prompt: queued or started."""
+    queued: "bool"
+    """`true` if the agent is busy and queued the prompt."""
 
 
 class QueuedTexts(TypedDict):
@@ -2960,7 +2966,7 @@ class SessionStartParams(TypedDict):
     """Id of a stored session, or the id of the new one."""
 
 
-class SessionStarted(TypedDict):
+class SessionStartResult(TypedDict):
     """The discovered resources of a new session."""
     session_id: "str"
     """Id of the session."""
@@ -3278,11 +3284,11 @@ class SubagentEnd(TypedDict):
 class SubagentEvent(TypedDict):
     """A subagent emitted an event. Since omp@18.2."""
     type: Literal["subagent_event"]
-    payload: "SubagentHappening"
+    payload: "SubagentEventPayload"
     """The event with the id of the subagent."""
 
 
-class SubagentHappening(TypedDict):
+class SubagentEventPayload(TypedDict):
     """An event of a subagent. Since omp@18.2."""
     id: "str"
     """Id of the subagent."""
@@ -3290,7 +3296,14 @@ class SubagentHappening(TypedDict):
     """Event of the subagent."""
 
 
-class SubagentLife(TypedDict):
+class SubagentLifecycle(TypedDict):
+    """A subagent started or ended. Since omp@18.2."""
+    type: Literal["subagent_lifecycle"]
+    payload: "SubagentLifecyclePayload"
+    """The subagent with its status."""
+
+
+class SubagentLifecyclePayload(TypedDict):
     """The start or end of a subagent. Since omp@18.2."""
     id: "str"
     """Id of the subagent."""
@@ -3310,13 +3323,6 @@ class SubagentLife(TypedDict):
     """Index among the subagents that were started together, from 0."""
     detached: NotRequired["bool"]
     """`true` if the agent continues while the subagent works."""
-
-
-class SubagentLifecycle(TypedDict):
-    """A subagent started or ended. Since omp@18.2."""
-    type: Literal["subagent_lifecycle"]
-    payload: "SubagentLife"
-    """The subagent with its status."""
 
 
 class SubagentMessages(TypedDict):
@@ -3391,7 +3397,7 @@ class SubagentProgress(TypedDict):
     """Failure of the last retry."""
 
 
-class SubagentProgressed(TypedDict):
+class SubagentProgressEvent(TypedDict):
     """A subagent made progress. Since omp@18.2."""
     type: Literal["subagent_progress"]
     payload: "SubagentReport"
@@ -3704,7 +3710,7 @@ class ThinkingLevels(TypedDict):
     """The levels in ascending order."""
 
 
-class ThinkingSet(TypedDict):
+class ThinkingSelection(TypedDict):
     """The current thinking level of a session."""
     thinking_level: "str"
     """Thinking level of the model."""
@@ -4167,12 +4173,6 @@ class VerifyCommand(TypedDict):
     """Timeout in milliseconds; no timeout if absent."""
     optional: NotRequired["bool"]
     """`true` if a failure of the command is ignored."""
-
-
-class WordsTaken(TypedDict):
-    """The agent accepted the user's input."""
-    disposition: "Disposition"
-    """Disposition of the input."""
 
 
 class WrittenFile(TypedDict):

@@ -4,7 +4,7 @@
 from typing import Any, Literal
 
 from agentese._native import Member, Record, plain_class
-from agentese.unknown import Unknown
+from agentese.unknown import UnknownVariant
 
 
 class AbortAndPromptParams(Record, metaclass=plain_class):
@@ -177,6 +177,14 @@ class AuthPollParams(Record, metaclass=plain_class):
     interval = Member("interval", "int", "int: Interval between two polls in seconds.")
 
 
+class AuthPollResult(Record, metaclass=plain_class):
+    """The outcome of a login."""
+    __slots__ = ()
+    __match_args__ = ("authenticated",)
+    _constants = {}
+    authenticated = Member("authenticated", "bool", "bool: Always `true`.")
+
+
 class AuthSetKeyParams(Record, metaclass=plain_class):
     """Parameters of `auth_set_key`.
 
@@ -196,14 +204,6 @@ class AuthStatusResult(Record, metaclass=plain_class):
     _constants = {}
     authenticated = Member("authenticated", "bool", "bool: `true` if a provider is available.")
     auth = Member("auth", "OpalAuth", "OpalAuth: Details about the credentials.")
-
-
-class Authenticated(Record, metaclass=plain_class):
-    """The outcome of a login."""
-    __slots__ = ()
-    __match_args__ = ("authenticated",)
-    _constants = {}
-    authenticated = Member("authenticated", "bool", "bool: Always `true`.")
 
 
 class AutoCompactionEnd(Record, metaclass=plain_class):
@@ -908,14 +908,6 @@ class GoalUpdated(Record, metaclass=plain_class):
     state = Member("state", "object", "JsonObject | None: State of the work towards the goal.", required=False, nullable=True)
 
 
-class HandedOver(Record, metaclass=plain_class):
-    """The result of a handoff. Since omp@18.2."""
-    __slots__ = ()
-    __match_args__ = ("saved_path",)
-    _constants = {}
-    saved_path = Member("savedPath", "str", "str | None: Path of the file with the handoff text, if one was written.", required=False, nullable=True)
-
-
 class HandoffParams(Record, metaclass=plain_class):
     """Parameters of `handoff`.
 
@@ -925,6 +917,14 @@ class HandoffParams(Record, metaclass=plain_class):
     __match_args__ = ("custom_instructions",)
     _constants = {}
     custom_instructions = Member("customInstructions", "str", "str | None: Instructions for the model's account.", required=False, nullable=True)
+
+
+class HandoffResult(Record, metaclass=plain_class):
+    """The result of a handoff. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("saved_path",)
+    _constants = {}
+    saved_path = Member("savedPath", "str", "str | None: Path of the file with the handoff text, if one was written.", required=False, nullable=True)
 
 
 class HostToolCall(Record, metaclass=plain_class):
@@ -1070,6 +1070,14 @@ class InputLimits(Record, metaclass=plain_class):
     images = Member("images", "ImageLimits", "ImageLimits | None: Limits for images.", required=False, nullable=True)
 
 
+class InputReceipt(Record, metaclass=plain_class):
+    """The agent accepted the user's input."""
+    __slots__ = ()
+    __match_args__ = ("disposition",)
+    _constants = {}
+    disposition = Member("disposition", "Disposition", "Disposition: Disposition of the input.")
+
+
 class InputResult(Record, metaclass=plain_class):
     """The text that the user entered."""
     __slots__ = ()
@@ -1117,14 +1125,6 @@ class LineRepeat(Record, metaclass=plain_class):
     n = Member("n", "int", "int: Number of repetitions in the line.")
 
 
-class LoggedIn(Record, metaclass=plain_class):
-    """The provider of the completed login. Since omp@18.2."""
-    __slots__ = ()
-    __match_args__ = ("provider_id",)
-    _constants = {}
-    provider_id = Member("providerId", "str", "str: Id of the provider.")
-
-
 class LoginParams(Record, metaclass=plain_class):
     """Parameters of `login`.
 
@@ -1153,6 +1153,14 @@ class LoginProviders(Record, metaclass=plain_class):
     __match_args__ = ("providers",)
     _constants = {}
     providers = Member("providers", "[LoginProvider]", "list[LoginProvider]: Providers with a login.")
+
+
+class LoginResult(Record, metaclass=plain_class):
+    """The provider of the completed login. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("provider_id",)
+    _constants = {}
+    provider_id = Member("providerId", "str", "str: Id of the provider.")
 
 
 class MentionedFile(Record, metaclass=plain_class):
@@ -1292,7 +1300,7 @@ class ModelScript(Record, metaclass=plain_class):
     device = Member("device", "ScriptDevice", "ScriptDevice | None: The login by device code.", required=False, nullable=True)
 
 
-class ModelSet(Record, metaclass=plain_class):
+class ModelSelection(Record, metaclass=plain_class):
     """The current model of a session."""
     __slots__ = ()
     __match_args__ = ("model",)
@@ -2069,7 +2077,7 @@ class OperatorForkParams(Record, metaclass=plain_class):
     entry_id = Member("entry_id", "str", "str: Id of the session entry.")
 
 
-class OperatorForked(Record, metaclass=plain_class):
+class OperatorForkResult(Record, metaclass=plain_class):
     """The outcome of a fork. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("entry_id", "cancelled")
@@ -2192,7 +2200,7 @@ class OperatorModelSelect(Record, metaclass=plain_class):
     type = "model_select"
 
 
-class OperatorModelSet(Record, metaclass=plain_class):
+class OperatorModelSelection(Record, metaclass=plain_class):
     """The requested model. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("model_id",)
@@ -2247,7 +2255,7 @@ class OperatorQueueUpdate(Record, metaclass=plain_class):
     messages = Member("messages", "[OperatorMessage]", "list[OperatorMessage]: All messages in the queue.")
 
 
-class OperatorQueuedWords(Record, metaclass=plain_class):
+class OperatorQueuedInput(Record, metaclass=plain_class):
     """Input of the user for the current turn. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("message",)
@@ -2441,6 +2449,14 @@ class OperatorSubagentStart(Record, metaclass=plain_class):
     type = "subagent_start"
 
 
+class OperatorSwitchResult(Record, metaclass=plain_class):
+    """The outcome of a change of session. Since operator@live."""
+    __slots__ = ()
+    __match_args__ = ("cancelled",)
+    _constants = {}
+    cancelled = Member("cancelled", "bool", "bool | None: `true` if the change was prevented; the agent always sends `false`.", required=False, nullable=True)
+
+
 class OperatorSwitchSessionParams(Record, metaclass=plain_class):
     """Parameters of `switch_session`.
 
@@ -2451,14 +2467,6 @@ class OperatorSwitchSessionParams(Record, metaclass=plain_class):
     __match_args__ = ("session_file",)
     _constants = {}
     session_file = Member("session_file", "str", "str: Path of the session file. Called `session_path` since operator@live.")
-
-
-class OperatorSwitched(Record, metaclass=plain_class):
-    """The outcome of a change of session. Since operator@live."""
-    __slots__ = ()
-    __match_args__ = ("cancelled",)
-    _constants = {}
-    cancelled = Member("cancelled", "bool", "bool | None: `true` if the change was prevented; the agent always sends `false`.", required=False, nullable=True)
 
 
 class OperatorText(Record, metaclass=plain_class):
@@ -2499,7 +2507,7 @@ class OperatorThinkingParams(Record, metaclass=plain_class):
     level = Member("level", "OperatorThinkingLevel", "OperatorThinkingLevel: New thinking level.")
 
 
-class OperatorThinkingSet(Record, metaclass=plain_class):
+class OperatorThinkingSelection(Record, metaclass=plain_class):
     """The new thinking level. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("level",)
@@ -2520,7 +2528,7 @@ class OperatorToolCall(Record, metaclass=plain_class):
     metadata = Member("metadata", "object", "JsonObject | None: Additional data of the provider.", required=False, nullable=True)
 
 
-class OperatorToolCalled(Record, metaclass=plain_class):
+class OperatorToolCallEvent(Record, metaclass=plain_class):
     """A tool is about to run. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "input")
@@ -2584,7 +2592,7 @@ class OperatorToolResult(Record, metaclass=plain_class):
     terminate_message = Member("terminate_message", "str", "str | None: Message for the user when the run stops.", required=False, nullable=True)
 
 
-class OperatorToolReturned(Record, metaclass=plain_class):
+class OperatorToolResultEvent(Record, metaclass=plain_class):
     """A tool has returned. Since operator@live."""
     __slots__ = ()
     __match_args__ = ("tool_call_id", "tool_name", "input", "content", "is_error")
@@ -2671,14 +2679,6 @@ class PromptParams(Record, metaclass=plain_class):
     streaming_behavior = Member("streamingBehavior", "StreamingBehavior", "StreamingBehavior | None: Queue for a prompt that arrives during a run.", required=False, nullable=True)
 
 
-class PromptQueued(Record, metaclass=plain_class):
-    """The outcome of a prompt: queued or started."""
-    __slots__ = ()
-    __match_args__ = ("queued",)
-    _constants = {}
-    queued = Member("queued", "bool", "bool: `true` if the agent is busy and queued the prompt.")
-
-
 class PromptResult(Record, metaclass=plain_class):
     """The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2."""
     __slots__ = ()
@@ -2705,6 +2705,14 @@ class QueueUpdate(Record, metaclass=plain_class):
     type = "queue_update"
     steering = Member("steering", "[str]", "list[str]: Texts of the queued messages that interrupt the run.")
     follow_up = Member("followUp", "[str]", "list[str]: Texts of the queued messages for the end of the run.")
+
+
+class QueuedPrompt(Record, metaclass=plain_class):
+    """The outcome of a prompt: queued or started."""
+    __slots__ = ()
+    __match_args__ = ("queued",)
+    _constants = {}
+    queued = Member("queued", "bool", "bool: `true` if the agent is busy and queued the prompt.")
 
 
 class QueuedTexts(Record, metaclass=plain_class):
@@ -3039,7 +3047,7 @@ class SessionStartParams(Record, metaclass=plain_class):
     session_id = Member("session_id", "str", "str | None: Id of a stored session, or the id of the new one.", required=False, nullable=True)
 
 
-class SessionStarted(Record, metaclass=plain_class):
+class SessionStartResult(Record, metaclass=plain_class):
     """The discovered resources of a new session."""
     __slots__ = ()
     __match_args__ = ("session_id", "session_dir", "context_files", "available_skills", "mcp_servers", "node_name", "auth")
@@ -3374,10 +3382,10 @@ class SubagentEvent(Record, metaclass=plain_class):
     __match_args__ = ("payload",)
     _constants = {"type": "\"subagent_event\""}
     type = "subagent_event"
-    payload = Member("payload", "SubagentHappening", "SubagentHappening: The event with the id of the subagent.")
+    payload = Member("payload", "SubagentEventPayload", "SubagentEventPayload: The event with the id of the subagent.")
 
 
-class SubagentHappening(Record, metaclass=plain_class):
+class SubagentEventPayload(Record, metaclass=plain_class):
     """An event of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "event")
@@ -3386,7 +3394,16 @@ class SubagentHappening(Record, metaclass=plain_class):
     event = Member("event", "object", "JsonObject: Event of the subagent.")
 
 
-class SubagentLife(Record, metaclass=plain_class):
+class SubagentLifecycle(Record, metaclass=plain_class):
+    """A subagent started or ended. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__ = ("payload",)
+    _constants = {"type": "\"subagent_lifecycle\""}
+    type = "subagent_lifecycle"
+    payload = Member("payload", "SubagentLifecyclePayload", "SubagentLifecyclePayload: The subagent with its status.")
+
+
+class SubagentLifecyclePayload(Record, metaclass=plain_class):
     """The start or end of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("id", "agent", "agent_source", "description", "status", "session_file", "parent_tool_call_id", "index", "detached")
@@ -3400,15 +3417,6 @@ class SubagentLife(Record, metaclass=plain_class):
     parent_tool_call_id = Member("parentToolCallId", "str", "str | None: Id of the tool call that started the subagent.", required=False, nullable=True)
     index = Member("index", "int", "int: Index among the subagents that were started together, from 0.")
     detached = Member("detached", "bool", "bool | None: `true` if the agent continues while the subagent works.", required=False, nullable=True)
-
-
-class SubagentLifecycle(Record, metaclass=plain_class):
-    """A subagent started or ended. Since omp@18.2."""
-    __slots__ = ()
-    __match_args__ = ("payload",)
-    _constants = {"type": "\"subagent_lifecycle\""}
-    type = "subagent_lifecycle"
-    payload = Member("payload", "SubagentLife", "SubagentLife: The subagent with its status.")
 
 
 class SubagentMessages(Record, metaclass=plain_class):
@@ -3457,7 +3465,7 @@ class SubagentProgress(Record, metaclass=plain_class):
     retry_failure = Member("retryFailure", "object", "JsonObject | None: Failure of the last retry.", required=False, nullable=True)
 
 
-class SubagentProgressed(Record, metaclass=plain_class):
+class SubagentProgressEvent(Record, metaclass=plain_class):
     """A subagent made progress. Since omp@18.2."""
     __slots__ = ()
     __match_args__ = ("payload",)
@@ -3766,7 +3774,7 @@ class ThinkingLevels(Record, metaclass=plain_class):
     levels = Member("levels", "[ThinkingLevel]", "list[ThinkingLevel]: The levels in ascending order.")
 
 
-class ThinkingSet(Record, metaclass=plain_class):
+class ThinkingSelection(Record, metaclass=plain_class):
     """The current thinking level of a session."""
     __slots__ = ()
     __match_args__ = ("thinking_level",)
@@ -4197,14 +4205,6 @@ class VerifyCommand(Record, metaclass=plain_class):
     optional = Member("optional", "bool", "bool | None: `true` if a failure of the command is ignored.", required=False, nullable=True)
 
 
-class WordsTaken(Record, metaclass=plain_class):
-    """The agent accepted the user's input."""
-    __slots__ = ()
-    __match_args__ = ("disposition",)
-    _constants = {}
-    disposition = Member("disposition", "Disposition", "Disposition: Disposition of the input.")
-
-
 class WrittenFile(Record, metaclass=plain_class):
     """The location of a written file."""
     __slots__ = ()
@@ -4286,17 +4286,17 @@ VerificationStatus = Literal["not_requested", "passed", "failed", "skipped"] | s
 
 WidgetPlacement = Literal["aboveEditor", "belowEditor"] | str
 
-AgentMessage = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | SystemMessage | Unknown
+AgentMessage = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | SystemMessage | UnknownVariant
 
-AssistantBlock = TextContent | ThinkingContent | ToolCall | Unknown
+AssistantBlock = TextContent | ThinkingContent | ToolCall | UnknownVariant
 
-AssistantMessageEvent = StreamStart | TextStart | TextDelta | TextEnd | ThinkingStart | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamDone | StreamError | Unknown
+AssistantMessageEvent = StreamStart | TextStart | TextDelta | TextEnd | ThinkingStart | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamDone | StreamError | UnknownVariant
 
-InputBlock = TextContent | ImageContent | Unknown
+InputBlock = TextContent | ImageContent | UnknownVariant
 
-OperatorContent = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | OperatorImages | OperatorAudio | Unknown
+OperatorContent = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | OperatorImages | OperatorAudio | UnknownVariant
 
-SessionEntry = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | Unknown
+SessionEntry = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | UnknownVariant
 
 Chunks = str | list[str]
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, final
 from agentese import shapes
 from agentese._native import Record as Record
 from agentese.values import JsonObject, JsonValue
-from agentese.unknown import Unknown
+from agentese.unknown import UnknownVariant
 
 class AbortAndPromptParams(Record):
     """Parameters of `abort_and_prompt`.
@@ -307,6 +307,18 @@ class AuthPollParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.AuthPollParams) -> AuthPollParams: ...
 
+class AuthPollResult(Record):
+    """The outcome of a login."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["authenticated"]]] = ("authenticated",)
+    def __new__(cls, *, authenticated: bool) -> Self: ...
+    @property
+    def authenticated(self) -> bool:
+        """Always `true`."""
+    def to_dict(self) -> shapes.AuthPollResult: ...
+    @classmethod
+    def from_dict(cls, members: shapes.AuthPollResult) -> AuthPollResult: ...
+
 class AuthSetKeyParams(Record):
     """Parameters of `auth_set_key`.
 
@@ -339,18 +351,6 @@ class AuthStatusResult(Record):
     def to_dict(self) -> shapes.AuthStatusResult: ...
     @classmethod
     def from_dict(cls, members: shapes.AuthStatusResult) -> AuthStatusResult: ...
-
-class Authenticated(Record):
-    """The outcome of a login."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["authenticated"]]] = ("authenticated",)
-    def __new__(cls, *, authenticated: bool) -> Self: ...
-    @property
-    def authenticated(self) -> bool:
-        """Always `true`."""
-    def to_dict(self) -> shapes.Authenticated: ...
-    @classmethod
-    def from_dict(cls, members: shapes.Authenticated) -> Authenticated: ...
 
 class AutoCompactionEnd(Record):
     """An automatic compaction ends, with or without a result. Until pi@1.5."""
@@ -1574,18 +1574,6 @@ class GoalUpdated(Record):
     @classmethod
     def from_dict(cls, members: shapes.GoalUpdated) -> GoalUpdated: ...
 
-class HandedOver(Record):
-    """The result of a handoff. Since omp@18.2."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["saved_path"]]] = ("saved_path",)
-    def __new__(cls, *, saved_path: str | None = None) -> Self: ...
-    @property
-    def saved_path(self) -> str | None:
-        """Path of the file with the handoff text, if one was written."""
-    def to_dict(self) -> shapes.HandedOver: ...
-    @classmethod
-    def from_dict(cls, members: shapes.HandedOver) -> HandedOver: ...
-
 class HandoffParams(Record):
     """Parameters of `handoff`.
 
@@ -1600,6 +1588,18 @@ class HandoffParams(Record):
     def to_dict(self) -> shapes.HandoffParams: ...
     @classmethod
     def from_dict(cls, members: shapes.HandoffParams) -> HandoffParams: ...
+
+class HandoffResult(Record):
+    """The result of a handoff. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["saved_path"]]] = ("saved_path",)
+    def __new__(cls, *, saved_path: str | None = None) -> Self: ...
+    @property
+    def saved_path(self) -> str | None:
+        """Path of the file with the handoff text, if one was written."""
+    def to_dict(self) -> shapes.HandoffResult: ...
+    @classmethod
+    def from_dict(cls, members: shapes.HandoffResult) -> HandoffResult: ...
 
 class HostToolCall(Record):
     """Requests the execution of one of the client's tools. Since omp@18.2."""
@@ -1848,6 +1848,18 @@ class InputLimits(Record):
     @classmethod
     def from_dict(cls, members: shapes.InputLimits) -> InputLimits: ...
 
+class InputReceipt(Record):
+    """The agent accepted the user's input."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["disposition"]]] = ("disposition",)
+    def __new__(cls, *, disposition: shapes.Disposition | Disposition) -> Self: ...
+    @property
+    def disposition(self) -> Disposition:
+        """Disposition of the input."""
+    def to_dict(self) -> shapes.InputReceipt: ...
+    @classmethod
+    def from_dict(cls, members: shapes.InputReceipt) -> InputReceipt: ...
+
 class InputResult(Record):
     """The text that the user entered."""
     __slots__ = ()
@@ -1925,18 +1937,6 @@ class LineRepeat(Record):
     @classmethod
     def from_dict(cls, members: shapes.LineRepeat) -> LineRepeat: ...
 
-class LoggedIn(Record):
-    """The provider of the completed login. Since omp@18.2."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["provider_id"]]] = ("provider_id",)
-    def __new__(cls, *, provider_id: str) -> Self: ...
-    @property
-    def provider_id(self) -> str:
-        """Id of the provider."""
-    def to_dict(self) -> shapes.LoggedIn: ...
-    @classmethod
-    def from_dict(cls, members: shapes.LoggedIn) -> LoggedIn: ...
-
 class LoginParams(Record):
     """Parameters of `login`.
 
@@ -1984,6 +1984,18 @@ class LoginProviders(Record):
     def to_dict(self) -> shapes.LoginProviders: ...
     @classmethod
     def from_dict(cls, members: shapes.LoginProviders) -> LoginProviders: ...
+
+class LoginResult(Record):
+    """The provider of the completed login. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["provider_id"]]] = ("provider_id",)
+    def __new__(cls, *, provider_id: str) -> Self: ...
+    @property
+    def provider_id(self) -> str:
+        """Id of the provider."""
+    def to_dict(self) -> shapes.LoginResult: ...
+    @classmethod
+    def from_dict(cls, members: shapes.LoginResult) -> LoginResult: ...
 
 class MentionedFile(Record):
     """A file that a prompt mentions."""
@@ -2238,7 +2250,7 @@ class ModelScript(Record):
     @classmethod
     def from_dict(cls, members: shapes.ModelScript) -> ModelScript: ...
 
-class ModelSet(Record):
+class ModelSelection(Record):
     """The current model of a session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model"]]] = ("model",)
@@ -2246,9 +2258,9 @@ class ModelSet(Record):
     @property
     def model(self) -> OpalModel:
         """Current model of the session."""
-    def to_dict(self) -> shapes.ModelSet: ...
+    def to_dict(self) -> shapes.ModelSelection: ...
     @classmethod
-    def from_dict(cls, members: shapes.ModelSet) -> ModelSet: ...
+    def from_dict(cls, members: shapes.ModelSelection) -> ModelSelection: ...
 
 class ModelSetParams(Record):
     """Parameters of `model_set`.
@@ -3551,7 +3563,7 @@ class OperatorForkParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorForkParams) -> OperatorForkParams: ...
 
-class OperatorForked(Record):
+class OperatorForkResult(Record):
     """The outcome of a fork. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["entry_id"], Literal["cancelled"]]] = ("entry_id", "cancelled")
@@ -3562,9 +3574,9 @@ class OperatorForked(Record):
     @property
     def cancelled(self) -> bool | None:
         """`true` if the fork was prevented; the agent always sends `false`."""
-    def to_dict(self) -> shapes.OperatorForked: ...
+    def to_dict(self) -> shapes.OperatorForkResult: ...
     @classmethod
-    def from_dict(cls, members: shapes.OperatorForked) -> OperatorForked: ...
+    def from_dict(cls, members: shapes.OperatorForkResult) -> OperatorForkResult: ...
 
 class OperatorGoalUpdate(Record):
     """The goal of the agent has changed. Since operator@live."""
@@ -3744,7 +3756,7 @@ class OperatorModelSelect(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorModelSelect) -> OperatorModelSelect: ...
 
-class OperatorModelSet(Record):
+class OperatorModelSelection(Record):
     """The requested model. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["model_id"]]] = ("model_id",)
@@ -3752,9 +3764,9 @@ class OperatorModelSet(Record):
     @property
     def model_id(self) -> str:
         """Id of the model, as in the command."""
-    def to_dict(self) -> shapes.OperatorModelSet: ...
+    def to_dict(self) -> shapes.OperatorModelSelection: ...
     @classmethod
-    def from_dict(cls, members: shapes.OperatorModelSet) -> OperatorModelSet: ...
+    def from_dict(cls, members: shapes.OperatorModelSelection) -> OperatorModelSelection: ...
 
 class OperatorNotice(Record):
     """Shows a notice. No answer is expected. Since operator@live."""
@@ -3837,7 +3849,7 @@ class OperatorQueueUpdate(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorQueueUpdate) -> OperatorQueueUpdate: ...
 
-class OperatorQueuedWords(Record):
+class OperatorQueuedInput(Record):
     """Input of the user for the current turn. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["message"]]] = ("message",)
@@ -3845,9 +3857,9 @@ class OperatorQueuedWords(Record):
     @property
     def message(self) -> str:
         """Text of the input."""
-    def to_dict(self) -> shapes.OperatorQueuedWords: ...
+    def to_dict(self) -> shapes.OperatorQueuedInput: ...
     @classmethod
-    def from_dict(cls, members: shapes.OperatorQueuedWords) -> OperatorQueuedWords: ...
+    def from_dict(cls, members: shapes.OperatorQueuedInput) -> OperatorQueuedInput: ...
 
 class OperatorResourcesDiscover(Record):
     """The agent searches for skills, prompts and other resources. Since operator@live."""
@@ -4143,6 +4155,18 @@ class OperatorSubagentStart(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorSubagentStart) -> OperatorSubagentStart: ...
 
+class OperatorSwitchResult(Record):
+    """The outcome of a change of session. Since operator@live."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["cancelled"]]] = ("cancelled",)
+    def __new__(cls, *, cancelled: bool | None = None) -> Self: ...
+    @property
+    def cancelled(self) -> bool | None:
+        """`true` if the change was prevented; the agent always sends `false`."""
+    def to_dict(self) -> shapes.OperatorSwitchResult: ...
+    @classmethod
+    def from_dict(cls, members: shapes.OperatorSwitchResult) -> OperatorSwitchResult: ...
+
 class OperatorSwitchSessionParams(Record):
     """Parameters of `switch_session`.
 
@@ -4158,18 +4182,6 @@ class OperatorSwitchSessionParams(Record):
     def to_dict(self) -> shapes.OperatorSwitchSessionParams: ...
     @classmethod
     def from_dict(cls, members: shapes.OperatorSwitchSessionParams) -> OperatorSwitchSessionParams: ...
-
-class OperatorSwitched(Record):
-    """The outcome of a change of session. Since operator@live."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["cancelled"]]] = ("cancelled",)
-    def __new__(cls, *, cancelled: bool | None = None) -> Self: ...
-    @property
-    def cancelled(self) -> bool | None:
-        """`true` if the change was prevented; the agent always sends `false`."""
-    def to_dict(self) -> shapes.OperatorSwitched: ...
-    @classmethod
-    def from_dict(cls, members: shapes.OperatorSwitched) -> OperatorSwitched: ...
 
 class OperatorText(Record):
     """A text in a message."""
@@ -4225,7 +4237,7 @@ class OperatorThinkingParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorThinkingParams) -> OperatorThinkingParams: ...
 
-class OperatorThinkingSet(Record):
+class OperatorThinkingSelection(Record):
     """The new thinking level. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["level"]]] = ("level",)
@@ -4233,9 +4245,9 @@ class OperatorThinkingSet(Record):
     @property
     def level(self) -> OperatorThinkingLevel:
         """Thinking level of the model."""
-    def to_dict(self) -> shapes.OperatorThinkingSet: ...
+    def to_dict(self) -> shapes.OperatorThinkingSelection: ...
     @classmethod
-    def from_dict(cls, members: shapes.OperatorThinkingSet) -> OperatorThinkingSet: ...
+    def from_dict(cls, members: shapes.OperatorThinkingSelection) -> OperatorThinkingSelection: ...
 
 class OperatorToolCall(Record):
     """A tool call of the model."""
@@ -4262,7 +4274,7 @@ class OperatorToolCall(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolCall) -> OperatorToolCall: ...
 
-class OperatorToolCalled(Record):
+class OperatorToolCallEvent(Record):
     """A tool is about to run. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["input"]]] = ("tool_call_id", "tool_name", "input")
@@ -4277,9 +4289,9 @@ class OperatorToolCalled(Record):
     @property
     def input(self) -> JsonObject:
         """Arguments of the tool call."""
-    def to_dict(self) -> shapes.OperatorToolCalled: ...
+    def to_dict(self) -> shapes.OperatorToolCallEvent: ...
     @classmethod
-    def from_dict(cls, members: shapes.OperatorToolCalled) -> OperatorToolCalled: ...
+    def from_dict(cls, members: shapes.OperatorToolCallEvent) -> OperatorToolCallEvent: ...
 
 class OperatorToolExecutionEnd(Record):
     """A tool ends."""
@@ -4370,7 +4382,7 @@ class OperatorToolResult(Record):
     @classmethod
     def from_dict(cls, members: shapes.OperatorToolResult) -> OperatorToolResult: ...
 
-class OperatorToolReturned(Record):
+class OperatorToolResultEvent(Record):
     """A tool has returned. Since operator@live."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["tool_call_id"], Literal["tool_name"], Literal["input"], Literal["content"], Literal["is_error"]]] = ("tool_call_id", "tool_name", "input", "content", "is_error")
@@ -4391,9 +4403,9 @@ class OperatorToolReturned(Record):
     @property
     def is_error(self) -> bool:
         """`true` if the tool failed."""
-    def to_dict(self) -> shapes.OperatorToolReturned: ...
+    def to_dict(self) -> shapes.OperatorToolResultEvent: ...
     @classmethod
-    def from_dict(cls, members: shapes.OperatorToolReturned) -> OperatorToolReturned: ...
+    def from_dict(cls, members: shapes.OperatorToolResultEvent) -> OperatorToolResultEvent: ...
 
 class OperatorTurnEnd(Record):
     """A request to the model and its tools have ended."""
@@ -4517,18 +4529,6 @@ class PromptParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.PromptParams) -> PromptParams: ...
 
-class PromptQueued(Record):
-    """The outcome of a prompt: queued or started."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["queued"]]] = ("queued",)
-    def __new__(cls, *, queued: bool) -> Self: ...
-    @property
-    def queued(self) -> bool:
-        """`true` if the agent is busy and queued the prompt."""
-    def to_dict(self) -> shapes.PromptQueued: ...
-    @classmethod
-    def from_dict(cls, members: shapes.PromptQueued) -> PromptQueued: ...
-
 class PromptResult(Record):
     """The outcome of a prompt that a command of an extension may have handled without the model. Since omp@18.2."""
     __slots__ = ()
@@ -4572,6 +4572,18 @@ class QueueUpdate(Record):
     def to_dict(self) -> shapes.QueueUpdate: ...
     @classmethod
     def from_dict(cls, members: shapes.QueueUpdate) -> QueueUpdate: ...
+
+class QueuedPrompt(Record):
+    """The outcome of a prompt: queued or started."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["queued"]]] = ("queued",)
+    def __new__(cls, *, queued: bool) -> Self: ...
+    @property
+    def queued(self) -> bool:
+        """`true` if the agent is busy and queued the prompt."""
+    def to_dict(self) -> shapes.QueuedPrompt: ...
+    @classmethod
+    def from_dict(cls, members: shapes.QueuedPrompt) -> QueuedPrompt: ...
 
 class QueuedTexts(Record):
     """The texts of the messages in the queues."""
@@ -5163,7 +5175,7 @@ class SessionStartParams(Record):
     @classmethod
     def from_dict(cls, members: shapes.SessionStartParams) -> SessionStartParams: ...
 
-class SessionStarted(Record):
+class SessionStartResult(Record):
     """The discovered resources of a new session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["session_id"], Literal["session_dir"], Literal["context_files"], Literal["available_skills"], Literal["mcp_servers"], Literal["node_name"], Literal["auth"]]] = ("session_id", "session_dir", "context_files", "available_skills", "mcp_servers", "node_name", "auth")
@@ -5189,9 +5201,9 @@ class SessionStarted(Record):
     @property
     def auth(self) -> OpalAuth | None:
         """Discovered credentials."""
-    def to_dict(self) -> shapes.SessionStarted: ...
+    def to_dict(self) -> shapes.SessionStartResult: ...
     @classmethod
-    def from_dict(cls, members: shapes.SessionStarted) -> SessionStarted: ...
+    def from_dict(cls, members: shapes.SessionStartResult) -> SessionStartResult: ...
 
 class SessionState(Record):
     """The current state of the agent."""
@@ -5701,15 +5713,15 @@ class SubagentEvent(Record):
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["payload"]]] = ("payload",)
     type: Literal["subagent_event"]
-    def __new__(cls, *, payload: shapes.SubagentHappening | SubagentHappening) -> Self: ...
+    def __new__(cls, *, payload: shapes.SubagentEventPayload | SubagentEventPayload) -> Self: ...
     @property
-    def payload(self) -> SubagentHappening:
+    def payload(self) -> SubagentEventPayload:
         """The event with the id of the subagent."""
     def to_dict(self) -> shapes.SubagentEvent: ...
     @classmethod
     def from_dict(cls, members: shapes.SubagentEvent) -> SubagentEvent: ...
 
-class SubagentHappening(Record):
+class SubagentEventPayload(Record):
     """An event of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["event"]]] = ("id", "event")
@@ -5720,11 +5732,24 @@ class SubagentHappening(Record):
     @property
     def event(self) -> JsonObject:
         """Event of the subagent."""
-    def to_dict(self) -> shapes.SubagentHappening: ...
+    def to_dict(self) -> shapes.SubagentEventPayload: ...
     @classmethod
-    def from_dict(cls, members: shapes.SubagentHappening) -> SubagentHappening: ...
+    def from_dict(cls, members: shapes.SubagentEventPayload) -> SubagentEventPayload: ...
 
-class SubagentLife(Record):
+class SubagentLifecycle(Record):
+    """A subagent started or ended. Since omp@18.2."""
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[Literal["payload"]]] = ("payload",)
+    type: Literal["subagent_lifecycle"]
+    def __new__(cls, *, payload: shapes.SubagentLifecyclePayload | SubagentLifecyclePayload) -> Self: ...
+    @property
+    def payload(self) -> SubagentLifecyclePayload:
+        """The subagent with its status."""
+    def to_dict(self) -> shapes.SubagentLifecycle: ...
+    @classmethod
+    def from_dict(cls, members: shapes.SubagentLifecycle) -> SubagentLifecycle: ...
+
+class SubagentLifecyclePayload(Record):
     """The start or end of a subagent. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["id"], Literal["agent"], Literal["agent_source"], Literal["description"], Literal["status"], Literal["session_file"], Literal["parent_tool_call_id"], Literal["index"], Literal["detached"]]] = ("id", "agent", "agent_source", "description", "status", "session_file", "parent_tool_call_id", "index", "detached")
@@ -5756,22 +5781,9 @@ class SubagentLife(Record):
     @property
     def detached(self) -> bool | None:
         """`true` if the agent continues while the subagent works."""
-    def to_dict(self) -> shapes.SubagentLife: ...
+    def to_dict(self) -> shapes.SubagentLifecyclePayload: ...
     @classmethod
-    def from_dict(cls, members: shapes.SubagentLife) -> SubagentLife: ...
-
-class SubagentLifecycle(Record):
-    """A subagent started or ended. Since omp@18.2."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["payload"]]] = ("payload",)
-    type: Literal["subagent_lifecycle"]
-    def __new__(cls, *, payload: shapes.SubagentLife | SubagentLife) -> Self: ...
-    @property
-    def payload(self) -> SubagentLife:
-        """The subagent with its status."""
-    def to_dict(self) -> shapes.SubagentLifecycle: ...
-    @classmethod
-    def from_dict(cls, members: shapes.SubagentLifecycle) -> SubagentLifecycle: ...
+    def from_dict(cls, members: shapes.SubagentLifecyclePayload) -> SubagentLifecyclePayload: ...
 
 class SubagentMessages(Record):
     """A part of a subagent's session file. Since omp@18.2."""
@@ -5887,7 +5899,7 @@ class SubagentProgress(Record):
     @classmethod
     def from_dict(cls, members: shapes.SubagentProgress) -> SubagentProgress: ...
 
-class SubagentProgressed(Record):
+class SubagentProgressEvent(Record):
     """A subagent made progress. Since omp@18.2."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["payload"]]] = ("payload",)
@@ -5896,9 +5908,9 @@ class SubagentProgressed(Record):
     @property
     def payload(self) -> SubagentReport:
         """The subagent with its progress."""
-    def to_dict(self) -> shapes.SubagentProgressed: ...
+    def to_dict(self) -> shapes.SubagentProgressEvent: ...
     @classmethod
-    def from_dict(cls, members: shapes.SubagentProgressed) -> SubagentProgressed: ...
+    def from_dict(cls, members: shapes.SubagentProgressEvent) -> SubagentProgressEvent: ...
 
 class SubagentReport(Record):
     """A subagent with its progress. Since omp@18.2."""
@@ -6428,7 +6440,7 @@ class ThinkingLevels(Record):
     @classmethod
     def from_dict(cls, members: shapes.ThinkingLevels) -> ThinkingLevels: ...
 
-class ThinkingSet(Record):
+class ThinkingSelection(Record):
     """The current thinking level of a session."""
     __slots__ = ()
     __match_args__: ClassVar[tuple[Literal["thinking_level"]]] = ("thinking_level",)
@@ -6436,9 +6448,9 @@ class ThinkingSet(Record):
     @property
     def thinking_level(self) -> str:
         """Thinking level of the model."""
-    def to_dict(self) -> shapes.ThinkingSet: ...
+    def to_dict(self) -> shapes.ThinkingSelection: ...
     @classmethod
-    def from_dict(cls, members: shapes.ThinkingSet) -> ThinkingSet: ...
+    def from_dict(cls, members: shapes.ThinkingSelection) -> ThinkingSelection: ...
 
 class ThinkingSetParams(Record):
     """Parameters of `thinking_set`.
@@ -7223,18 +7235,6 @@ class VerifyCommand(Record):
     @classmethod
     def from_dict(cls, members: shapes.VerifyCommand) -> VerifyCommand: ...
 
-class WordsTaken(Record):
-    """The agent accepted the user's input."""
-    __slots__ = ()
-    __match_args__: ClassVar[tuple[Literal["disposition"]]] = ("disposition",)
-    def __new__(cls, *, disposition: shapes.Disposition | Disposition) -> Self: ...
-    @property
-    def disposition(self) -> Disposition:
-        """Disposition of the input."""
-    def to_dict(self) -> shapes.WordsTaken: ...
-    @classmethod
-    def from_dict(cls, members: shapes.WordsTaken) -> WordsTaken: ...
-
 class WrittenFile(Record):
     """The location of a written file."""
     __slots__ = ()
@@ -7358,22 +7358,22 @@ VerificationStatus: TypeAlias = Literal["not_requested", "passed", "failed", "sk
 WidgetPlacement: TypeAlias = Literal["aboveEditor", "belowEditor"] | str
 "The position of a widget."
 
-AgentMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | SystemMessage | Unknown
+AgentMessage: TypeAlias = UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CustomMessage | BranchSummaryMessage | CompactionSummaryMessage | SystemMessage | UnknownVariant
 "A message of the conversation; `role` determines the variant."
 
-AssistantBlock: TypeAlias = TextContent | ThinkingContent | ToolCall | Unknown
+AssistantBlock: TypeAlias = TextContent | ThinkingContent | ToolCall | UnknownVariant
 "A block of the model's answer."
 
-AssistantMessageEvent: TypeAlias = StreamStart | TextStart | TextDelta | TextEnd | ThinkingStart | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamDone | StreamError | Unknown
+AssistantMessageEvent: TypeAlias = StreamStart | TextStart | TextDelta | TextEnd | ThinkingStart | ThinkingDelta | ThinkingEnd | ToolCallStart | ToolCallDelta | ToolCallEnd | StreamDone | StreamError | UnknownVariant
 "A change to a streamed message."
 
-InputBlock: TypeAlias = TextContent | ImageContent | Unknown
+InputBlock: TypeAlias = TextContent | ImageContent | UnknownVariant
 "A block of a user's message or of a tool's result."
 
-OperatorContent: TypeAlias = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | OperatorImages | OperatorAudio | Unknown
+OperatorContent: TypeAlias = OperatorText | OperatorThinking | OperatorToolCall | OperatorToolResult | OperatorImages | OperatorAudio | UnknownVariant
 "A part of a message."
 
-SessionEntry: TypeAlias = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | Unknown
+SessionEntry: TypeAlias = MessageEntry | ModelChangeEntry | ThinkingLevelChangeEntry | UsageEntry | CompactionEntry | ContextEditEntry | BranchSummaryEntry | CustomEntry | CustomMessageEntry | LabelEntry | SessionInfoEntry | UnknownVariant
 "An entry of a session; `type` determines the variant."
 
 Chunks: TypeAlias = str | list[str]

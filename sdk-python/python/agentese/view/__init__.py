@@ -20,13 +20,13 @@ from agentese.view.conversation import Json as Json
 from agentese.view.conversation import Message as Message
 from agentese.view.conversation import Notice as Notice
 from agentese.view.conversation import OpenQuestion as OpenQuestion
+from agentese.view.conversation import PendingInput as PendingInput
 from agentese.view.conversation import Run as Run
 from agentese.view.conversation import Shell as Shell
 from agentese.view.conversation import Usage as Usage
-from agentese.view.conversation import Waiting as Waiting
 from agentese.view.folding import fold as fold
 from agentese.view.reading import meaning_of
-from agentese.view.running import closed
+from agentese.view.running import close_conversation
 
 
 class View:
@@ -56,7 +56,7 @@ class View:
         return view
 
     @property
-    def asks(self) -> Sequence[str]:
+    def catch_up_commands(self) -> Sequence[str]:
         """Commands with responses that a late view needs."""
         return tuple(meaning_of(self.conversation.dialect)["asks"])
 
@@ -71,7 +71,7 @@ class View:
 
     def close(self, reason: str) -> Conversation:
         """Ends all current work with the reason of the end of the connection."""
-        self.conversation = closed(self.conversation, reason)
+        self.conversation = close_conversation(self.conversation, reason)
         return self.conversation
 
     def _fold(self, direction: Literal["sent", "received"], frame: str | bytes | dict[str, Json], at: float | None) -> Conversation:

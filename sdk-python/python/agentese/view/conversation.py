@@ -17,7 +17,7 @@ def camel(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class ViewRecord:
     """Part of a conversation. Its JSON form is the same in every language."""
 
     @classmethod
@@ -43,7 +43,7 @@ class Record:
 
 
 @cache
-def _fields(cls: type[Record]) -> dict[str, tuple[str, Any]]:
+def _fields(cls: type[ViewRecord]) -> dict[str, tuple[str, Any]]:
     hints = typing.get_type_hints(cls)
     return {camel(field.name): (field.name, hints[field.name]) for field in dataclasses.fields(cls)}
 
@@ -64,12 +64,12 @@ def _read(hint: Any, value: Json) -> Any:
         return {name: _read(options[1], item) for name, item in value.items()} if isinstance(value, dict) else _UNFIT
     if type(None) in typing.get_args(hint) and len(options) == 1:
         return _read(options[0], value)
-    if isinstance(hint, type) and issubclass(hint, Record):
+    if isinstance(hint, type) and issubclass(hint, ViewRecord):
         return _record(hint, value)
     return value if _fits(hint, value) else _UNFIT
 
 
-def _record(kind: type[Record], value: Json) -> Any:
+def _record(kind: type[ViewRecord], value: Json) -> Any:
     try:
         return kind.of(value) if isinstance(value, dict) else _UNFIT
     except ValueError:
@@ -82,7 +82,7 @@ def _fits(hint: Any, value: Json) -> bool:
     return hint not in (int, float) or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def member(record: Record, name: str, value: Json) -> Json:
+def member(record: ViewRecord, name: str, value: Json) -> Json:
     """Returns the value in the type of the named member; `None` if the type does not fit."""
     kind: type = type(record)
     read = None if value is None else _read(_fields(kind)[name][1], value)
@@ -90,7 +90,7 @@ def member(record: Record, name: str, value: Json) -> Json:
 
 
 def _write(value: Any) -> Json:
-    if isinstance(value, Record):
+    if isinstance(value, ViewRecord):
         return value.to_json()
     if isinstance(value, tuple | list):
         return [_write(item) for item in value]
@@ -100,7 +100,7 @@ def _write(value: Any) -> Json:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage(Record):
+class Usage(ViewRecord):
     """Tokens, and the cost in US dollars."""
 
     input: int | None = None
@@ -114,7 +114,7 @@ class Usage(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Block(Record):
+class Block(ViewRecord):
     """Part of a message. The set of its members depends on `type`."""
 
     type: Literal["text", "thinking", "image", "data", "tool"]
@@ -151,7 +151,7 @@ class Block(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Message(Record):
+class Message(ViewRecord):
     """Message of the conversation."""
 
     key: str = ""
@@ -196,7 +196,7 @@ class Message(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Retry(Record):
+class Retry(ViewRecord):
     """Retry of a model request."""
 
     attempt: int | None = None
@@ -207,14 +207,14 @@ class Retry(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compaction(Record):
+class Compaction(ViewRecord):
     """Compaction in progress."""
 
     reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run(Record):
+class Run(ViewRecord):
     """Activity of the agent."""
 
     state: Literal["idle", "working", "retrying", "compacting", "aborting"] = "idle"
@@ -229,7 +229,7 @@ class Run(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waiting(Record):
+class PendingInput(ViewRecord):
     """User input that has not entered the conversation."""
 
     key: str
@@ -243,7 +243,7 @@ class Waiting(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OpenQuestion(Record):
+class OpenQuestion(ViewRecord):
     """Open question."""
 
     key: str
@@ -264,7 +264,7 @@ class OpenQuestion(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shell(Record):
+class Shell(ViewRecord):
     """Running shell command of the client."""
 
     key: str
@@ -274,7 +274,7 @@ class Shell(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notice(Record):
+class Notice(ViewRecord):
     """Notice for the user."""
 
     key: str
@@ -286,7 +286,7 @@ class Notice(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context(Record):
+class Context(ViewRecord):
     """Fill level of the model's context."""
 
     tokens: int | None = None
@@ -294,7 +294,7 @@ class Context(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft(Record):
+class Draft(ViewRecord):
     """Text for the editor; `count` grows with each."""
 
     text: str
@@ -302,7 +302,7 @@ class Draft(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session(Record):
+class Session(ViewRecord):
     """Session of the conversation."""
 
     id: str | None = None
@@ -312,7 +312,7 @@ class Session(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Model(Record):
+class Model(ViewRecord):
     """Available model."""
 
     id: str
@@ -334,7 +334,7 @@ class Model(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SlashCommand(Record):
+class SlashCommand(ViewRecord):
     """Command that a prompt can invoke with `/name`."""
 
     name: str
@@ -343,7 +343,7 @@ class SlashCommand(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForkPoint(Record):
+class ForkPoint(ViewRecord):
     """User message from which a fork is possible."""
 
     id: str
@@ -351,7 +351,7 @@ class ForkPoint(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Todo(Record):
+class Todo(ViewRecord):
     """Open task of the agent."""
 
     text: str
@@ -359,7 +359,7 @@ class Todo(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent(Record):
+class SentCommand(ViewRecord):
     """Command without a response."""
 
     command: str
@@ -367,11 +367,11 @@ class Sent(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Internal(Record):
+class FoldState(ViewRecord):
     """Private state of the fold."""
 
     next: int = 1
-    sent: dict[str, Sent] = dataclasses.field(default_factory=dict[str, Sent])
+    sent: dict[str, SentCommand] = dataclasses.field(default_factory=dict[str, SentCommand])
     held: tuple[Message, ...] = ()
     """Messages of shell commands that ended during a run; they follow the run."""
     failure: str | None = None
@@ -379,7 +379,7 @@ class Internal(Record):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conversation(Record):
+class Conversation(ViewRecord):
     """Conversation as far as frames have described it. The result of `to_json` can be stored and continued
     later."""
 
@@ -389,7 +389,7 @@ class Conversation(Record):
     complete: bool = True
     """`False` if the agent has messages that no frame contained; the response to the history command contains
     them."""
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[PendingInput, ...] = ()
     """User input outside of the conversation, including the queues."""
     run: Run = Run()
     usage: Usage = Usage()
@@ -417,7 +417,7 @@ class Conversation(Record):
     todos: tuple[Todo, ...] | None = None
     tasks: tuple[dict[str, Json], ...] = ()
     """Subagents, by their members: `id`, `name`, `state` and more."""
-    internal: Internal = Internal()
+    internal: FoldState = FoldState()
 
 
 def next_key(conversation: Conversation) -> tuple[str, Conversation]:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from agentese.view import history, messages, panels, running
-from agentese.view.about import About, id_text
-from agentese.view.conversation import Conversation, Json, Sent
-from agentese.view.reading import Table, at, holds, meaning_of, read_all
+from agentese.view.conversation import Conversation, Json, SentCommand
+from agentese.view.reading import MeaningTable, at, holds, meaning_of, read_all
+from agentese.view.reducer_context import ReducerContext, id_text
 
-Act = Callable[[Conversation, dict[str, Json], About], Conversation]
+Reducer = Callable[[Conversation, dict[str, Json], ReducerContext], Conversation]
 
-ACTS: dict[str, Act] = {
+REDUCERS: dict[str, Reducer] = {
     **{act.__name__: act for act in (running.work, running.outcome, running.abort, running.compacting, running.compacted)},
     **{act.__name__: act for act in (running.retry, running.retried, running.shell)},
     "shellOutput": running.shell_output,
@@ -45,10 +45,10 @@ def fold(
             frame = json.loads(frame)
         except (ValueError, RecursionError):
             return conversation
-    conversation = panels.expired(conversation, at)
+    conversation = panels.remove_expired(conversation, at)
     if not isinstance(frame, dict):
         return conversation
-    folding = _Folding(meaning_of(conversation.dialect), at)
+    folding = _FrameFold(meaning_of(conversation.dialect), at)
     try:
         return folding.sent(conversation, frame) if direction == "sent" else folding.received(conversation, frame)
     except RecursionError:
@@ -56,10 +56,10 @@ def fold(
         return conversation
 
 
-class _Folding:
+class _FrameFold:
     """Fold of one frame."""
 
-    def __init__(self, meaning: Table, at: float | None) -> None:
+    def __init__(self, meaning: MeaningTable, at: float | None) -> None:
         self._meaning = meaning
         self._at = at
         self._is_rpc = meaning["framing"] == "json-rpc"
@@ -68,14 +68,14 @@ class _Folding:
         name, id = frame.get("method" if self._is_rpc else "type"), frame.get("id")
         answer = self._meaning.get("dialogFrames", {}).get("answer")
         if name is None if self._is_rpc else name == answer:
-            return panels.answered(conversation, id)
+            return panels.remove_question(conversation, id)
         if not isinstance(name, str):
             return conversation
         params = _object(frame.get("params")) if self._is_rpc else frame
         if not self._is_ours(conversation, params):
             return conversation
         plain = {key: value for key, value in params.items() if isinstance(value, str | int | float)}
-        sent = {**conversation.internal.sent, _place(frame, name): Sent(command=name, params=plain)}
+        sent = {**conversation.internal.sent, _command_key(frame, name): SentCommand(command=name, params=plain)}
         remembered = replace(conversation, internal=replace(conversation.internal, sent=sent))
         return self._apply(remembered, "sent", name, id, params)
 
@@ -85,7 +85,7 @@ class _Folding:
     def _flat(self, conversation: Conversation, frame: dict[str, Json]) -> Conversation:
         kind = frame.get("type")
         if kind == "response":
-            error = None if frame.get("success") is True else _words(frame.get("error"))
+            error = None if frame.get("success") is True else _error_text(frame.get("error"))
             return self._answer(conversation, frame, frame.get("command"), "data", error)
         if kind == self._meaning.get("dialogFrames", {}).get("request"):
             return self._apply(conversation, "dialogs", frame.get("method"), frame.get("id"), frame)
@@ -95,7 +95,7 @@ class _Folding:
     def _rpc(self, conversation: Conversation, frame: dict[str, Json]) -> Conversation:
         method, id = frame.get("method"), frame.get("id")
         if method is None:
-            error = _words(_object(frame["error"]).get("message")) if "error" in frame else None
+            error = _error_text(_object(frame["error"]).get("message")) if "error" in frame else None
             return self._answer(conversation, frame, None, "result", error)
         params = _object(frame.get("params"))
         if not self._is_ours(conversation, params):
@@ -112,7 +112,7 @@ class _Folding:
         self, conversation: Conversation, frame: dict[str, Json], named: Any, member: str, error: str | None
     ) -> Conversation:
         """Applies the response to a command; `error` is set if the agent rejected it."""
-        key = _place(frame, str(named))
+        key = _command_key(frame, str(named))
         known = conversation.internal.sent.get(key)
         command = named if known is None else known.command
         if known is not None:
@@ -125,8 +125,8 @@ class _Folding:
             value["data"] = frame.get(member)
             return self._apply(conversation, "answers", command, frame.get("id"), value)
         source = command if isinstance(command, str) else None
-        told = panels.notify(conversation, "error", error, source, self._at)
-        return self._apply(told, "refused", command, frame.get("id"), {**value, "error": error})
+        notified = panels.notify(conversation, "error", error, source, self._at)
+        return self._apply(notified, "refused", command, frame.get("id"), {**value, "error": error})
 
     def _is_ours(self, conversation: Conversation, params: dict[str, Json]) -> bool:
         """Returns `True` if the frame belongs to the session of the conversation, in dialects with several
@@ -137,18 +137,18 @@ class _Folding:
     def _apply(self, conversation: Conversation, kind: str, name: Json, id: Json, value: dict[str, Json]) -> Conversation:
         rules = self._meaning[kind].get(name, []) if isinstance(name, str) else []
         for rule in rules:
-            about = About(str(name), id, self._at, tuple(rule["slots"]), self._child)
+            context = ReducerContext(str(name), id, self._at, tuple(rule["slots"]), self._child)
             items = [value] if "over" not in rule else at(value, rule["over"])
             for item in items if isinstance(items, list) else []:
                 if holds(rule.get("when", []), item):
-                    conversation = ACTS[rule["act"]](conversation, read_all(self._meaning, rule["slots"], item), about)
+                    conversation = REDUCERS[rule["act"]](conversation, read_all(self._meaning, rule["slots"], item), context)
         return conversation
 
     def _child(self, conversation: Conversation | None, event: dict[str, Json]) -> Conversation:
         return self.event(conversation or Conversation(dialect=self._meaning["dialect"]), event)
 
 
-def _place(frame: dict[str, Json], command: str) -> str:
+def _command_key(frame: dict[str, Json], command: str) -> str:
     """Returns the key of a command in the table of sent commands."""
     return f"without {command}" if frame.get("id") is None else id_text(frame["id"])
 
@@ -157,5 +157,5 @@ def _object(value: Json) -> dict[str, Json]:
     return value if isinstance(value, dict) else {}
 
 
-def _words(error: Json) -> str:
+def _error_text(error: Json) -> str:
     return error if isinstance(error, str) else "" if error is None else json.dumps(error, ensure_ascii=False, separators=(",", ":"))

@@ -2,21 +2,21 @@
 
 from dataclasses import replace
 
-from agentese.view.about import About
 from agentese.view.conversation import Block, Conversation, Json, Message, Run, Session, Usage, next_key
-from agentese.view.messages import settle, total, with_done
+from agentese.view.messages import copy_result, total, with_tool_state
+from agentese.view.reducer_context import ReducerContext
 
 Slots = dict[str, Json]
 
 
 def _marks(message: Message) -> list[str]:
     """Returns the marks that identify a message: its id or time, and its text."""
-    words = f"{message.role} words {message.command or ''} {message.call_id or ''} {message.text}"
+    with_text = f"{message.role} words {message.command or ''} {message.call_id or ''} {message.text}"
     place = message.time if message.id is None else message.id
-    return [words] if place is None else [f"{message.role} {place} {message.call_id or ''}", words]
+    return [with_text] if place is None else [f"{message.role} {place} {message.call_id or ''}", with_text]
 
 
-def history(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def history(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     """Replaces the messages by those of the agent. Known messages keep their keys."""
     given = slots.get("messages")
     if not isinstance(given, list):
@@ -26,7 +26,7 @@ def history(conversation: Conversation, slots: Slots, _about: About) -> Conversa
         for mark in _marks(earlier):
             known.setdefault(mark, []).append(earlier)
     kept: set[str] = set()
-    told: list[Message] = []
+    reported: list[Message] = []
     after = conversation
     used = Usage()
     for members in given:
@@ -36,15 +36,15 @@ def history(conversation: Conversation, slots: Slots, _about: About) -> Conversa
         used = used if message.usage is None else total(used, message.usage)
         if old is None:
             key, after = next_key(after)
-            told.append(replace(message, key=key))
+            reported.append(replace(message, key=key))
             continue
         kept.add(old.key)
         message = replace(message, key=old.key, blocks=_tools(old, message.blocks))
-        told.append(old if old == message else message)
+        reported.append(old if old == message else message)
     usage = after.usage if (after.usage.total or 0) > (used.total or 0) else used
-    after = replace(after, messages=_merge(conversation.messages, told), usage=usage, complete=True)
-    for message in told:
-        after = settle(after, message) if message.role == "tool" else after
+    after = replace(after, messages=_merge(conversation.messages, reported), usage=usage, complete=True)
+    for message in reported:
+        after = copy_result(after, message) if message.role == "tool" else after
     return after
 
 
@@ -52,17 +52,17 @@ def _tools(old: Message, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Returns the blocks of a message with the known state of its tools."""
     known = {block.call_id: block for block in reversed(old.blocks) if block.type == "tool"}
 
-    def told(block: Block) -> Block:
+    def with_known_state(block: Block) -> Block:
         before = known.get(block.call_id) if block.type == "tool" else None
-        return block if before is None else replace(with_done(block, before), state=before.state)
+        return block if before is None else replace(with_tool_state(block, before), state=before.state)
 
-    return tuple(told(block) for block in blocks)
+    return tuple(with_known_state(block) for block in blocks)
 
 
-def _merge(old: tuple[Message, ...], told: list[Message]) -> tuple[Message, ...]:
+def _merge(old: tuple[Message, ...], reported: list[Message]) -> tuple[Message, ...]:
     """Merges the messages in the order of their arrival. Messages that the agent omits are outside of the
     model's context."""
-    places = {message.key: place for place, message in enumerate(told)}
+    places = {message.key: place for place, message in enumerate(reported)}
     known = {message.key for message in old}
     merged: list[Message] = []
     begun = 0
@@ -72,14 +72,14 @@ def _merge(old: tuple[Message, ...], told: list[Message]) -> tuple[Message, ...]
             stays = message.state == "growing" or message.gone
             merged.append(message if stays else replace(message, gone=True))
             continue
-        merged.extend(new for new in told[begun:place] if new.key not in known)
+        merged.extend(new for new in reported[begun:place] if new.key not in known)
         begun = max(begun, place)
-        merged.append(told[place])
-    merged.extend(new for new in told[begun:] if new.key not in known)
-    if _keys(merged, places) == _keys(told, places):
+        merged.append(reported[place])
+    merged.extend(new for new in reported[begun:] if new.key not in known)
+    if _keys(merged, places) == _keys(reported, places):
         return tuple(merged)
     growing = [message for message in merged if message.state == "growing"]
-    return (*(message for message in merged if message.gone), *told, *growing)
+    return (*(message for message in merged if message.gone), *reported, *growing)
 
 
 def _keys(messages: list[Message], wanted: dict[str, int]) -> list[str]:
@@ -88,7 +88,7 @@ def _keys(messages: list[Message], wanted: dict[str, int]) -> list[str]:
     return [message.key for message in messages if message.role != "summary" and message.key in wanted]
 
 
-def count(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def count(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     """Compares the number of messages. If the agent has another number, some messages were not received."""
     messages = slots.get("messages")
     seen = sum(1 for message in conversation.messages if not message.gone and message.state != "growing")
@@ -97,7 +97,7 @@ def count(conversation: Conversation, slots: Slots, _about: About) -> Conversati
     return replace(conversation, complete=False)
 
 
-def replace_all(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def replace_all(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     """Replaces the conversation. Values of the agent remain, values of the session do not."""
     return replace(
         conversation,

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal
 
-from agentese.view.about import About, id_text
 from agentese.view.conversation import Block, Conversation, Json, Message, Usage, next_key
+from agentese.view.reducer_context import ReducerContext, id_text
 
 Slots = dict[str, Json]
 
@@ -18,10 +18,10 @@ def add(conversation: Conversation, message: Message) -> Conversation:
     key, keyed = next_key(conversation)
     message = replace(message, key=key)
     added = replace(keyed, messages=(*keyed.messages, message))
-    return _arrived(added, message.text) if message.role == "user" else added
+    return _remove_pending(added, message.text) if message.role == "user" else added
 
 
-def _arrived(conversation: Conversation, text: str) -> Conversation:
+def _remove_pending(conversation: Conversation, text: str) -> Conversation:
     """Removes user input from the waiting list after it entered the conversation."""
     waiting = conversation.waiting
     same = [place for place, item in enumerate(waiting) if item.text == text]
@@ -32,16 +32,16 @@ def _arrived(conversation: Conversation, text: str) -> Conversation:
     return replace(conversation, waiting=waiting[: places[0]] + waiting[places[0] + 1 :])
 
 
-def arrive(conversation: Conversation, _slots: Slots, about: About) -> Conversation:
+def arrive(conversation: Conversation, _slots: Slots, context: ReducerContext) -> Conversation:
     """Moves the input of the answered command, or of all prompts, into the conversation."""
     for item in conversation.waiting:
-        if item.mode == "prompt" and (about.id is None or id_text(item.id) == id_text(about.id)):
+        if item.mode == "prompt" and (context.id is None or id_text(item.id) == id_text(context.id)):
             blocks = (Block(type="text", text=item.text),) if item.text else ()
             conversation = add(conversation, Message(role="user", blocks=blocks))
     return conversation
 
 
-def put(conversation: Conversation, place: int, message: Message) -> Conversation:
+def replace_message(conversation: Conversation, place: int, message: Message) -> Conversation:
     """Replaces a message; returns the same conversation if the messages are equal."""
     messages = conversation.messages
     if messages[place] is message or messages[place] == message:
@@ -59,31 +59,32 @@ def _growing(conversation: Conversation, role: str) -> int | None:
     return _last(conversation, lambda message: message.state == "growing" and message.role == role)
 
 
-def with_done(told: Block, known: Block) -> Block:
+def with_tool_state(updated: Block, known: Block) -> Block:
     """Returns an updated call with the state of its tool."""
     names = ("output", "result", "details", "duration_ms", "label", "child")
-    done = {name: getattr(known, name) for name in names if getattr(told, name) is None}
-    return replace(told, **done, state=told.state if known.state == "coming" else known.state)
+    done = {name: getattr(known, name) for name in names if getattr(updated, name) is None}
+    return replace(updated, **done, state=updated.state if known.state == "coming" else known.state)
 
 
-def _carry(old: tuple[Block, ...], blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+def _carry_tool_state(old: tuple[Block, ...], blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Returns updated blocks with the state of their tools. Equal blocks remain the same objects."""
-    told: list[Block] = []
+    updated: list[Block] = []
     for place, block in enumerate(blocks):
         near = old[place : place + 1]
         if block.type == "tool":
             calls = [known for known in (*near, *old) if known.type == "tool" and known.call_id == block.call_id]
-            block = with_done(block, calls[0]) if calls else block
+            block = with_tool_state(block, calls[0]) if calls else block
             near = tuple(calls[:1])
-        told.append(near[0] if near and near[0] == block else block)
-    return tuple(told)
+        updated.append(near[0] if near and near[0] == block else block)
+    return tuple(updated)
 
 
-def _tell(conversation: Conversation, place: int, told: Message, state: Any) -> Conversation:
+def _update_message(conversation: Conversation, place: int, updated: Message, state: Any) -> Conversation:
     """Replaces a message by its updated form."""
     old = conversation.messages[place]
-    blocks = _carry(old.blocks, told.blocks)
-    return put(conversation, place, replace(told, key=old.key, state=state, blocks=blocks, gone=old.gone or told.gone))
+    blocks = _carry_tool_state(old.blocks, updated.blocks)
+    message = replace(updated, key=old.key, state=state, blocks=blocks, gone=old.gone or updated.gone)
+    return replace_message(conversation, place, message)
 
 
 def message_of(slots: Slots) -> Message | None:
@@ -92,19 +93,19 @@ def message_of(slots: Slots) -> Message | None:
     return Message.of(members) if isinstance(members, dict) else None
 
 
-def begin(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def begin(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     message = message_of(slots)
     return conversation if message is None else add(conversation, replace(message, state="growing"))
 
 
-def snapshot(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def snapshot(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     message = message_of(slots)
     if message is None:
         return conversation
     place = _growing(conversation, message.role)
     if place is None:
         return add(conversation, replace(message, state="growing"))
-    return _tell(conversation, place, message, "growing")
+    return _update_message(conversation, place, message, "growing")
 
 
 def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Block], Block]) -> Conversation:
@@ -130,7 +131,7 @@ def _change_block(conversation: Conversation, slots: Slots, change: Callable[[Bl
         fresh = Block(type="tool", call_id="", name="", state="coming") if is_tool else Block(type=kind, text="")
         blocks[index : index + 1] = [fresh]
     blocks[index] = change(blocks[index])
-    return put(conversation, place, replace(message, blocks=tuple(blocks)))
+    return replace_message(conversation, place, replace(message, blocks=tuple(blocks)))
 
 
 def _merged(block: Block, members: Slots) -> Block:
@@ -145,7 +146,7 @@ def _merged(block: Block, members: Slots) -> Block:
 _BLOCK = {"text", "callId", "name", "arguments", "argumentsText", "state", "output", "result", "details", "durationMs", "label"}
 
 
-def piece(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def piece(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     def grow(block: Block) -> Block:
         members = {name: value for name, value in slots.items() if name not in ("index", "type")}
         known = {"text": block.text, "argumentsText": block.arguments_text}
@@ -157,7 +158,7 @@ def piece(conversation: Conversation, slots: Slots, _about: About) -> Conversati
     return _change_block(conversation, slots, grow)
 
 
-def block(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def block(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     def whole(block: Block) -> Block:
         members = {name: value for name, value in slots.items() if name not in ("index", "type")}
         changed = _merged(block, members)
@@ -166,43 +167,43 @@ def block(conversation: Conversation, slots: Slots, _about: About) -> Conversati
     return _change_block(conversation, slots, whole)
 
 
-def message(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def message(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     place = _growing(conversation, "assistant")
     if place is None:
         return conversation
     given = Message.of(slots)
     members = {name: getattr(given, name) for name in slots if name in ("usage", "gone")}
-    return put(conversation, place, replace(conversation.messages[place], **members))
+    return replace_message(conversation, place, replace(conversation.messages[place], **members))
 
 
-def end(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
-    told = message_of(slots)
-    place = _growing(conversation, "assistant" if told is None else told.role)
-    if place is None and told is None:
+def end(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
+    updated = message_of(slots)
+    place = _growing(conversation, "assistant" if updated is None else updated.role)
+    if place is None and updated is None:
         return conversation
     if place is None:
-        ended = add(conversation, told or Message())
+        ended = add(conversation, updated or Message())
         place = len(ended.messages) - 1
-    elif told is None:
-        ended = put(conversation, place, replace(conversation.messages[place], state="done"))
+    elif updated is None:
+        ended = replace_message(conversation, place, replace(conversation.messages[place], state="done"))
     else:
-        ended = _tell(conversation, place, told, told.state)
+        ended = _update_message(conversation, place, updated, updated.state)
     message = ended.messages[place]
     if message.role == "tool":
-        return settle(_follow(ended, place), message)
+        return copy_result(_mark_result_gone(ended, place), message)
     return ended if message.usage is None else replace(ended, usage=total(ended.usage, message.usage))
 
 
-def _follow(conversation: Conversation, place: int) -> Conversation:
+def _mark_result_gone(conversation: Conversation, place: int) -> Conversation:
     """Marks the result of a call that is outside of the context."""
     result = conversation.messages[place]
     call = _last(conversation, lambda message: _call(message, result.call_id) is not None)
     if call is None or not conversation.messages[call].gone:
         return conversation
-    return put(conversation, place, replace(result, gone=True))
+    return replace_message(conversation, place, replace(result, gone=True))
 
 
-def settle(conversation: Conversation, message: Message) -> Conversation:
+def copy_result(conversation: Conversation, message: Message) -> Conversation:
     """Copies the result of a tool message into the block of its call."""
     if message.call_id is None:
         return conversation
@@ -212,7 +213,7 @@ def settle(conversation: Conversation, message: Message) -> Conversation:
         state: Literal["failed", "done"] = "failed" if message.state == "failed" else "done"
         return replace(block, result=message.blocks, details=details, state=state)
 
-    return change_tool(conversation, message.call_id, done, is_made=False)
+    return change_tool(conversation, message.call_id, done, create_missing=False)
 
 
 def total(one: Usage, other: Usage) -> Usage:
@@ -225,7 +226,7 @@ def total(one: Usage, other: Usage) -> Usage:
     return Usage(**{name: added(name) for name in ("input", "output", "cache_read", "cache_write", "total", "cost")})
 
 
-def tool(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def tool(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     call = slots.get("callId")
     if not isinstance(call, str):
         return conversation
@@ -235,7 +236,7 @@ def tool(conversation: Conversation, slots: Slots, _about: About) -> Conversatio
         is_back = block.state not in ("coming", "running") and merged.state in ("coming", "running")
         return replace(merged, state=block.state) if is_back else merged
 
-    return change_tool(conversation, call, changed, is_made=True)
+    return change_tool(conversation, call, changed, create_missing=True)
 
 
 def _call(message: Message, call: str | None) -> int | None:
@@ -244,19 +245,21 @@ def _call(message: Message, call: str | None) -> int | None:
     return next(places, None)
 
 
-def change_tool(conversation: Conversation, call: str, change: Callable[[Block], Block], *, is_made: bool) -> Conversation:
-    """Changes the block of a call. If there is no such block, creates one with `is_made`."""
+def change_tool(
+    conversation: Conversation, call: str, change: Callable[[Block], Block], *, create_missing: bool
+) -> Conversation:
+    """Changes the block of a call. If there is no such block, creates one with `create_missing`."""
     place = _last(conversation, lambda message: _call(message, call) is not None)
     if place is not None:
         message = conversation.messages[place]
         at = _call(message, call) or 0
         blocks = (*message.blocks[:at], change(message.blocks[at]), *message.blocks[at + 1 :])
-        return put(conversation, place, replace(message, blocks=blocks))
-    if not is_made:
+        return replace_message(conversation, place, replace(message, blocks=blocks))
+    if not create_missing:
         return conversation
     made = change(Block(type="tool", call_id=call, name="", state="coming"))
     last = _last(conversation, lambda message: message.role != "tool")
     if last is None or conversation.messages[last].role != "assistant":
         return add(conversation, Message(role="assistant", blocks=(made,)))
     message = conversation.messages[last]
-    return put(conversation, last, replace(message, blocks=(*message.blocks, made)))
+    return replace_message(conversation, last, replace(message, blocks=(*message.blocks, made)))

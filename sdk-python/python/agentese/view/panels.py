@@ -4,11 +4,11 @@ import dataclasses
 from dataclasses import replace
 from typing import Any, Literal
 
-from agentese.view.about import About, id_text
-from agentese.view.conversation import Block, Context, Conversation, Draft, Json, Notice, OpenQuestion, Usage, Waiting
+from agentese.view.conversation import Block, Context, Conversation, Draft, Json, Notice, OpenQuestion, PendingInput, Usage
 from agentese.view.conversation import camel, next_key
 from agentese.view.conversation import member as kind_of
 from agentese.view.messages import change_tool
+from agentese.view.reducer_context import ReducerContext, id_text
 
 Slots = dict[str, Json]
 
@@ -16,17 +16,18 @@ NOTICES = 100
 """Limit of stored notices."""
 
 
-def wait(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+def wait(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
     key, keyed = next_key(conversation)
     text = slots.get("text")
-    item = Waiting.of({"mode": "prompt", **slots, "text": text if isinstance(text, str) else "", "key": key})
-    return replace(keyed, waiting=(*keyed.waiting, replace(item, id=about.id)))
+    item = PendingInput.of({"mode": "prompt", **slots, "text": text if isinstance(text, str) else "", "key": key})
+    return replace(keyed, waiting=(*keyed.waiting, replace(item, id=context.id)))
 
 
-def waited(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+def waited(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
     state: Any = slots.get("state")
     waiting = conversation.waiting
-    places = [place for place, item in enumerate(waiting) if about.id is not None and id_text(item.id) == id_text(about.id)]
+    key = None if context.id is None else id_text(context.id)
+    places = [place for place, item in enumerate(waiting) if key is not None and id_text(item.id) == key]
     if not places:
         return conversation
     [place, *_] = places
@@ -34,9 +35,9 @@ def waited(conversation: Conversation, slots: Slots, about: About) -> Conversati
     return replace(conversation, waiting=(*waiting[:place], *left, *waiting[place + 1 :]))
 
 
-def queue(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def queue(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     left = list(conversation.waiting)
-    queued: list[Waiting] = []
+    queued: list[PendingInput] = []
     modes: list[tuple[Literal["steer", "followUp"], str]] = [("steer", "steering"), ("followUp", "followUp")]
     for mode, name in modes:
         texts = slots.get(name)
@@ -50,7 +51,7 @@ def queue(conversation: Conversation, slots: Slots, _about: About) -> Conversati
                 left.remove(item)
             else:
                 key, conversation = next_key(conversation)
-                item = Waiting(key=key, text=text)
+                item = PendingInput(key=key, text=text)
             queued.append(replace(item, mode=mode, state="queued"))
     others = [item for item in left if item.mode == "prompt" or item.state == "sent"]
     return replace(conversation, waiting=(*others, *queued))
@@ -75,38 +76,38 @@ def _assign(conversation: Conversation, name: str, value: Json) -> Conversation:
     return conversation if made == old else replace(conversation, **{member: made})
 
 
-def set_members(conversation: Conversation, slots: Slots, about: About) -> Conversation:
-    for name in about.names:
+def set_members(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
+    for name in context.names:
         conversation = _assign(conversation, name, slots.get(name))
     return conversation
 
 
-def keep(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def keep(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     for name, value in slots.items():
         conversation = _assign(conversation, name, value)
     return conversation
 
 
-def usage(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def usage(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     members = slots.get("usage")
     return replace(conversation, usage=Usage.of(members)) if isinstance(members, dict) else conversation
 
 
-def ask(conversation: Conversation, slots: Slots, about: About) -> Conversation:
-    if about.id is None:
+def ask(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
+    if context.id is None:
         return conversation
     key, keyed = next_key(conversation)
-    question = OpenQuestion.of({**slots, "key": key, "id": about.id, "method": about.name, "at": about.at})
+    question = OpenQuestion.of({**slots, "key": key, "id": context.id, "method": context.name, "at": context.at})
     return replace(keyed, dialogs=(*keyed.dialogs, question))
 
 
-def answered(conversation: Conversation, id: Json) -> Conversation:
+def remove_question(conversation: Conversation, id: Json) -> Conversation:
     """Removes the question with that id."""
     dialogs = tuple(question for question in conversation.dialogs if id_text(question.id) != id_text(id))
     return conversation if len(dialogs) == len(conversation.dialogs) else replace(conversation, dialogs=dialogs)
 
 
-def expired(conversation: Conversation, now: float | None) -> Conversation:
+def remove_expired(conversation: Conversation, now: float | None) -> Conversation:
     """Removes expired questions, because the agent continued without an answer."""
 
     def is_open(question: OpenQuestion) -> bool:
@@ -117,8 +118,8 @@ def expired(conversation: Conversation, now: float | None) -> Conversation:
     return conversation if len(dialogs) == len(conversation.dialogs) else replace(conversation, dialogs=dialogs)
 
 
-def withdraw(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
-    return answered(conversation, slots.get("id"))
+def withdraw(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
+    return remove_question(conversation, slots.get("id"))
 
 
 def notify(conversation: Conversation, level: Any, text: str, source: str | None, at: float | None) -> Conversation:
@@ -128,16 +129,16 @@ def notify(conversation: Conversation, level: Any, text: str, source: str | None
     return replace(keyed, notices=(*keyed.notices[1 - NOTICES :], notice))
 
 
-def notice(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+def notice(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
     text, source = slots.get("text"), slots.get("source")
     if not isinstance(text, str):
         return conversation
     level = slots.get("level")
     known = level if level in ("warning", "error") else "info"
-    return notify(conversation, known, text, source if isinstance(source, str) else None, about.at)
+    return notify(conversation, known, text, source if isinstance(source, str) else None, context.at)
 
 
-def entry(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def entry(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     key = slots.get("key")
     if not isinstance(key, str):
         return conversation
@@ -159,13 +160,13 @@ def _is_widget(value: Json) -> bool:
     return isinstance(lines, list) and all(isinstance(line, str) for line in lines)
 
 
-def draft(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def draft(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     text = slots.get("text")
     count = 1 if conversation.draft is None else conversation.draft.count + 1
     return replace(conversation, draft=Draft(text=text, count=count)) if isinstance(text, str) else conversation
 
 
-def task(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def task(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     if not isinstance(slots.get("id"), str):
         return conversation
     tasks = conversation.tasks
@@ -176,12 +177,12 @@ def task(conversation: Conversation, slots: Slots, _about: About) -> Conversatio
     return replace(conversation, tasks=(*tasks[:place], {**tasks[place], **slots}, *tasks[place + 1 :]))
 
 
-def child(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+def child(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
     call, event = slots.get("callId"), slots.get("event")
     if not isinstance(call, str) or not isinstance(event, dict):
         return conversation
 
     def folded(block: Block) -> Block:
-        return replace(block, child=about.child(block.child, event))
+        return replace(block, child=context.child(block.child, event))
 
-    return change_tool(conversation, call, folded, is_made=True)
+    return change_tool(conversation, call, folded, create_missing=True)

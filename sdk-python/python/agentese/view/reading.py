@@ -6,7 +6,7 @@ from importlib.resources import files
 from typing import Any
 
 Json = Any
-Table = dict[str, Any]
+MeaningTable = dict[str, Any]
 
 STRING = "(string)"
 """Tag of the case for strings."""
@@ -15,7 +15,7 @@ OTHER = "(other)"
 
 
 @cache
-def meaning_of(dialect: str) -> Table:
+def meaning_of(dialect: str) -> MeaningTable:
     """Returns the table of a dialect. Raises `ValueError` if the dialect is unknown."""
     folder = files("agentese.generated") / "meaning"
     file = folder / f"{dialect}.json"
@@ -35,7 +35,7 @@ def at(value: Json, path: str) -> Json:
     return value
 
 
-def word(value: Json) -> str | None:
+def scalar_text(value: Json) -> str | None:
     """Returns a value in the form that tables use."""
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -51,22 +51,22 @@ def _holds(test: dict[str, Any], value: Json) -> bool:
     [(kind, operand)] = test.items()
     match kind:
         case "is":
-            return word(at(value, operand[0])) == operand[1]
+            return scalar_text(at(value, operand[0])) == operand[1]
         case "not":
-            return word(at(value, operand[0])) != operand[1]
+            return scalar_text(at(value, operand[0])) != operand[1]
         case "has":
             return at(value, operand) is not None
         case _:
             return at(value, operand) is None
 
 
-def read_all(meaning: Table, sources: dict[str, Any], value: Json) -> dict[str, Json]:
+def read_all(meaning: MeaningTable, sources: dict[str, Any], value: Json) -> dict[str, Json]:
     """Returns the values of all sources with a value."""
     found = ((name, read(meaning, source, value)) for name, source in sources.items())
     return {name: item for name, item in found if item is not None}
 
 
-def read(meaning: Table, source: Any, value: Json) -> Json:
+def read(meaning: MeaningTable, source: Any, value: Json) -> Json:
     """Returns the value of a source."""
     match source:
         case str(path):
@@ -78,12 +78,12 @@ def read(meaning: Table, source: Any, value: Json) -> Json:
         case {"each": reader, "of": path}:
             return _each(meaning, reader, at(value, path))
         case {"map": path, "to": values}:
-            return values.get(word(at(value, path)))
+            return values.get(scalar_text(at(value, path)))
         case {"times": factor, "of": path}:
             number = at(value, path)
             return number * factor if isinstance(number, int | float) else None
         case {"text": path}:
-            return word(at(value, path))
+            return scalar_text(at(value, path))
         case {"count": path}:
             items = at(value, path)
             return len(items) if isinstance(items, list) else None
@@ -96,19 +96,19 @@ def read(meaning: Table, source: Any, value: Json) -> Json:
             return None
 
 
-def _each(meaning: Table, reader: str, value: Json) -> Json:
+def _each(meaning: MeaningTable, reader: str, value: Json) -> Json:
     if value is None:
         return None
     items = value if isinstance(value, list) else [] if value == "" else [value]
     return [made for item in items if (made := _neutral(meaning, reader, item)) is not None]
 
 
-def _neutral(meaning: Table, name: str, value: Json) -> Json:
+def _neutral(meaning: MeaningTable, name: str, value: Json) -> Json:
     reader = meaning["readers"].get(name)
     if value is None or reader is None:
         return None
     tag = reader["tag"]
-    kind = STRING if isinstance(value, str) else OTHER if tag == "" else word(at(value, tag))
+    kind = STRING if isinstance(value, str) else OTHER if tag == "" else scalar_text(at(value, tag))
     for wanted in (kind, OTHER):
         for case in reader["cases"]:
             if case["tag"] == wanted and holds(case.get("when", []), value):

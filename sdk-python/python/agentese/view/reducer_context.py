@@ -8,7 +8,7 @@ from agentese.view.conversation import Conversation, Json
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class ReducerContext:
     """Frame of an act."""
 
     name: str

@@ -3,10 +3,10 @@
 from dataclasses import replace
 from typing import Any, Literal
 
-from agentese.view.about import About
 from agentese.view.conversation import Block, Compaction, Conversation, Json, Message, Retry, Shell, next_key
-from agentese.view.messages import add, message_of, put
+from agentese.view.messages import add, message_of, replace_message
 from agentese.view.panels import notify
+from agentese.view.reducer_context import ReducerContext
 
 Slots = dict[str, Json]
 
@@ -25,7 +25,7 @@ def _with_run(conversation: Conversation, **members: Any) -> Conversation:
     return conversation if run == conversation.run else replace(conversation, run=run)
 
 
-def work(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def work(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     on, error, refusal = slots.get("on"), slots.get("error"), slots.get("refusal")
     run = conversation.run
     if not isinstance(on, bool):
@@ -36,17 +36,17 @@ def work(conversation: Conversation, slots: Slots, _about: About) -> Conversatio
         error = None if run.aborting else conversation.internal.failure
     if error is None and run.working and not run.aborting and isinstance(refusal, str):
         error = refusal
-    return _over(_with_failure(conversation, None), error, is_dropped=slots.get("dropped") is True)
+    return _end_run(_with_failure(conversation, None), error, is_dropped=slots.get("dropped") is True)
 
 
-def _over(conversation: Conversation, error: str | None, *, is_dropped: bool) -> Conversation:
+def _end_run(conversation: Conversation, error: str | None, *, is_dropped: bool) -> Conversation:
     run = conversation.run
     is_growing = any(message.state == "growing" for message in conversation.messages)
     if not run.working and not is_growing and error is None:
         return conversation
     failed = error is not None
     state: Literal["aborted", "failed", "done"] = "aborted" if run.aborting else "failed" if failed else "done"
-    over = _settled(conversation, state, is_dropped=is_dropped)
+    over = _end_messages(conversation, state, is_dropped=is_dropped)
     return _with_run(over, working=False, aborting=False, activity=None, error=error if failed else run.error)
 
 
@@ -57,7 +57,7 @@ def _with_failure(conversation: Conversation, failure: str | None) -> Conversati
     return replace(conversation, internal=replace(conversation.internal, failure=failure))
 
 
-def outcome(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def outcome(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     """Updates the outcome of the run. The reason of a failure is displayed after the end of the run."""
     told, message = slots.get("told"), slots.get("message")
     if told == "retried":
@@ -68,25 +68,27 @@ def outcome(conversation: Conversation, slots: Slots, _about: About) -> Conversa
     return _with_failure(conversation, message if isinstance(message, str) else before)
 
 
-def closed(conversation: Conversation, reason: str) -> Conversation:
+def close_conversation(conversation: Conversation, reason: str) -> Conversation:
     """Ends all work and removes all questions after the end of the connection."""
     is_idle = conversation.run.state == "idle"
     left = _with_run(_with_failure(conversation, None), retry=None, compaction=None)
-    calm = _with_run(_over(left, None if is_idle else reason, is_dropped=False))
+    calm = _with_run(_end_run(left, None if is_idle else reason, is_dropped=False))
     return replace(calm, dialogs=(), shells=()) if calm.dialogs or calm.shells else calm
 
 
-def _settled(conversation: Conversation, state: Literal["aborted", "failed", "done"], *, is_dropped: bool) -> Conversation:
+def _end_messages(
+    conversation: Conversation, state: Literal["aborted", "failed", "done"], *, is_dropped: bool
+) -> Conversation:
     """Ends the messages of a run."""
     for place in range(len(conversation.messages) - 1, -1, -1):
         message = conversation.messages[place]
         is_growing = message.state == "growing"
         if message.role == "user" and not is_growing:
             break
-        message = replace(message, blocks=tuple(_stopped(block) for block in message.blocks))
+        message = replace(message, blocks=tuple(_end_tool(block) for block in message.blocks))
         if is_growing:
             message = replace(message, state=state, gone=True if is_dropped else message.gone)
-        conversation = put(conversation, place, message)
+        conversation = replace_message(conversation, place, message)
     waiting = tuple(item for item in conversation.waiting if item.mode != "prompt" or item.state == "sent")
     held = conversation.internal.held
     ended = replace(conversation, waiting=waiting, internal=replace(conversation.internal, held=()))
@@ -95,70 +97,70 @@ def _settled(conversation: Conversation, state: Literal["aborted", "failed", "do
     return ended
 
 
-def _stopped(block: Block) -> Block:
+def _end_tool(block: Block) -> Block:
     """Ends a tool without a result."""
     if block.state == "coming":
         return replace(block, state="skipped")
     return replace(block, state="failed") if block.state == "running" else block
 
 
-def abort(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def abort(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     if slots.get("over") is True:
         return _with_run(conversation, aborting=False)
     return conversation if conversation.run.state == "idle" else _with_run(conversation, aborting=True)
 
 
-def compacting(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def compacting(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     return _with_run(conversation, compaction=Compaction(reason=slots.get("reason")))
 
 
-def compacted(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+def compacted(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
     run = conversation.run
     # Some agents report the compaction in events, and respond to the command as well.
     if run.compaction is None:
         return conversation
-    told = _with_run(conversation, compaction=None, aborting=run.aborting and run.working)
+    notified = _with_run(conversation, compaction=None, aborting=run.aborting and run.working)
     error = slots.get("error")
     if isinstance(error, str):
-        told = notify(told, "error", error, about.name, about.at)
+        notified = notify(notified, "error", error, context.name, context.at)
     summary = message_of(slots)
     if summary is None:
-        return replace(told, complete=False) if slots.get("unknown") is True else told
+        return replace(notified, complete=False) if slots.get("unknown") is True else notified
 
     def is_old(message: Message) -> bool:
         return message.role == "summary" and message.kind == summary.kind and not message.gone
 
-    messages = tuple(replace(known, gone=True) if is_old(known) else known for known in told.messages)
+    messages = tuple(replace(known, gone=True) if is_old(known) else known for known in notified.messages)
     # No frame shows which earlier messages remain in the context.
-    return add(replace(told, complete=False, messages=messages), summary)
+    return add(replace(notified, complete=False, messages=messages), summary)
 
 
-def retry(conversation: Conversation, slots: Slots, about: About) -> Conversation:
-    told = Retry.of({name: value for name, value in slots.items() if name != "reason"})
+def retry(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
+    parsed = Retry.of({name: value for name, value in slots.items() if name != "reason"})
     # The reason of the failure is in `retry`, so `error` is removed.
     error = conversation.run.error if slots.get("reason") == "summary" else None
-    retrying = _with_run(conversation, retry=replace(told, at=about.at), error=error)
+    retrying = _with_run(conversation, retry=replace(parsed, at=context.at), error=error)
     # The agent removes the failed answer from the context before the retry.
     last = retrying.messages[-1] if retrying.messages else None
     if slots.get("reason") == "summary" or last is None or (last.role, last.state) != ("assistant", "failed"):
         return retrying
-    return put(retrying, len(retrying.messages) - 1, replace(last, gone=True))
+    return replace_message(retrying, len(retrying.messages) - 1, replace(last, gone=True))
 
 
-def retried(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def retried(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     run = conversation.run
     error = slots.get("error")
     failed = error if isinstance(error, str) else run.error
     return _with_run(conversation, retry=None, error=failed, aborting=run.aborting and run.working)
 
 
-def shell(conversation: Conversation, slots: Slots, about: About) -> Conversation:
+def shell(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
     key, keyed = next_key(conversation)
-    known = Shell(key=key, command=str(slots.get("command", "")), id=about.id)
+    known = Shell(key=key, command=str(slots.get("command", "")), id=context.id)
     return replace(keyed, shells=(*keyed.shells, known))
 
 
-def shell_output(conversation: Conversation, slots: Slots, _about: About) -> Conversation:
+def shell_output(conversation: Conversation, slots: Slots, _context: ReducerContext) -> Conversation:
     id, text = slots.get("id"), slots.get("text")
     shells = conversation.shells
     places = [place for place, known in enumerate(shells) if id is None or known.id == id]
@@ -169,8 +171,8 @@ def shell_output(conversation: Conversation, slots: Slots, _about: About) -> Con
     return replace(conversation, shells=(*shells[:place], grown, *shells[place + 1 :]))
 
 
-def shell_done(conversation: Conversation, slots: Slots, about: About) -> Conversation:
-    left = tuple(known for known in conversation.shells if known.id != about.id)
+def shell_done(conversation: Conversation, slots: Slots, context: ReducerContext) -> Conversation:
+    left = tuple(known for known in conversation.shells if known.id != context.id)
     over = replace(conversation, shells=left)
     message = message_of(slots)
     if message is None:

@@ -91,7 +91,7 @@ export const serving: ServeSpec<Types> = {
 
 /**
  * The base class of agents of the pisces dialect, with a method for every command. A command whose method is not
- * overridden is answered with a failure. To reject a command, throw a `Refusal`.
+ * overridden is answered with a failure. To reject a command, throw a `CommandError`.
  */
 export class Service extends AnyService<Types> {
   override readonly serving = serving;

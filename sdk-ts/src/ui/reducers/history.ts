@@ -4,19 +4,19 @@ import type { Conversation, Message, Usage } from "../conversation.js";
 import { IDLE } from "../conversation.js";
 import { isObject } from "../read.js";
 import { share, without } from "../share.js";
-import { type Act, nextKey } from "./act.js";
-import { type Parts, changeTool, sum, textOf } from "./messages.js";
+import { type PartialMessage, changeTool, sum, textOf } from "./messages.js";
+import { type Reducer, nextKey } from "./reducer.js";
 
 /** Returns the marks that identify a message: its id or time, and its text. */
-function marks(message: Parts | Message): readonly string[] {
+function marks(message: PartialMessage | Message): readonly string[] {
   const { role, id, time, callId, command } = message;
-  const words = `${role} words ${command ?? ""} ${callId ?? ""} ${textOf({ blocks: message.blocks ?? [] })}`;
+  const withText = `${role} words ${command ?? ""} ${callId ?? ""} ${textOf({ blocks: message.blocks ?? [] })}`;
   const place = id ?? time;
-  return place === undefined ? [words] : [`${role} ${place} ${callId ?? ""}`, words];
+  return place === undefined ? [withText] : [`${role} ${place} ${callId ?? ""}`, withText];
 }
 
 /** Replaces the messages by those of the agent. Known messages keep their keys. */
-export const history: Act = (conversation, { messages }) => {
+export const history: Reducer = (conversation, { messages }) => {
   if (!Array.isArray(messages)) return conversation;
   const known = new Map<string, Message[]>();
   for (const message of conversation.messages) {
@@ -24,10 +24,10 @@ export const history: Act = (conversation, { messages }) => {
   }
   const kept = new Set<Message>();
   let next = conversation;
-  const told: Message[] = [];
+  const reported: Message[] = [];
   for (const item of messages) {
     if (!isObject(item)) continue;
-    const parts = item as unknown as Parts;
+    const parts = item as unknown as PartialMessage;
     const old = marks(parts)
       .flatMap((mark) => known.get(mark) ?? [])
       .find((message) => !kept.has(message) && message.state !== "growing");
@@ -35,30 +35,30 @@ export const history: Act = (conversation, { messages }) => {
     if (key === undefined) [key, next] = nextKey(next);
     if (old !== undefined) kept.add(old);
     const message: Message = { state: "done", blocks: [], ...parts, key };
-    told.push(old === undefined ? message : share(old, { ...message, blocks: tools(old, message) }));
+    reported.push(old === undefined ? message : share(old, { ...message, blocks: tools(old, message) }));
   }
-  const used = told.reduce<Usage>((all, { usage }) => (usage === undefined ? all : sum(all, usage)), {});
+  const used = reported.reduce<Usage>((all, { usage }) => (usage === undefined ? all : sum(all, usage)), {});
   next = {
     ...next,
-    messages: share(conversation.messages, merged(conversation.messages, told)),
+    messages: share(conversation.messages, mergeMessages(conversation.messages, reported)),
     usage: (next.usage.total ?? 0) > (used.total ?? 0) ? next.usage : share(next.usage, used),
     complete: true,
   };
-  return told.reduce(settled, next);
+  return reported.reduce(copyToolResult, next);
 };
 
 /**
  * Merges the messages in the order of their arrival. Messages that the agent omits are outside of the model's
  * context.
  */
-function merged(old: readonly Message[], told: readonly Message[]): Message[] {
-  const places = new Map(told.map(({ key }, place) => [key, place]));
+function mergeMessages(old: readonly Message[], reported: readonly Message[]): Message[] {
+  const places = new Map(reported.map(({ key }, place) => [key, place]));
   const known = new Set(old.map(({ key }) => key));
   const all: Message[] = [];
   let next = 0;
   const takeNew = (until: number) => {
     for (; next < until; next++) {
-      const message = told[next] as Message;
+      const message = reported[next] as Message;
       if (!known.has(message.key)) all.push(message);
     }
   };
@@ -69,25 +69,25 @@ function merged(old: readonly Message[], told: readonly Message[]): Message[] {
       continue;
     }
     takeNew(place);
-    all.push(told[place] as Message);
+    all.push(reported[place] as Message);
   }
-  takeNew(told.length);
-  return isOrdered(all, told) ? all : [...all.filter(({ gone }) => gone === true), ...told, ...all.filter(({ state }) => state === "growing")];
+  takeNew(reported.length);
+  return isOrdered(all, reported) ? all : [...all.filter(({ gone }) => gone === true), ...reported, ...all.filter(({ state }) => state === "growing")];
 }
 
 /**
  * Returns `true` if the messages are in the agent's order. Summaries, which the agent puts first, keep their
  * place.
  */
-function isOrdered(all: readonly Message[], told: readonly Message[]): boolean {
+function isOrdered(all: readonly Message[], reported: readonly Message[]): boolean {
   const keys = (list: readonly Message[]) => list.filter(({ role }) => role !== "summary").map(({ key }) => key);
-  const wanted = keys(told);
+  const wanted = keys(reported);
   const known = new Set(wanted);
   return keys(all).filter((key) => known.has(key)).every((key, place) => key === wanted[place]);
 }
 
 /** Compares the number of messages. If the agent has another number, some messages were not received. */
-export const count: Act = (conversation, { messages }) => {
+export const count: Reducer = (conversation, { messages }) => {
   const { complete, run } = conversation;
   const seen = conversation.messages.filter(({ gone, state }) => gone !== true && state !== "growing").length;
   const isComplete = complete && (run.working || typeof messages !== "number" || messages === seen);
@@ -104,14 +104,14 @@ function tools(old: Message, message: Message): Message["blocks"] {
 }
 
 /** Adds the result of a tool message to its call. */
-function settled(conversation: Conversation, { role, callId, blocks, details, state }: Message): Conversation {
+function copyToolResult(conversation: Conversation, { role, callId, blocks, details, state }: Message): Conversation {
   if (role !== "tool" || callId === undefined) return conversation;
   const facts = details === undefined ? {} : { details };
   return changeTool(conversation, callId, { result: blocks, state: state === "failed" ? "failed" : "done", ...facts }, false);
 }
 
 /** Replaces the conversation. Values of the agent remain, values of the session do not. */
-export const replace: Act = (conversation, { empty }) => {
+export const replace: Reducer = (conversation, { empty }) => {
   const { waiting, internal, session } = conversation;
   const { directory } = session;
   const gone = ["context", "forkPoints", "todos"].reduce<Conversation>(without, conversation);

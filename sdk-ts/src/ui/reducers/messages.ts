@@ -1,20 +1,20 @@
 /** Acts on messages and their blocks. */
 
 import type { JsonObject } from "../../generated/types.js";
-import type { Block, Conversation, Message, ToolBlock, Usage, Waiting } from "../conversation.js";
+import type { Block, Conversation, Message, PendingInput, ToolBlock, Usage } from "../conversation.js";
 import { isObject } from "../read.js";
 import { replaced, share, without } from "../share.js";
-import { type Act, idText, nextKey } from "./act.js";
+import { type Reducer, idText, nextKey } from "./reducer.js";
 
 /** Message in the form that a reader returns. */
-export type Parts = Partial<Message> & Pick<Message, "role">;
+export type PartialMessage = Partial<Message> & Pick<Message, "role">;
 
 /** Appends a message. */
-export function add(conversation: Conversation, parts: Parts): Conversation {
+export function add(conversation: Conversation, parts: PartialMessage): Conversation {
   const [key, keyed] = nextKey(conversation);
   const message: Message = { state: "done", blocks: [], ...parts, key };
   const added = { ...keyed, messages: [...keyed.messages, message] };
-  return message.role === "user" ? arrived(added, textOf(message)) : added;
+  return message.role === "user" ? removePending(added, textOf(message)) : added;
 }
 
 /** Returns the text of a message. */
@@ -23,7 +23,7 @@ export function textOf({ blocks }: Pick<Message, "blocks">): string {
 }
 
 /** Removes user input from the waiting list after it entered the conversation. */
-function arrived(conversation: Conversation, text: string): Conversation {
+function removePending(conversation: Conversation, text: string): Conversation {
   const { waiting } = conversation;
   const same = waiting.findIndex((item) => item.text === text);
   // The agent expands a template or a skill, so its text differs from the prompt.
@@ -32,25 +32,25 @@ function arrived(conversation: Conversation, text: string): Conversation {
 }
 
 /** Moves the input of the answered command, or of all prompts, into the conversation. */
-export const arrive: Act = (conversation, _slots, { id }) => {
-  const isMeant = ({ mode, id: known }: Waiting) => mode === "prompt" && (id === undefined || idText(known) === idText(id));
-  const words = conversation.waiting.filter(isMeant).map(({ text }) => text);
-  return words.reduce((next, text) => add(next, { role: "user", blocks: text === "" ? [] : [{ type: "text", text }] }), conversation);
+export const arrive: Reducer = (conversation, _slots, { id }) => {
+  const isMeant = ({ mode, id: known }: PendingInput) => mode === "prompt" && (id === undefined || idText(known) === idText(id));
+  const texts = conversation.waiting.filter(isMeant).map(({ text }) => text);
+  return texts.reduce((next, text) => add(next, { role: "user", blocks: text === "" ? [] : [{ type: "text", text }] }), conversation);
 };
 
 /** Replaces a message. */
-function put(conversation: Conversation, place: number, message: Message): Conversation {
+function replaceMessage(conversation: Conversation, place: number, message: Message): Conversation {
   const messages = replaced(conversation.messages, place, message);
   return messages === conversation.messages ? conversation : { ...conversation, messages };
 }
 
 /** Returns the index of the last growing message of a role; -1 if there is no such message. */
-function growing({ messages }: Conversation, role: Message["role"]): number {
+function growingIndex({ messages }: Conversation, role: Message["role"]): number {
   return messages.findLastIndex((message) => message.state === "growing" && message.role === role);
 }
 
 /** Returns updated blocks with the state of their tools. */
-function carry(old: readonly Block[], blocks: readonly Block[]): readonly Block[] {
+function carryToolState(old: readonly Block[], blocks: readonly Block[]): readonly Block[] {
   return blocks.map((block, place) => {
     if (block.type !== "tool") return share(old[place], block);
     const isSame = (other: Block | undefined) => other?.type === "tool" && other.callId === block.callId;
@@ -63,38 +63,38 @@ function carry(old: readonly Block[], blocks: readonly Block[]): readonly Block[
 }
 
 /** Returns an updated message. */
-function told(old: Message, parts: Parts, state: Message["state"]): Message {
-  const blocks = carry(old.blocks, parts.blocks ?? []);
+function updateMessage(old: Message, parts: PartialMessage, state: Message["state"]): Message {
+  const blocks = carryToolState(old.blocks, parts.blocks ?? []);
   return share(old, { ...parts, blocks, key: old.key, state, ...(old.gone === true ? { gone: true } : {}) });
 }
 
-function messageOf(slots: JsonObject): Parts | undefined {
+function messageOf(slots: JsonObject): PartialMessage | undefined {
   const { message } = slots;
-  return isObject(message) ? (message as unknown as Parts) : undefined;
+  return isObject(message) ? (message as unknown as PartialMessage) : undefined;
 }
 
-export const beginMessage: Act = (conversation, slots) => {
+export const beginMessage: Reducer = (conversation, slots) => {
   const parts = messageOf(slots);
   return parts === undefined ? conversation : add(conversation, { ...parts, state: "growing" });
 };
 
-export const snapshot: Act = (conversation, slots) => {
+export const snapshot: Reducer = (conversation, slots) => {
   const parts = messageOf(slots);
   if (parts === undefined) return conversation;
-  const place = growing(conversation, parts.role);
+  const place = growingIndex(conversation, parts.role);
   const old = conversation.messages[place];
   if (old === undefined) return add(conversation, { ...parts, state: "growing" });
-  return put(conversation, place, told(old, parts, "growing"));
+  return replaceMessage(conversation, place, updateMessage(old, parts, "growing"));
 };
 
 /** Changes the growing message of the model, and creates one if needed. */
 function grow(conversation: Conversation, change: (message: Message) => Message): Conversation {
-  const place = growing(conversation, "assistant");
+  const place = growingIndex(conversation, "assistant");
   const old = conversation.messages[place];
-  if (old !== undefined) return put(conversation, place, change(old));
+  if (old !== undefined) return replaceMessage(conversation, place, change(old));
   const added = add(conversation, { role: "assistant", state: "growing" });
   const last = added.messages.length - 1;
-  return put(added, last, change(added.messages[last] as Message));
+  return replaceMessage(added, last, change(added.messages[last] as Message));
 }
 
 /**
@@ -118,7 +118,7 @@ function changeBlock(message: Message, slots: JsonObject, change: (block: JsonOb
 /** Slots whose pieces are appended. */
 const GROWING = ["text", "argumentsText"];
 
-export const piece: Act = (conversation, slots) =>
+export const piece: Reducer = (conversation, slots) =>
   grow(conversation, (message) =>
     changeBlock(message, slots, (block) => {
       const { index: _, ...members } = slots;
@@ -130,7 +130,7 @@ export const piece: Act = (conversation, slots) =>
     }),
   );
 
-export const block: Act = (conversation, slots) =>
+export const block: Reducer = (conversation, slots) =>
   grow(conversation, (message) =>
     changeBlock(message, slots, (block) => {
       const { index: _, ...members } = slots;
@@ -139,35 +139,35 @@ export const block: Act = (conversation, slots) =>
     }),
   );
 
-export const changeMessage: Act = (conversation, slots) => {
-  const place = growing(conversation, "assistant");
+export const changeMessage: Reducer = (conversation, slots) => {
+  const place = growingIndex(conversation, "assistant");
   const old = conversation.messages[place];
-  return old === undefined ? conversation : put(conversation, place, share(old, { ...old, ...(slots as Partial<Message>) }));
+  return old === undefined ? conversation : replaceMessage(conversation, place, share(old, { ...old, ...(slots as Partial<Message>) }));
 };
 
-export const end: Act = (conversation, slots) => {
+export const end: Reducer = (conversation, slots) => {
   const parts = messageOf(slots);
-  const place = growing(conversation, parts?.role ?? "assistant");
+  const place = growingIndex(conversation, parts?.role ?? "assistant");
   const old = conversation.messages[place];
   if (old === undefined && parts === undefined) return conversation;
   let ended: Conversation;
-  if (old === undefined) ended = add(conversation, parts as Parts);
-  else ended = put(conversation, place, parts === undefined ? { ...old, state: "done" } : told(old, parts, parts.state ?? "done"));
+  if (old === undefined) ended = add(conversation, parts as PartialMessage);
+  else ended = replaceMessage(conversation, place, parts === undefined ? { ...old, state: "done" } : updateMessage(old, parts, parts.state ?? "done"));
   const message = (old === undefined ? ended.messages.at(-1) : ended.messages[place]) as Message;
-  if (message.role === "tool") return settle(follow(ended, message), message);
+  if (message.role === "tool") return copyResult(markResultGone(ended, message), message);
   return message.usage === undefined ? ended : { ...ended, usage: sum(ended.usage, message.usage) };
 };
 
 /** Marks the result of a call that is outside of the context. */
-function follow(conversation: Conversation, result: Message): Conversation {
+function markResultGone(conversation: Conversation, result: Message): Conversation {
   const isCall = (block: Block) => block.type === "tool" && block.callId === result.callId;
   const call = conversation.messages.findLast(({ blocks }) => blocks.some(isCall));
   if (call?.gone !== true) return conversation;
-  return put(conversation, conversation.messages.lastIndexOf(result), { ...result, gone: true });
+  return replaceMessage(conversation, conversation.messages.lastIndexOf(result), { ...result, gone: true });
 }
 
 /** Copies the result of a tool message into the block of its call. */
-function settle(conversation: Conversation, { callId, blocks, details, state }: Message): Conversation {
+function copyResult(conversation: Conversation, { callId, blocks, details, state }: Message): Conversation {
   const isFailed = state === "failed";
   const done = { result: blocks, state: isFailed ? "failed" : "done", ...(details === undefined ? {} : { details }) };
   return callId === undefined ? conversation : changeTool(conversation, callId, done as Partial<ToolBlock>, false);
@@ -183,30 +183,30 @@ export function sum(one: Usage, other: Usage): Usage {
   return total;
 }
 
-export const tool: Act = (conversation, slots) => {
+export const tool: Reducer = (conversation, slots) => {
   const { callId } = slots;
   return typeof callId === "string" ? changeTool(conversation, callId, slots as Partial<ToolBlock>, true) : conversation;
 };
 
 /** Returns `true` if a tool has ended. */
-const isOver = (state: ToolBlock["state"]) => state !== "coming" && state !== "running";
+const isEnded = (state: ToolBlock["state"]) => state !== "coming" && state !== "running";
 
-/** Changes the block of a call. If there is no such block, creates one with `isMade`. */
-export function changeTool(conversation: Conversation, callId: string, members: Partial<ToolBlock>, isMade: boolean): Conversation {
+/** Changes the block of a call. If there is no such block, creates one with `createIfMissing`. */
+export function changeTool(conversation: Conversation, callId: string, members: Partial<ToolBlock>, createIfMissing: boolean): Conversation {
   const { messages } = conversation;
   for (let place = messages.length - 1; place >= 0; place--) {
     const message = messages[place] as Message;
     const at = message.blocks.findIndex((block) => block.type === "tool" && block.callId === callId);
     if (at < 0) continue;
     const old = message.blocks[at] as ToolBlock;
-    const state = members.state === undefined || (isOver(old.state) && !isOver(members.state)) ? old.state : members.state;
+    const state = members.state === undefined || (isEnded(old.state) && !isEnded(members.state)) ? old.state : members.state;
     const changed = share(old, { ...old, ...members, state });
-    return changed === old ? conversation : put(conversation, place, { ...message, blocks: message.blocks.with(at, changed) });
+    return changed === old ? conversation : replaceMessage(conversation, place, { ...message, blocks: message.blocks.with(at, changed) });
   }
-  if (!isMade) return conversation;
+  if (!createIfMissing) return conversation;
   const made: ToolBlock = { type: "tool", name: "", state: "coming", ...members, callId };
   const last = messages.findLastIndex(({ role }) => role !== "tool");
   const message = messages[last];
   if (message?.role !== "assistant") return add(conversation, { role: "assistant", blocks: [made] });
-  return put(conversation, last, { ...message, blocks: [...message.blocks, made] });
+  return replaceMessage(conversation, last, { ...message, blocks: [...message.blocks, made] });
 }

@@ -1,36 +1,36 @@
 /** Acts on the parts beside the messages: queue, dialogs, notices, status, settings, tasks. */
 
 import type { JsonObject, JsonValue } from "../../generated/types.js";
-import type { Conversation, Notice, OpenQuestion, Task, Usage, Waiting, Widget } from "../conversation.js";
+import type { Conversation, Notice, OpenQuestion, PendingInput, Task, Usage, Widget } from "../conversation.js";
 import { isObject } from "../read.js";
 import { share, without } from "../share.js";
-import { type About, type Act, idText, nextKey } from "./act.js";
 import { changeTool } from "./messages.js";
+import { type Reducer, type ReducerContext, idText, nextKey } from "./reducer.js";
 
 /** Limit of stored notices. */
 const NOTICES = 100;
 
 const optional = <T>(name: string, value: T | undefined): Record<string, T> => (value === undefined ? {} : { [name]: value });
 
-export const wait: Act = (conversation, { text, images, mode }, { id }) => {
+export const wait: Reducer = (conversation, { text, images, mode }, { id }) => {
   const [key, keyed] = nextKey(conversation);
   const item = { key, text: typeof text === "string" ? text : "", images: typeof images === "number" ? images : 0, mode, state: "sent" };
-  return { ...keyed, waiting: [...keyed.waiting, { ...item, ...optional("id", id) } as Waiting] };
+  return { ...keyed, waiting: [...keyed.waiting, { ...item, ...optional("id", id) } as PendingInput] };
 };
 
-export const waited: Act = (conversation, { state }, { id }) => {
+export const waited: Reducer = (conversation, { state }, { id }) => {
   const { waiting } = conversation;
   const place = id === undefined ? -1 : waiting.findIndex((item) => idText(item.id) === idText(id));
   const item = waiting[place];
   if (item === undefined) return conversation;
   if (state === "gone") return { ...conversation, waiting: waiting.toSpliced(place, 1) };
-  return item.state === state ? conversation : { ...conversation, waiting: waiting.with(place, { ...item, state } as Waiting) };
+  return item.state === state ? conversation : { ...conversation, waiting: waiting.with(place, { ...item, state } as PendingInput) };
 };
 
-export const queue: Act = (conversation, { steering, followUp }) => {
+export const queue: Reducer = (conversation, { steering, followUp }) => {
   let next = conversation;
   const left = [...conversation.waiting];
-  const queued: Waiting[] = [];
+  const queued: PendingInput[] = [];
   for (const [mode, texts] of [["steer", steering], ["followUp", followUp]] as const) {
     for (const text of Array.isArray(texts) ? texts : []) {
       if (typeof text !== "string") continue;
@@ -66,14 +66,14 @@ function withMember(record: Record<string, unknown>, name: string, value: unknow
   return shared === known ? record : { ...record, [name]: shared };
 }
 
-export const set: Act = (conversation, slots, { names }) => assign(conversation, names.map((name) => [name, slots[name]] as const));
+export const set: Reducer = (conversation, slots, { names }) => assign(conversation, names.map((name) => [name, slots[name]] as const));
 
-export const keep: Act = (conversation, slots) => assign(conversation, Object.entries(slots));
+export const keep: Reducer = (conversation, slots) => assign(conversation, Object.entries(slots));
 
-export const usage: Act = (conversation, { usage }) =>
+export const usage: Reducer = (conversation, { usage }) =>
   isObject(usage) ? { ...conversation, usage: share(conversation.usage, usage as Usage) } : conversation;
 
-export const ask: Act = (conversation, slots, { id, name, at }) => {
+export const ask: Reducer = (conversation, slots, { id, name, at }) => {
   if (id === undefined) return conversation;
   const [key, keyed] = nextKey(conversation);
   const question = { ...slots, key, id, method: name, ...optional("at", at) } as unknown as OpenQuestion;
@@ -81,35 +81,35 @@ export const ask: Act = (conversation, slots, { id, name, at }) => {
 };
 
 /** Removes the question with that id. */
-export function answered(conversation: Conversation, id: JsonValue | undefined): Conversation {
+export function removeQuestion(conversation: Conversation, id: JsonValue | undefined): Conversation {
   const dialogs = conversation.dialogs.filter((question) => idText(question.id) !== idText(id));
   return dialogs.length === conversation.dialogs.length ? conversation : { ...conversation, dialogs };
 }
 
 /** Removes expired questions, because the agent continued without an answer. */
-export function expired(conversation: Conversation, now: number | undefined): Conversation {
+export function removeExpired(conversation: Conversation, now: number | undefined): Conversation {
   if (now === undefined || conversation.dialogs.length === 0) return conversation;
   const isOpen = ({ at, timeoutMs }: OpenQuestion) => at === undefined || timeoutMs === undefined || now < at + timeoutMs;
   const dialogs = conversation.dialogs.filter(isOpen);
   return dialogs.length === conversation.dialogs.length ? conversation : { ...conversation, dialogs };
 }
 
-export const withdraw: Act = (conversation, { id }) => answered(conversation, id);
+export const withdraw: Reducer = (conversation, { id }) => removeQuestion(conversation, id);
 
 /** Adds a notice. */
-export function notify(conversation: Conversation, notice: Omit<Notice, "key" | "at">, { at }: Pick<About, "at">): Conversation {
+export function notify(conversation: Conversation, notice: Omit<Notice, "key" | "at">, { at }: Pick<ReducerContext, "at">): Conversation {
   const [key, keyed] = nextKey(conversation);
   return { ...keyed, notices: [...keyed.notices.slice(1 - NOTICES), { key, ...notice, ...optional("at", at) }] };
 }
 
-export const notice: Act = (conversation, slots, about) => {
+export const notice: Reducer = (conversation, slots, context) => {
   const { level, text, source } = slots;
   if (typeof text !== "string") return conversation;
   const known = level === "warning" || level === "error" ? level : "info";
-  return notify(conversation, { level: known, text, ...(typeof source === "string" ? { source } : {}) }, about);
+  return notify(conversation, { level: known, text, ...(typeof source === "string" ? { source } : {}) }, context);
 };
 
-export const entry: Act = (conversation, slots) => {
+export const entry: Reducer = (conversation, slots) => {
   const { key, value } = slots;
   if (typeof key !== "string") return conversation;
   const table = slots["in"] === "status" ? "status" : "widgets";
@@ -119,10 +119,10 @@ export const entry: Act = (conversation, slots) => {
   return changed === old ? conversation : { ...conversation, [table]: changed as Record<string, string & Widget> };
 };
 
-export const draft: Act = (conversation, { text }) =>
+export const draft: Reducer = (conversation, { text }) =>
   typeof text === "string" ? { ...conversation, draft: { text, count: (conversation.draft?.count ?? 0) + 1 } } : conversation;
 
-export const task: Act = (conversation, slots) => {
+export const task: Reducer = (conversation, slots) => {
   const { id } = slots;
   if (typeof id !== "string") return conversation;
   const place = conversation.tasks.findIndex((known) => known.id === id);
@@ -133,11 +133,11 @@ export const task: Act = (conversation, slots) => {
   return { ...conversation, tasks };
 };
 
-export const child: Act = (conversation, { callId, event }, about) => {
+export const child: Reducer = (conversation, { callId, event }, context) => {
   if (typeof callId !== "string" || !isObject(event)) return conversation;
   const known = conversation.messages
     .flatMap(({ blocks }) => blocks)
     .findLast((block) => block.type === "tool" && block.callId === callId);
   const old = known?.type === "tool" ? known.child : undefined;
-  return changeTool(conversation, callId, { child: about.child(old, event as JsonObject) }, true);
+  return changeTool(conversation, callId, { child: context.child(old, event as JsonObject) }, true);
 };

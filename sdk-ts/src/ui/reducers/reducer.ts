@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../../generated/types.js";
 import type { Conversation } from "../conversation.js";
 
 /** Context of an act besides its slots. */
-export interface About {
+export interface ReducerContext {
   /** Name of the row. */
   readonly name: string;
   /** Id of the command or the dialog. */
@@ -18,7 +18,7 @@ export interface About {
 }
 
 /** Act. Returns the same conversation if nothing changes. */
-export type Act = (conversation: Conversation, slots: JsonObject, about: About) => Conversation;
+export type Reducer = (conversation: Conversation, slots: JsonObject, context: ReducerContext) => Conversation;
 
 /** Returns a conversation with a new unique key. */
 export function nextKey(conversation: Conversation): readonly [string, Conversation] {

@@ -3,9 +3,9 @@
 import type { Conversation, Message, Run, ToolBlock } from "../conversation.js";
 import { isObject } from "../read.js";
 import { share, without } from "../share.js";
-import type { Act } from "./act.js";
-import { type Parts, add } from "./messages.js";
+import { type PartialMessage, add } from "./messages.js";
 import { notify } from "./panels.js";
+import type { Reducer } from "./reducer.js";
 
 /** Sets the run, with its derived state. */
 function withRun(conversation: Conversation, run: Run): Conversation {
@@ -18,21 +18,21 @@ function withRun(conversation: Conversation, run: Run): Conversation {
   return shared === conversation.run ? conversation : { ...conversation, run: shared };
 }
 
-export const work: Act = (conversation, { on, error, refusal, dropped }) => {
+export const work: Reducer = (conversation, { on, error, refusal, dropped }) => {
   const { run } = conversation;
   if (typeof on !== "boolean") return conversation;
   if (on) return run.working ? conversation : withRun(conversation, without({ ...run, working: true }, "error"));
-  const told = run.aborting ? undefined : conversation.internal.failure;
+  const reported = run.aborting ? undefined : conversation.internal.failure;
   const refused = run.working && !run.aborting && typeof refusal === "string" ? refusal : undefined;
-  return over(withFailure(conversation, undefined), (typeof error === "string" ? error : undefined) ?? told ?? refused, dropped === true);
+  return endRun(withFailure(conversation, undefined), (typeof error === "string" ? error : undefined) ?? reported ?? refused, dropped === true);
 };
 
-function over(conversation: Conversation, error: string | undefined, isDropped: boolean): Conversation {
+function endRun(conversation: Conversation, error: string | undefined, isDropped: boolean): Conversation {
   const { run } = conversation;
   const isGrowing = conversation.messages.some(({ state }) => state === "growing");
   if (!run.working && !isGrowing && error === undefined) return conversation;
   const ended: Run = { ...without(run, "activity"), working: false, aborting: false, ...(error === undefined ? {} : { error }) };
-  return withRun(settled(conversation, error !== undefined, isDropped), ended);
+  return withRun(endMessages(conversation, error !== undefined, isDropped), ended);
 }
 
 /** Sets the reason for the failure of the current run. */
@@ -43,7 +43,7 @@ function withFailure(conversation: Conversation, failure: string | undefined): C
 }
 
 /** Updates the outcome of the run. The reason of a failure is displayed after the end of the run. */
-export const outcome: Act = (conversation, { told, message }) => {
+export const outcome: Reducer = (conversation, { told, message }) => {
   if (told === "retried") return conversation;
   if (told !== "failed") return withFailure(conversation, undefined);
   const before = conversation.internal.failure ?? "the agent does not say why";
@@ -51,25 +51,25 @@ export const outcome: Act = (conversation, { told, message }) => {
 };
 
 /** Ends all work and removes all questions after the end of the connection. */
-export function closed(conversation: Conversation, reason: string): Conversation {
+export function closeConversation(conversation: Conversation, reason: string): Conversation {
   const { run } = conversation;
   const rest = without(without(run, "retry"), "compaction");
   const left = withRun(withFailure(conversation, undefined), rest);
-  const ended = over(left, run.state === "idle" ? undefined : reason, false);
+  const ended = endRun(left, run.state === "idle" ? undefined : reason, false);
   const calm = withRun(ended, ended.run);
   if (calm.dialogs.length === 0 && calm.shells.length === 0) return calm;
   return { ...calm, dialogs: [], shells: [] };
 }
 
 /** Ends the messages of a run. */
-function settled(conversation: Conversation, hasFailed: boolean, isDropped: boolean): Conversation {
+function endMessages(conversation: Conversation, hasFailed: boolean, isDropped: boolean): Conversation {
   const { run, internal } = conversation;
   const state = run.aborting ? "aborted" : hasFailed ? "failed" : "done";
   const messages = [...conversation.messages];
   for (let place = messages.length - 1; place >= 0; place--) {
     const message = messages[place] as Message;
     if (message.role === "user" && message.state !== "growing") break;
-    const blocks = message.blocks.map((block) => (block.type === "tool" ? stopped(block) : block));
+    const blocks = message.blocks.map((block) => (block.type === "tool" ? endTool(block) : block));
     const isGrowing = message.state === "growing";
     const left = isGrowing && isDropped ? { gone: true } : {};
     messages[place] = share(message, { ...message, blocks, ...left, state: isGrowing ? state : message.state });
@@ -84,35 +84,35 @@ function settled(conversation: Conversation, hasFailed: boolean, isDropped: bool
 }
 
 /** Ends a tool without a result. */
-function stopped(block: ToolBlock): ToolBlock {
+function endTool(block: ToolBlock): ToolBlock {
   if (block.state === "coming") return { ...block, state: "skipped" };
   return block.state === "running" ? { ...block, state: "failed" } : block;
 }
 
-export const abort: Act = (conversation, { over }) => {
+export const abort: Reducer = (conversation, { over }) => {
   const { run } = conversation;
   if (over === true) return withRun(conversation, { ...run, aborting: false });
   return run.state === "idle" ? conversation : withRun(conversation, { ...run, aborting: true });
 };
 
-export const compacting: Act = (conversation, { reason }) =>
+export const compacting: Reducer = (conversation, { reason }) =>
   withRun(conversation, { ...conversation.run, compaction: typeof reason === "string" ? { reason } : {} });
 
-export const compacted: Act = (conversation, { message, error, unknown }, about) => {
+export const compacted: Reducer = (conversation, { message, error, unknown }, context) => {
   const { run } = conversation;
   // Some agents report the compaction in events, and respond to the command as well.
   if (run.compaction === undefined) return conversation;
   const { compaction: _, ...rest } = run;
-  const over = withRun(conversation, rest.working ? rest : { ...rest, aborting: false });
-  const told = typeof error === "string" ? notify(over, { level: "error", text: error, source: about.name }, about) : over;
-  if (!isObject(message)) return unknown === true ? { ...told, complete: false } : told;
+  const ended = withRun(conversation, rest.working ? rest : { ...rest, aborting: false });
+  const notified = typeof error === "string" ? notify(ended, { level: "error", text: error, source: context.name }, context) : ended;
+  if (!isObject(message)) return unknown === true ? { ...notified, complete: false } : notified;
   const isOld = ({ role, kind }: Message) => role === "summary" && kind === message["kind"];
-  const messages = told.messages.map((known) => (isOld(known) ? { ...known, gone: true } : known));
+  const messages = notified.messages.map((known) => (isOld(known) ? { ...known, gone: true } : known));
   // No frame shows which earlier messages remain in the context.
-  return add({ ...told, complete: false, messages: share(told.messages, messages) }, message as unknown as Parts);
+  return add({ ...notified, complete: false, messages: share(notified.messages, messages) }, message as unknown as PartialMessage);
 };
 
-export const retry: Act = (conversation, slots, { at }) => {
+export const retry: Reducer = (conversation, slots, { at }) => {
   const { reason, ...members } = slots;
   const known = { ...(members as NonNullable<Run["retry"]>), ...(at === undefined ? {} : { at }) };
   // The reason of the failure is in `retry`, so `error` is removed.
@@ -124,19 +124,19 @@ export const retry: Act = (conversation, slots, { at }) => {
   return { ...retrying, messages: retrying.messages.with(-1, { ...last, gone: true }) };
 };
 
-export const retried: Act = (conversation, { error }) => {
+export const retried: Reducer = (conversation, { error }) => {
   const { retry: _, ...rest } = conversation.run;
   const failed = typeof error === "string" ? { error } : {};
   return withRun(conversation, { ...rest, ...failed, aborting: rest.working && rest.aborting });
 };
 
-export const shell: Act = (conversation, { command }, { id }) => {
+export const shell: Reducer = (conversation, { command }, { id }) => {
   const { internal, shells } = conversation;
   const known = { key: `k${internal.next}`, command: String(command ?? ""), output: "", ...(id === undefined ? {} : { id }) };
   return { ...conversation, shells: [...shells, known], internal: { ...internal, next: internal.next + 1 } };
 };
 
-export const shellOutput: Act = (conversation, { id, text }) => {
+export const shellOutput: Reducer = (conversation, { id, text }) => {
   const { shells } = conversation;
   const place = id === undefined ? shells.length - 1 : shells.findIndex((known) => known.id === id);
   const old = shells[place];
@@ -144,7 +144,7 @@ export const shellOutput: Act = (conversation, { id, text }) => {
   return { ...conversation, shells: shells.with(place, { ...old, output: old.output + text }) };
 };
 
-export const shellDone: Act = (conversation, { message }, { id }) => {
+export const shellDone: Reducer = (conversation, { message }, { id }) => {
   const { shells, internal, run } = conversation;
   const over = { ...conversation, shells: shells.filter((known) => known.id !== id) };
   if (!isObject(message)) return over;
