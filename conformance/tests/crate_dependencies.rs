@@ -1,6 +1,6 @@
-//! Tests of the arrows in ARCHITECTURE.md: which crate may depend on which.
+//! Tests of the crate graph in ARCHITECTURE.md: which crate may depend on which.
 //!
-//! The graph of crates in it is written by `AGENTESE_CRATES=write cargo test --workspace --test arrows`.
+//! `AGENTESE_CRATES=write cargo test --workspace --test crate_dependencies` writes the graph into that file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -256,7 +256,7 @@ fn the_server_never_knows_a_client() {
 /// Names of commands and events in hand-written files: path, names, and reason. A path with a slash at its
 /// end is a folder; an empty list allows all names.
 const NAMED: &[(&str, &[&str], &str)] = &[
-    ("server/dialects/src/fronts/", &[], "a front speaks its dialect"),
+    ("server/dialects/src/dialects/", &[], "a dialect server speaks its dialect"),
     ("server/providers/src/apis/", &[], "APIs of models have vocabularies of their own"),
     ("conformance/src/model/", &[], "APIs of models have vocabularies of their own"),
     ("conformance/src/attack/", &["bash"], "the name of a tool"),
@@ -354,7 +354,7 @@ fn a_name_is_found_in_any_quotes() {
     assert!(!names(r#"x("forks")"#, "fork"));
 }
 
-/// Only the declaration contains names of commands and events. Outside the fronts of the server, no
+/// Only the declaration contains names of commands and events. Outside the dialects of the server, no
 /// hand-written file has one: not in the clients, not in the rest of the server, not in the conformance
 /// suite.
 #[test]
@@ -418,23 +418,33 @@ fn hand_written_files_know_no_vocabulary() {
 /// [`arrows_point_one_way`] checks the manifests.
 #[test]
 fn server_layers_use_only_lower_layers() {
-    let below =
-        ["config", "export", "prompt", "providers", "resources", "roles", "session", "tools", "ui", "world"];
+    let below = [
+        "config",
+        "export",
+        "prompt",
+        "providers",
+        "resources",
+        "dialect_messages",
+        "session",
+        "tools",
+        "ui",
+        "runtime",
+    ];
     let and = |more: &[&'static str]| below.iter().chain(more).copied().collect::<Vec<_>>();
     let layers: BTreeMap<&str, Vec<&str>> = BTreeMap::from([
-        ("base/src/world", vec![]),
+        ("base/src/runtime", vec![]),
         ("base/src/processes", vec![]),
-        ("base/src/replace", vec![]),
-        ("base/src/config", vec!["encoding", "replace"]),
-        ("sessions/src/session", vec!["replace", "world"]),
-        ("sessions/src/export", vec!["clean", "os_error", "replace"]),
+        ("base/src/atomic_write", vec![]),
+        ("base/src/config", vec!["encoding", "atomic_write"]),
+        ("sessions/src/session", vec!["atomic_write", "runtime"]),
+        ("sessions/src/export", vec!["clean", "os_error", "atomic_write"]),
         ("engine/src/prompt", vec!["config", "tools"]),
         ("engine/src/resources", vec!["config", "prompt"]),
         ("engine/src/engine", below.to_vec()),
         ("extensions/src/extensions", and(&["engine"])),
         ("extensions/src/mcp", and(&["engine"])),
-        ("dialects/src/desk", and(&["engine", "extensions", "mcp"])),
-        ("dialects/src/fronts", and(&["desk", "engine", "extensions", "mcp", "replace"])),
+        ("dialects/src/conversation", and(&["engine", "extensions", "mcp"])),
+        ("dialects/src/dialects", and(&["conversation", "engine", "extensions", "mcp", "atomic_write"])),
     ]);
     let family =
         regex::Regex::new(r"\bagentese_server_(?:base|engine|extensions|sessions|dialects)::").unwrap();
